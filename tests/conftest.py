@@ -1,0 +1,19 @@
+"""Where the tests find data."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real photographs and annotations; its absence skips a test, under CI it fails it."""
+    if not SHARED.is_dir():
+        message = f"{SHARED} is absent: set ZOO_TEST_DATA to a folder with real photographs and annotations"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return SHARED

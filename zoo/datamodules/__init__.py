@@ -1,0 +1,1 @@
+"""Caption sources, photographs and the datamodule that makes batches of them."""

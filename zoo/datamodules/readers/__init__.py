@@ -1,0 +1,1 @@
+"""Readers of caption sources, one file a format."""

@@ -1,0 +1,1 @@
+"""One engine that measures: encode once, score, judge, average, report."""

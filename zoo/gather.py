@@ -1,0 +1,117 @@
+"""The only file that knows ranks: gathering with gradients, sums over ranks, and shards without padding.
+
+A rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss of the joined batch. The backward pass of `gather`
+therefore *sums* what every rank's loss says about a slice.
+"""
+
+from collections.abc import Iterator, Sized
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.utils.data import DistributedSampler
+
+
+def world_size() -> int:
+    """Returns the number of ranks, 1 outside a process group."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """Returns this process's rank, 0 outside a process group."""
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        out = x.new_empty(world_size() * len(x), *x.shape[1:])
+        dist.all_gather_into_tensor(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        grad = grad.contiguous()
+        n = len(grad) // world_size()
+        if dist.get_backend() == "nccl":
+            own = grad.new_empty(n, *grad.shape[1:])
+            dist.reduce_scatter_tensor(own, grad)
+            return own
+        dist.all_reduce(grad)
+        return grad[rank() * n : (rank() + 1) * n]
+
+
+def gather(x: Tensor) -> Tensor:
+    """x: [n, ...], the same shape on every rank. Returns [W n, ...] in rank order, with gradients to every rank's slice."""
+    if world_size() == 1:
+        return x
+    if x.dtype is torch.bool:
+        return gather(x.to(torch.uint8)).bool()
+    gathered: Tensor = _Gather.apply(x)
+    return gathered
+
+
+class _Exchange(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        out = torch.empty_like(x)
+        dist.all_to_all_single(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        out = torch.empty_like(grad)
+        dist.all_to_all_single(out, grad.contiguous())
+        return out
+
+
+def transpose(x: Tensor) -> Tensor:
+    """x: [n, W m], this rank's n rows of a matrix against the m columns of each rank. Returns [m, W n], this rank's columns as rows.
+
+    Only scores travel, and each goes to the one rank that needs it.
+    """
+    if world_size() == 1:
+        return x.T
+    n, m = len(x), x.shape[1] // world_size()
+    by_owner = x.reshape(n, world_size(), m).permute(1, 2, 0)  # [W, m, n]
+    received: Tensor = _Exchange.apply(by_owner)  # [W, m, n]: this rank's columns, rank by rank of rows
+    return received.permute(1, 0, 2).reshape(m, world_size() * n)
+
+
+def sum_over_ranks(x: Tensor) -> Tensor:
+    """Returns the sum of a tensor over all ranks, without gradient."""
+    total = x.detach().clone()
+    if world_size() > 1:
+        dist.all_reduce(total)
+    return total
+
+
+def max_over_ranks(value: int, device: torch.device) -> int:
+    """Returns the largest of the ranks' numbers."""
+    if world_size() == 1:
+        return value
+    largest = torch.tensor(value, device=device)
+    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return int(largest)
+
+
+def gather_objects(value: Any) -> list[Any]:
+    """Returns every rank's value, in rank order, on every rank."""
+    if world_size() == 1:
+        return [value]
+    out: list[Any] = [None] * world_size()
+    dist.all_gather_object(out, value)
+    return out
+
+
+class Shard(DistributedSampler[Any]):
+    """Deals a data set to ranks by turns without repeating an item, where DistributedSampler pads."""
+
+    def __init__(self, data: Sized, rank: int, world: int) -> None:
+        super().__init__(data, world, rank, shuffle=False)  # type: ignore[arg-type]
+        self.n = len(data)
+        self.num_samples = len(range(rank, self.n, world))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.rank, self.n, self.num_replicas))

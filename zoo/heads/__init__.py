@@ -1,0 +1,1 @@
+"""Heads: what turns encoded images and encoded texts into scores."""

@@ -1,0 +1,102 @@
+"""Head: scores pairs of encoded images and texts. n images, m texts, P named pairs; logits = scale * similarity (+ bias)."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from zoo.batch import Encoded, TokenKey
+from zoo.recorded import Recorded
+
+
+def without_autocast(x: Tensor) -> torch.autocast:
+    """Returns a context in which products keep the precision of their arguments, as scores need (a bf16 cosine has steps of 0.004)."""
+    return torch.autocast(x.device.type, enabled=False)
+
+
+@dataclass(frozen=True)
+class TowerShapes:
+    """What a head must know of a backbone before it can be built. Widths and lengths are of tokens before projection.
+
+    width: of the pooled vectors. patches counts image tokens without prefix tokens, prefix those; None where a tower has no tokens to give.
+    scale and bias: the backbone's own, as factors (not logarithms).
+    """
+
+    width: int
+    image_width: int
+    text_width: int
+    patches: int | None
+    prefix: int
+    context: int
+    scale: float
+    bias: float | None = None
+
+
+class Head(Recorded, nn.Module, ABC):
+    """Base of heads.
+
+    scale: what similarities are multiplied with at the start; None takes the backbone's. max_scale: the clamp after every step.
+    learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes, before any weights are loaded.
+    """
+
+    def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True) -> None:
+        super().__init__()
+        self.initial_scale, self.max_scale = scale, max_scale
+        self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
+        self.bias: nn.Parameter | None = None
+
+    def attach(self, shapes: TowerShapes) -> None:
+        """Builds what depends on the backbone's shapes and starts scale and bias from it."""
+        start = shapes.scale if self.initial_scale is None else self.initial_scale
+        self.log_scale.data.fill_(math.log(start))
+        if shapes.bias is not None:
+            self.bias = nn.Parameter(torch.tensor(float(shapes.bias)))
+
+    @property
+    def image_keys(self) -> frozenset[TokenKey]:
+        """The image tokens that this head reads."""
+        return frozenset()
+
+    @property
+    def text_keys(self) -> frozenset[TokenKey]:
+        """The text tokens that this head reads."""
+        return frozenset()
+
+    @property
+    def uses_pooled(self) -> bool:
+        """Whether the pooled vectors reach the scores; false lets the module freeze what only they depend on."""
+        return True
+
+    @property
+    def scale(self) -> Tensor:
+        """What similarities are multiplied with, a positive scalar in at least fp32."""
+        return self.log_scale.exp()
+
+    @torch.no_grad()
+    def clamp_scale(self) -> None:
+        """Keeps the scale at or under `max_scale`; called after every optimiser step."""
+        self.log_scale.clamp_(max=math.log(self.max_scale))
+
+    def logits(self, similarity: Tensor) -> Tensor:
+        """similarity: any shape. Returns scale * similarity + bias, raised from half types to fp32."""
+        raised = similarity if similarity.dtype is torch.float64 else similarity.float()
+        scaled = self.scale.to(raised.dtype) * raised
+        return scaled if self.bias is None else scaled + self.bias.to(raised.dtype)
+
+    @abstractmethod
+    def prepare_images(self, images: Encoded) -> Encoded:
+        """Returns the images as `pairs` and `block` want them: all work that can be done once an image."""
+
+    @abstractmethod
+    def prepare_texts(self, texts: Encoded) -> Encoded:
+        """Returns the texts as `pairs` and `block` want them: all work that can be done once a text."""
+
+    @abstractmethod
+    def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        """i, j: [P] rows of prepared images and texts. Returns their logits [P]."""
+
+    @abstractmethod
+    def block(self, images: Encoded, texts: Encoded) -> Tensor:
+        """Returns the logits of all pairs of prepared images and texts, [n, m]. Holds no collective."""

@@ -1,0 +1,1 @@
+"""The one door to taggers, parsers, WordNet and inflection."""

@@ -1,0 +1,1 @@
+"""Sentence negatives: captions spoilt as a whole."""

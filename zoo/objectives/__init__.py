@@ -1,0 +1,1 @@
+"""Objectives: what turns scores into a loss."""

@@ -1,0 +1,27 @@
+"""CLIP (Radford et al., 2021), as CS-CLIP's appendix A writes it. B image-caption pairs; kappa(x, y) = exp(x . y / tau).
+
+L_I2T = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_i, t_j)      Eq. 7
+L_T2I = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_j, t_i)      Eq. 8
+L     = (L_I2T + L_T2I) / 2                                         Eq. 9
+"""
+
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.objectives.base import Loss, Objective
+from zoo.scores import Scores
+
+
+class CLIP(Objective):
+    """The symmetric contrastive loss of images and captions."""
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        total = clip_loss(batch, scores)
+        return Loss(total, {"global": total})
+
+
+def clip_loss(batch: Batch, scores: Scores) -> Tensor:
+    """Returns CS-CLIP's Eq. 9 over the captions of all ranks, in nats."""
+    image_to_text = scores.images_against(batch.captions).cross_entropy(scores.rows)
+    text_to_image = scores.texts_against_images(batch.captions).cross_entropy(scores.rows)
+    return (scores.mean(image_to_text, scores.rows) + scores.mean(text_to_image, scores.rows)) / 2

@@ -1,0 +1,57 @@
+"""CS-CLIP (Kargi et al., 2026). N_u units u_k an image with foils u~_k; v: images.
+
+L_I2U,k = -1/B sum_i log kappa(v_i, u_ik) / [sum_j kappa(v_i, u_jk) + kappa(v_i, u~_ik)]      Eq. 3
+L_U2I,k = -1/B sum_i log kappa(v_i, u_ik) / sum_j kappa(v_j, u_ik)                            Eq. 4
+L_unit  = 1/(2 N_u) sum_k (L_I2U,k + L_U2I,k)                                                 Eq. 5
+L       = L_global + lambda_u L_unit, with L_global that of NegCLIP                           Eq. 6
+"""
+
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.objectives.base import Loss, Needs, Objective
+from zoo.objectives.clip import clip_loss
+from zoo.objectives.negclip import negclip_loss
+from zoo.scores import Scores
+
+
+class CSCLIP(Objective):
+    """Component supervision: each unit of a caption against its own foil and the units of other images.
+
+    lambda_u: weight of the unit loss (Eq. 6; Table 3 has 0.1 to 1). global_negatives, units, foils: the signals G, U and F of Table 4.
+    A row without its k-th unit is left out of the k-th means; its image stays a column.
+    """
+
+    def __init__(
+        self,
+        lambda_u: float = 0.5,
+        global_negatives: bool = True,
+        units: bool = True,
+        foils: bool = True,
+        mask_same_image: bool = False,
+        mask_same_text: bool = False,
+    ) -> None:
+        super().__init__(mask_same_image, mask_same_text)
+        self.lambda_u = lambda_u
+        self.global_negatives, self.units, self.foils = global_negatives, units, foils
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(negatives=self.global_negatives, units=self.units)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        parts = {"global": negclip_loss(batch, scores) if self.global_negatives else clip_loss(batch, scores)}
+        if self.units:
+            per_k = [self.unit_loss(scores, u, f) for u, f in zip(batch.units.T, batch.foils.T, strict=True)]
+            parts["unit"] = self.lambda_u * (sum(per_k, start=parts["global"].new_zeros(())) / max(len(per_k), 1))  # Eq. 5
+        return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
+
+    def unit_loss(self, scores: Scores, units: Tensor, foils: Tensor) -> Tensor:
+        """units, foils: [B] rows of the text bank, -1 missing. Returns (Eq. 3 + Eq. 4) / 2, in nats."""
+        valid = units >= 0
+        candidates = scores.images_against(units)  # [B, W B]
+        if self.foils:
+            candidates = candidates.beside(scores.own(foils))  # + [B, 1]: its own foil only
+        image_to_unit = candidates.cross_entropy(valid)  # Eq. 3
+        unit_to_image = scores.texts_against_images(units).cross_entropy(valid)  # Eq. 4, without foils
+        return (scores.mean(image_to_unit, valid) + scores.mean(unit_to_image, valid)) / 2

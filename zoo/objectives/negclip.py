@@ -1,0 +1,35 @@
+"""NegCLIP (Yuksekgonul et al., 2023), as CS-CLIP's appendix A writes it. t~_j: the sentence negatives of caption j.
+
+    L_I2T = -1/B sum_i log kappa(v_i, t_i) / [sum_j kappa(v_i, t_j) + sum_j kappa(v_i, t~_j)]      Eq. 10
+    L     = (L_I2T + L_T2I) / 2, with L_T2I as in CLIP (Eq. 8)                                      Eq. 11
+
+Every negative stands against every image. Hard images are companion samples: further rows of the batch with captions
+and negatives of their own.
+"""
+
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.objectives.base import Loss, Needs, Objective
+from zoo.scores import Scores
+
+
+class NegCLIP(Objective):
+    """CLIP with the sentence negatives of all rows as further columns for images. A missing negative leaves out its own column
+    and nothing else."""
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(negatives=True)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        total = negclip_loss(batch, scores)
+        return Loss(total, {"global": total})
+
+
+def negclip_loss(batch: Batch, scores: Scores) -> Tensor:
+    """Returns CS-CLIP's Eq. 11 over the captions and negatives of all ranks, in nats."""
+    candidates = scores.images_against(batch.captions).beside(scores.images_against(batch.negatives, true=False))
+    image_to_text = candidates.cross_entropy(scores.rows)
+    text_to_image = scores.texts_against_images(batch.captions).cross_entropy(scores.rows)
+    return (scores.mean(image_to_text, scores.rows) + scores.mean(text_to_image, scores.rows)) / 2

@@ -1,0 +1,60 @@
+"""Recorded: objects that remember the arguments they were built with, so that a checkpoint can name them in plain data."""
+
+import inspect
+from abc import ABCMeta
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError
+
+
+class _Record(ABCMeta):
+    """Keeps the constructor's arguments. A metaclass, since wrapping `__init__` hides the arguments from jsonargparse."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        built = super().__call__(*args, **kwargs)
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+        bound = signature.bind(built, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(list(bound.arguments.items())[1:])
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                arguments.update(arguments.pop(name, {}))
+            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments.pop(name, None)
+        object.__setattr__(built, "_recorded", arguments)
+        return built
+
+
+class Recorded(metaclass=_Record):
+    """Base of parts that are named in YAML and in checkpoints by class path and arguments."""
+
+    _recorded: dict[str, Any]
+
+
+def class_path(cls: type) -> str:
+    """Returns the dotted path of a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def spec(part: Recorded) -> dict[str, Any]:
+    """Returns {"class_path", "init_args"} of a part in plain data, recursively; raises ZooError on what is not plain."""
+    init_args = {name: _plain(value, part, name) for name, value in part._recorded.items()}
+    return {"class_path": class_path(type(part)), "init_args": init_args}
+
+
+def _plain(value: Any, part: Recorded, name: str) -> Any:
+    if isinstance(value, Recorded):
+        return spec(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(v, part, name) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _plain(v, part, name) for k, v in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ZooError(
+        f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a checkpoint cannot name: "
+        "pass a name, a number or another part"
+    )

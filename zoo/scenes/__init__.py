@@ -1,0 +1,1 @@
+"""Rendered scenes: exact captions, units and foils from a scene graph."""

@@ -1,0 +1,154 @@
+"""Scores: the blocks of scores that an objective asks for, made by the head over all ranks' texts and images.
+
+B rows of this rank, W ranks. A row's images and texts stay on their rank; what travels is prepared texts to be columns, and scores.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo import gather
+from zoo.batch import Batch, Encoded, pad_to
+from zoo.heads.base import Head
+
+
+@dataclass(frozen=True)
+class Block:
+    """Scores of n rows against m columns. logits: [n, m]; match: [n], the column that is right for a row, or None; candidate: [n, m],
+    false where a column does not exist or is to be left out."""
+
+    logits: Tensor
+    match: Tensor | None
+    candidate: Tensor
+
+    def beside(self, other: "Block") -> "Block":
+        """Returns the columns of both, this block's first; its matches hold."""
+        return Block(torch.cat([self.logits, other.logits], dim=1), self.match, torch.cat([self.candidate, other.candidate], dim=1))
+
+    def cross_entropy(self, valid: Tensor) -> Tensor:
+        """valid: [n]. Returns -log softmax at the match over candidates, [n], in nats; rows that are not valid give 0 without gradient."""
+        if self.match is None:
+            raise ValueError("a block without matches has no cross-entropy")
+        logits = self.logits.masked_fill(~self.candidate, -torch.inf)
+        logits = torch.where(valid[:, None], logits, torch.zeros_like(logits))
+        return torch.where(valid, F.cross_entropy(logits, self.match, reduction="none"), logits.new_zeros(()))
+
+    def correct(self) -> Tensor:
+        """Returns whether each row's match scores above every other candidate, [n]."""
+        if self.match is None:
+            raise ValueError("a block without matches has no accuracy")
+        logits = self.logits.detach().masked_fill(~self.candidate, -torch.inf)
+        own = logits.gather(1, self.match[:, None])
+        others = logits.scatter(1, self.match[:, None], -torch.inf)
+        return (own > others).all(dim=1)
+
+
+class Scores:
+    """Scores of one batch. `images` and `texts` are the encoded sides as the backbone gave them, for terms that read tokens themselves.
+
+    Blocks are made once and remembered. mask_same_image, mask_same_text: as in Objective.
+    """
+
+    def __init__(self, head: Head, batch: Batch, mask_same_image: bool = False, mask_same_text: bool = False) -> None:
+        if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
+            raise TypeError("scores are made of an encoded batch")
+        self.head, self.batch = head, batch
+        self.images, self.texts = batch.images, batch.texts
+        self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
+        self._images = head.prepare_images(batch.images)
+        self._texts = head.prepare_texts(batch.texts)
+        self._blocks: dict[object, tuple[Tensor, Block]] = {}
+
+    @property
+    def rows(self) -> Tensor:
+        """Which rows are real, [B]: those with a caption. Filling is neither row nor column."""
+        return self.batch.captions >= 0
+
+    def images_against(self, rows: Tensor, true: bool = True) -> Block:
+        """rows: [B] or [B, K] of the bank, -1 missing. Returns this rank's images against those texts of all ranks, [B, W B] or [B, W B K].
+
+        true: whether the texts are true of their own image (captions, units). Only [B] rows of true texts have matches and can be masked as
+        false negatives.
+        """
+        return self._remembered("images", rows, true, lambda: self._images_against(rows, true))
+
+    def texts_against_images(self, rows: Tensor) -> Block:
+        """rows: [B] of the bank. Returns this rank's texts against the images of all ranks, [B, W B]."""
+        return self._remembered("texts", rows, True, lambda: self._texts_against_images(rows))
+
+    def own(self, rows: Tensor) -> Block:
+        """rows: [B] or [B, K] of the bank. Returns each image against its own texts, [B, K], without a match."""
+        rows = rows.reshape(len(rows), -1)
+        n, k = rows.shape
+        i = torch.arange(n, device=rows.device).repeat_interleave(k)
+        logits = self.head.pairs(self._images, self._texts, i, rows.clamp(min=0).reshape(-1))
+        return Block(logits.reshape(n, k), None, rows >= 0)
+
+    def mean(self, values: Tensor, valid: Tensor) -> Tensor:
+        """values, valid: [B] or any one shape. Returns this rank's share of the mean over the valid ones of all ranks, times W:
+        DDP's mean over ranks makes the mean of it. 0 with a graph where none is valid."""
+        count = gather.sum_over_ranks(valid.sum().to(values.dtype)).clamp(min=1)
+        return torch.where(valid, values, torch.zeros_like(values)).sum() * (gather.world_size() / count)
+
+    def false_negative_shares(self) -> dict[str, Tensor]:
+        """Returns the share of caption columns, other than a row's own, that are of the row's image or have its words."""
+        same_image, same_text, others = self._likeness(self.batch.captions)
+        total = others.sum().clamp(min=1)
+        return {"same_image": (same_image & others).sum() / total, "same_text": (same_text & others).sum() / total}
+
+    def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
+        key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
+        if key not in self._blocks:
+            self._blocks[key] = (rows, make())  # holding `rows` keeps its address from being used again
+        return self._blocks[key][1]
+
+    def _images_against(self, rows: Tensor, true: bool) -> Block:
+        flat = rows.reshape(-1)
+        columns = self._gathered_texts(flat)
+        exists = gather.gather(flat >= 0)
+        candidate = exists.expand(len(rows), -1)
+        match = None
+        if true and rows.ndim == 1:
+            match = self._own_columns(len(rows))
+            candidate = self._without_false_negatives(candidate, rows)
+        return Block(self.head.block(self._images, columns), match, candidate)
+
+    def _texts_against_images(self, rows: Tensor) -> Block:
+        logits = gather.transpose(self.images_against(rows).logits)
+        candidate = gather.gather(self.rows).expand(len(rows), -1)
+        return Block(logits, self._own_columns(len(rows)), self._without_false_negatives(candidate, rows))
+
+    def _gathered_texts(self, flat: Tensor) -> Encoded:
+        texts = self._texts.rows(flat)
+        if gather.world_size() > 1 and texts.tokens:
+            lengths = {k: gather.max_over_ranks(t.shape[1], t.device) for k, t in texts.tokens.items()}
+            texts = Encoded(
+                texts.pooled,
+                {k: pad_to(t, lengths[k]) for k, t in texts.tokens.items()},
+                {k: pad_to(m, lengths[k]) for k, m in texts.masks.items()},
+            )
+        return texts.map(gather.gather)
+
+    def _own_columns(self, n: int) -> Tensor:
+        return torch.arange(n, device=self.batch.captions.device) + gather.rank() * n
+
+    def _without_false_negatives(self, candidate: Tensor, rows: Tensor) -> Tensor:
+        if not (self.mask_same_image or self.mask_same_text):
+            return candidate
+        same_image, same_text, others = self._likeness(rows)
+        false = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
+        return candidate & ~(false & others)
+
+    def _likeness(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """rows: [B]. Returns three [B, W B]: columns of the row's image, columns with its words, and existing columns but its own."""
+        ids = self.batch.image_ids
+        hashes = self.batch.hashes[rows.clamp(min=0)] if len(self.batch.hashes) else torch.zeros_like(rows)
+        exists = rows >= 0
+        columns = gather.gather(exists)
+        same_image = ids[:, None] == gather.gather(ids)[None]
+        same_text = (hashes[:, None] == gather.gather(hashes)[None]) & exists[:, None] & columns[None]
+        own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
+        return same_image, same_text, columns[None] & exists[:, None] & ~own

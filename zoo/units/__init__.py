@@ -1,0 +1,1 @@
+"""Units: parts of captions and their minimally edited foils."""
