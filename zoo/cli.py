@@ -1,0 +1,72 @@
+"""The command line: `zoo fit` and `zoo validate` are Lightning's, small commands stand beside them. Free of torch until one needs it."""
+
+import importlib
+import sys
+
+from zoo import __version__
+from zoo.errors import ZooError, near
+
+LIGHTNING = {
+    "fit": "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]",
+    "validate": "measure: zoo validate --benchmarks aro,sugarcrepe --data_root DIR [--ckpt_path P] [--out DIR]",
+}
+COMMANDS = {
+    "rescore": ("zoo.evaluation.command:main", "make a run's figures again from its cases.parquet, under another preset"),
+    "doctor": ("zoo.benchmarks.doctor:main", "say what a data root holds, what is missing and how to get it"),
+    "ls": ("zoo.listing:main", "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers"),
+    "negatives": ("zoo.negatives.command:main", "preview sentence negatives of captions, or export them to a file"),
+    "units": ("zoo.units.command:main", "extract units and foils from captions, or show a file of them"),
+    "scenes": ("zoo.scenes.command:main", "render scenes with exact captions, units and foils"),
+    "demo": ("zoo.demo:main", "render, train and measure in small: what the paper does, in ten minutes"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 130 when interrupted."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
+    try:
+        return dispatch(argv)
+    except ZooError as error:
+        print(f"zoo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("zoo: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def dispatch(argv: list[str]) -> int:
+    """Finds the command that the first argument names and runs it; raises ZooError where there is none."""
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        print(f"zoo {__version__}")
+        return 0
+    name, rest = argv[0], argv[1:]
+    if name in LIGHTNING:
+        from zoo.lightning_cli import run
+
+        return run(argv)
+    if name not in COMMANDS:
+        print(f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; `zoo --help` lists them", file=sys.stderr)
+        return 2
+    module, function = COMMANDS[name][0].split(":")
+    status: int = getattr(importlib.import_module(module), function)(rest)
+    return status
+
+
+def usage() -> str:
+    """Returns the text of `zoo --help`."""
+    lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` says more", ""]
+    lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
+    lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""`zoo fit` and `zoo validate`: LightningCLI, with flags that win over checkpoints, recipes by name, and errors of one line."""
+
+import argparse
+import json
+import logging
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from lightning import LightningDataModule, Trainer
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+
+from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last
+from zoo.errors import ZooError, near
+from zoo.module import ZooModule
+from zoo.recipes import with_recipes
+
+RUNS = Path("runs")
+LOGGER = {"class_path": "lightning.pytorch.loggers.CSVLogger", "init_args": {"save_dir": str(RUNS), "name": None}}
+
+
+class ZooParser(LightningArgumentParser):
+    """Answers a wrong argument with one line and near names, not with the whole usage."""
+
+    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+        if not self.exit_on_error:
+            super().error(message, ex)
+        print(f"zoo: {with_near_names(' '.join(message.split()))}", file=sys.stderr)
+        sys.exit(2)
+
+
+class ZooTrainer(Trainer):
+    """Lightning's trainer with whole checkpoints."""
+
+    def __init__(self, *args: Any, plugins: Any = None, **kwargs: Any) -> None:
+        given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        super().__init__(*args, plugins=[*given, WholeCheckpointIO()], **kwargs)
+
+
+class ZooCLI(LightningCLI):
+    """LightningCLI with fit and validate alone."""
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        return {name: arguments for name, arguments in LightningCLI.subcommands().items() if name in ("fit", "validate")}
+
+    def _parse_ckpt_path(self) -> None:
+        """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
+
+
+def run(argv: list[str]) -> int:
+    """argv: subcommand and flags. Returns the exit status."""
+    quieten()
+    arguments = below_flags(located_last(with_recipes(benchmark_flags(argv))))
+    ZooCLI(
+        ZooModule,
+        LightningDataModule,
+        subclass_mode_data=True,
+        trainer_class=ZooTrainer,
+        trainer_defaults={"logger": LOGGER, "callbacks": [LastCheckpoint(), BestCheckpoint()] if argv[0] == "fit" else []},
+        parser_class=ZooParser,
+        parser_kwargs={argv[0]: {"default_env": False}},
+        save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
+        save_config_kwargs={"overwrite": True},
+        seed_everything_default=0,
+        auto_configure_optimizers=False,
+        args=arguments,
+    )
+    return 0
+
+
+def benchmark_flags(argv: list[str]) -> list[str]:
+    """Returns the arguments with `zoo validate`'s short flags spelt out as those of its datamodule."""
+    if argv[0] != "validate":
+        return argv
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--benchmarks")
+    parser.add_argument("--data_root")
+    parser.add_argument("--out")
+    parser.add_argument("--presets")
+    short, rest = parser.parse_known_args(argv[1:])
+    if short.benchmarks is None:
+        return argv
+    flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(short.benchmarks.split(","))]
+    for name in ("data_root", "out"):
+        if getattr(short, name) is not None:
+            flags += [f"--data.{name}", getattr(short, name)]
+    if short.presets is not None:
+        flags += ["--data.presets", json.dumps(short.presets.split(","))]
+    return ["validate", *rest, *flags]
+
+
+def located_last(argv: list[str]) -> list[str]:
+    """Returns the arguments with `--ckpt_path last` made the path of the newest last.ckpt under the folder of runs."""
+    for i, argument in enumerate(argv):
+        if argument == "--ckpt_path" and argv[i + 1 : i + 2] == ["last"]:
+            return [*argv[: i + 1], str(newest_last(runs_folder(argv))), *argv[i + 2 :]]
+        if argument == "--ckpt_path=last":
+            return [*argv[:i], f"--ckpt_path={newest_last(runs_folder(argv))}", *argv[i + 1 :]]
+    return argv
+
+
+def runs_folder(argv: list[str]) -> Path:
+    """Returns where the logger of these arguments keeps its runs: the last config or flag that says so, `runs` where none does."""
+    folder = RUNS
+    for argument, value in zip(argv, [*argv[1:], ""], strict=True):
+        name, _, inline = argument.partition("=")
+        if name in ("--config", "-c") and not (inline or value).lstrip().startswith("{"):
+            settings = yaml.safe_load(Path(inline or value).read_text("utf-8")) or {}
+            logger = (settings.get("trainer") or {}).get("logger")
+            if isinstance(logger, dict):
+                folder = Path(logger.get("init_args", {}).get("save_dir", folder))
+        elif name in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
+            folder = Path(inline or value)
+    return folder
+
+
+def below_flags(argv: list[str]) -> list[str]:
+    """Returns the arguments with the recipe inside the checkpoint as the first `--config`, so that every later config and flag wins."""
+    path = next(
+        (argv[i + 1] if a == "--ckpt_path" else a.partition("=")[2] for i, a in enumerate(argv) if a.partition("=")[0] == "--ckpt_path"),
+        None,
+    )
+    if path is None:
+        return argv
+    if not Path(path).is_file():
+        raise ZooError(f"--ckpt_path {path} is no file: give the path of a checkpoint that `zoo fit` wrote, or `last`")
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception as error:
+        raise ZooError(
+            f"--ckpt_path {path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): "
+            "weights of other projects are given by --model.backbone.pretrained"
+        ) from error
+    if not isinstance(checkpoint, dict) or "hyper_parameters" not in checkpoint or "state_dict" not in checkpoint:
+        raise ZooError(f"--ckpt_path {path} is no checkpoint of `zoo fit`: plain weights are given by --model.backbone.pretrained {path}")
+    recipe = {k: v for k, v in checkpoint["hyper_parameters"].items() if not k.startswith("_")}
+    if "init_args" in recipe.get("backbone", {}):
+        recipe["backbone"]["init_args"]["pretrained"] = None  # its weights come from the checkpoint
+    return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]
+
+
+def with_near_names(message: str) -> str:
+    """Returns the parser's message with the names most like an unknown one."""
+    import re
+
+    known: list[str] = []
+    for word in re.findall(r"['\"]([\w.]+)['\"]|: (\w+)$", message):
+        name = next(w for w in word if w)
+        known = known or _known_names()
+        close = near(name.rpartition(".")[2], known)
+        if close and name.rpartition(".")[2] not in known:
+            return message + close
+    return message
+
+
+def _known_names() -> list[str]:
+    import inspect
+
+    from zoo.listing import ROOMS, classes
+    from zoo.optim import Optimization
+
+    names = [path.rpartition(".")[2] for room in ROOMS for _, path, _ in classes(room)]
+    return [*names, *inspect.signature(Optimization).parameters, *inspect.signature(ZooModule).parameters]
+
+
+def quieten() -> None:
+    """Keeps Lightning's advertising and notices about things chosen on purpose off the screen."""
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(
+        lambda r: "Tip:" not in r.getMessage() and "litlogger" not in r.getMessage()
+    )
+    for pattern in (
+        ".*does not have many workers.*",
+        ".*LightningCLI's args parameter.*",
+        ".*exists and is not empty.*",
+        ".*isinstance.treespec.*",
+    ):
+        warnings.filterwarnings("ignore", pattern)

@@ -1,0 +1,200 @@
+"""ZooModule: the one LightningModule. Encodes a batch, lets the head score it, lets the objective judge it."""
+
+import dataclasses
+import time
+from typing import Any, Protocol
+
+import lightning
+import torch
+from lightning import LightningModule
+from torch import Tensor
+
+from zoo import __version__
+from zoo.backbone import Backbone
+from zoo.batch import Batch, Encoded, TextBank
+from zoo.errors import ZooError
+from zoo.gather import rank
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.objectives.base import Loss, Objective
+from zoo.objectives.clip import CLIP
+from zoo.optim import Optimization
+from zoo.recorded import spec
+from zoo.scores import Scores
+
+PARTS = ("backbone", "head", "objective")
+
+
+class Provides(Protocol):
+    """What a datamodule says of the batches that it makes: names of its generators of negatives, and whether units come with them."""
+
+    negatives: tuple[str, ...]
+    units: bool
+
+
+class ZooModule(LightningModule):
+    """Any backbone, head and objective, trained and measured.
+
+    backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
+    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number. Raises ZooError where head or objective
+    want tokens that the backbone does not have.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        objective: Objective | None = None,
+        head: Head | None = None,
+        optimizer: Optimization = Optimization(),  # noqa: B008  a frozen dataclass
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.backbone, self.optimizer, self.seed = backbone, optimizer, seed
+        self.objective: Objective = CLIP() if objective is None else objective
+        self.head: Head = Cosine() if head is None else head
+        self.head.attach(backbone.shapes)
+        needs = self.objective.needs
+        self.image_keys = self.head.image_keys | needs.image_keys
+        self.text_keys = self.head.text_keys | needs.text_keys
+        self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)
+        self.origin: dict[str, Any] = {}
+        self._step_began = 0.0
+
+    def setup(self, stage: str) -> None:
+        if stage == "fit":
+            self.refuse_what_cannot_be(getattr(self.trainer, "datamodule", None))
+
+    def refuse_what_cannot_be(self, datamodule: Any) -> None:
+        """Raises ZooError where the objective needs what the data does not bring."""
+        provides: Provides | None = getattr(datamodule, "provides", None)
+        if provides is None:
+            return
+        needs, name = self.objective.needs, type(self.objective).__name__
+        if needs.negatives and not provides.negatives:
+            raise ZooError(f"{name} needs sentence negatives, and the data makes none: set data.init_args.negatives in the YAML")
+        if needs.generators and not set(needs.generators) & set(provides.negatives):
+            raise ZooError(
+                f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes {', '.join(provides.negatives)}: "
+                "change data.init_args.negatives in the YAML"
+            )
+        if needs.units and not provides.units:
+            raise ZooError(
+                f"{name} needs units, and the data has none: make a file by `zoo units extract CAPTIONS --out F.jsonl` "
+                "and give it as data.init_args.units in the YAML"
+            )
+
+    def encode(self, batch: Batch) -> Batch:
+        """Returns the batch with images and texts encoded; what came encoded stays as it is."""
+        images, texts = batch.images, batch.texts
+        if not isinstance(images, Encoded):
+            images = self.backbone.encode_images(images, self.image_keys)
+        if isinstance(texts, TextBank):
+            texts = self.backbone.encode_texts(texts, self.text_keys)
+        return batch.with_encoded(images, texts)
+
+    def score(self, batch: Batch) -> tuple[Batch, Scores]:
+        """Returns the encoded batch and its scores."""
+        encoded = self.encode(batch)
+        return encoded, Scores(self.head, encoded, self.objective.mask_same_image, self.objective.mask_same_text)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        step = self.trainer.fit_loop.epoch_loop.total_batch_idx
+        torch.manual_seed((self.seed * 1_000_003 + step) * 4_096 + rank())
+        self._step_began = time.perf_counter()
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        encoded, scores = self.score(batch)
+        loss: Loss = self.objective(encoded, scores)
+        self.log_step("train", batch, scores, loss)
+        return loss.total
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        self.head.clamp_scale()
+        if isinstance(batch.texts, TextBank):
+            seconds = time.perf_counter() - self._step_began
+            self.log("train/texts_a_second", len(batch.texts) / max(seconds, 1e-9), batch_size=1)
+
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        if isinstance(batch, Batch):
+            encoded, scores = self.score(batch)
+            self.log_step("val", batch, scores, self.objective(encoded, scores))
+        else:
+            self.evaluation.step(self.backbone, self.head, batch)
+
+    def on_validation_epoch_start(self) -> None:
+        if self.evaluation is not None:
+            self.evaluation.start(self.backbone, self.head)
+
+    def on_validation_epoch_end(self) -> None:
+        if self.evaluation is None or self.trainer.sanity_checking:
+            return
+        results = self.evaluation.finish(self.head, self.about())
+        for name, value in results.scalars().items():
+            self.log(f"benchmark/{name}", value, rank_zero_only=True)
+
+    @property
+    def evaluation(self) -> Any:
+        """The engine that the datamodule brought, or None."""
+        return getattr(getattr(self.trainer, "datamodule", None), "evaluation", None)
+
+    def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
+        """Logs loss, parts, in-batch accuracy, scale and the shares that say what a batch was made of."""
+        rows = scores.rows
+        block = scores.images_against(batch.captions)
+        figures = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
+        figures |= {f"loss_{name}": part.detach() for name, part in loss.parts.items()} if len(loss.parts) > 1 else {}
+        figures["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
+        for name in ("negatives", "units", "foils"):
+            asked = getattr(batch, name)[rows]
+            if asked.numel():
+                figures[f"missing_{name}"] = (asked < 0).float().mean()
+        figures |= {f"share_{name}": share for name, share in scores.false_negative_shares().items()}
+        if isinstance(batch.texts, TextBank) and batch.texts.asked:
+            figures["deduplicated"] = torch.tensor(1 - len(batch.texts) / batch.texts.asked)
+        shown = {"loss"}
+        for name, value in figures.items():
+            self.log(
+                f"{stage}/{name}",
+                value.to(self.device),
+                prog_bar=name in shown,
+                on_step=stage == "train",
+                on_epoch=stage == "val",
+                sync_dist=stage == "val",
+                batch_size=max(int(rows.sum()), 1) if stage == "val" else len(batch),
+                add_dataloader_idx=False,
+            )
+
+    def configure_optimizers(self) -> dict[str, Any]:  # type: ignore[override]
+        total = int(self.trainer.estimated_stepping_batches)
+        epochs = total / max(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1)
+        return self.optimizer.build(self.named_parameters(), self.part, total, epochs)
+
+    def part(self, name: str) -> str:
+        """Returns the part a parameter's name belongs to: 'image', 'text' or 'head' (the objective's own count as that)."""
+        return self.backbone.tower(name.removeprefix("backbone.")) if name.startswith("backbone.") else "head"
+
+    def recipe(self) -> dict[str, Any]:
+        """Returns the module's parts in plain data, as a YAML would have them."""
+        parts = {name: spec(getattr(self, name)) for name in PARTS}
+        settings = {n: list(v) if isinstance(v, tuple) else v for n, v in dataclasses.asdict(self.optimizer).items()}
+        return {**parts, "optimizer": settings, "seed": self.seed}
+
+    def about(self) -> dict[str, Any]:
+        """Returns what results say of the model: its recipe and the data it was trained on."""
+        return {"recipe": self.recipe(), "origin": {k: v for k, v in self.origin.items() if k != "trained_images"}}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["hyper_parameters"] = {**self.recipe(), "_instantiator": "lightning.pytorch.cli.instantiate_module"}
+        datamodule = getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
+        if hasattr(datamodule, "describe"):
+            self.origin = {"data": datamodule.describe(), "trained_images": datamodule.trained_images()}
+        checkpoint["zoo"] = {"version": __version__, "lightning": lightning.__version__, **self.origin}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.origin = {k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")}
+        recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
+        if recorded != spec(self.objective)["class_path"]:  # another objective's own parameters say nothing of the model
+            state = checkpoint["state_dict"]
+            for key in [k for k in state if k.startswith("objective.")]:
+                del state[key]
+            state.update({f"objective.{k}": v for k, v in self.objective.state_dict().items()})

@@ -1,0 +1,104 @@
+"""Parameter groups and the learning-rate schedule, per optimiser step.
+
+lr(s) = lr * warm(s / w)                                       s < w, steps of warm-up
+lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)  after it, of S steps; f: final_share
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import nn
+from torch.optim import AdamW, Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """AdamW with one rate a tower, warm-up and cosine decay; decay of 0 makes it Adam.
+
+    lr: peak rate. lr_image, lr_text, lr_head: peak rates of one part, `lr` where None. weight_decay: of matrices; gains, biases and the scale
+    have none. betas, eps: of AdamW; CS-CLIP's public code has these, its paper is silent. warmup_steps, warmup_epochs or warmup_share (of all
+    steps): at most one is given. warmup: its shape. final_share: what is left of the rate at the end. decay: cosine, or none for a constant rate.
+    """
+
+    lr: float = 5e-6
+    lr_image: float | None = None
+    lr_text: float | None = None
+    lr_head: float | None = None
+    weight_decay: float = 1e-2
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-6
+    warmup_steps: int | None = None
+    warmup_epochs: float | None = None
+    warmup_share: float | None = None
+    warmup: Literal["linear", "cosine"] = "linear"
+    final_share: float = 0.0
+    decay: Literal["cosine", "none"] = "cosine"
+
+    def __post_init__(self) -> None:
+        given = [n for n in ("warmup_steps", "warmup_epochs", "warmup_share") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise ZooError(f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null")
+        for name in ("lr", "lr_image", "lr_text", "lr_head"):
+            rate = getattr(self, name)
+            if rate is not None and not 0 <= rate < math.inf:
+                raise ZooError(f"optimizer.{name} is {rate}: a rate is a number from 0 up")
+
+    def rate(self, part: str) -> float:
+        """part: 'image', 'text' or 'head'. Returns its peak rate."""
+        own: float | None = getattr(self, f"lr_{part}")
+        return self.lr if own is None else own
+
+    def warmup_length(self, total_steps: int, epochs: float) -> int:
+        """Returns the steps of warm-up out of `total_steps` in `epochs`."""
+        if self.warmup_steps is not None:
+            return self.warmup_steps
+        if self.warmup_epochs is not None:
+            return round(total_steps * self.warmup_epochs / max(epochs, 1e-9))
+        return round(total_steps * (self.warmup_share or 0.0))
+
+    def factor(self, total_steps: int, epochs: float) -> Callable[[int], float]:
+        """Returns the function from step to the share of the peak rate, as the module's docstring has it; step 0 is the first."""
+        warm = min(self.warmup_length(total_steps, epochs), total_steps)
+
+        def share(step: int) -> float:
+            if step < warm:
+                x = (step + 1) / warm
+                return x if self.warmup == "linear" else (1 - math.cos(math.pi * x)) / 2
+            if self.decay == "none":
+                return 1.0
+            x = min((step - warm) / max(total_steps - warm, 1), 1.0)
+            return self.final_share + (1 - self.final_share) * (1 + math.cos(math.pi * x)) / 2
+
+        return share
+
+    def build(
+        self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str], total_steps: int, epochs: float
+    ) -> dict[str, Any]:
+        """parameters: named ones; part: from name to 'image', 'text' or 'head'. Returns optimiser and per-step schedule,
+        as Lightning wants them."""
+        optimizer = AdamW(self.groups(parameters, part), betas=self.betas, eps=self.eps)
+        schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "rate"}}
+
+    def groups(self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]) -> list[dict[str, Any]]:
+        """Returns one group for each part and kind of parameter that is trained: matrices decay, vectors and scalars do not."""
+        groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
+        for name, parameter in parameters:
+            if parameter.requires_grad:
+                groups.setdefault((part(name), parameter.ndim >= 2), []).append(parameter)
+        if not groups:
+            raise ZooError("nothing is trained: every parameter is frozen, set model.backbone.tune to full, image or text")
+        return [
+            {"params": members, "lr": self.rate(name), "weight_decay": self.weight_decay if decays else 0.0, "part": name}
+            for (name, decays), members in sorted(groups.items(), key=lambda g: g[0])
+        ]
+
+
+def rates(optimizer: Optimizer) -> dict[str, float]:
+    """Returns the current rate of every part."""
+    return {group["part"]: group["lr"] for group in optimizer.param_groups}
