@@ -22,7 +22,8 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 130 when interrupted."""
+    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 130 when
+    interrupted."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if "" not in sys.path:
         sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path

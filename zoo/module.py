@@ -36,8 +36,8 @@ class ZooModule(LightningModule):
     """Any backbone, head and objective, trained and measured.
 
     backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
-    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number. Raises ZooError where head or objective
-    want tokens that the backbone does not have.
+    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number. Raises ZooError where
+    head or objective want tokens that the backbone does not have.
     """
 
     def __init__(

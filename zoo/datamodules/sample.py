@@ -21,8 +21,8 @@ class Sample:
     """One caption of one photograph.
 
     image_id: equal for all captions of a photograph, the unit of splits. caption_id: unique in its source, by which units are looked up.
-    split: the source's own name for it, or None. negatives: sentence negatives that came with the source. companions: positions, in the source's
-    list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages.
+    split: the source's own name for it, or None. negatives: sentence negatives that came with the source. companions: positions, in
+    the source's list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages.
     """
 
     image: ImageRef
