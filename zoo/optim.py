@@ -22,9 +22,8 @@ class Optimization:
 
     lr: peak rate. lr_image, lr_text, lr_head: peak rates of one part, `lr` where None. weight_decay: of matrices; gains, biases and
     the scale have none. betas, eps: of AdamW; CS-CLIP's public code has these, its paper is silent. warmup_steps, warmup_epochs or
-    warmup_share
-    (of all steps): at most one is given. warmup: its shape. final_share: what is left of the rate at the end. decay: cosine, or none for a
-    constant rate.
+    warmup_share (of all steps): at most one is given. warmup: its shape. final_share: what is left of the rate at the end. decay:
+    cosine, or none for a constant rate.
     """
 
     lr: float = 5e-6

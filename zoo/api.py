@@ -1,0 +1,136 @@
+"""From Python: load a model, encode, score images against texts, evaluate on benchmarks.
+
+model = zoo.load("runs/version_0/checkpoints/last.ckpt")
+model.score(["horse.jpg"], ["a person on the horse", "a horse on the person"])
+zoo.evaluate(model, ["sugarcrepe"], data_root="DATA_ROOT")
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning import Trainer
+from numpy.typing import NDArray
+from PIL import Image
+
+from zoo.backbone import Backbone
+from zoo.batch import Encoded, TextBank, concatenate, text_bank
+from zoo.errors import ZooError
+from zoo.module import ZooModule
+
+Picture = Image.Image | str | Path
+
+
+class Model:
+    """A loaded model on one device, in evaluation mode.
+
+    module: backbone, head and objective. batch_size: how many images or texts are encoded at once.
+    """
+
+    def __init__(self, module: ZooModule, device: str | torch.device | None = None, batch_size: int = 64) -> None:
+        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.module = module.eval().to(chosen)
+        self.device, self.batch_size = torch.device(chosen), batch_size
+
+    def encode_images(self, images: Sequence[Picture]) -> NDArray[np.float32]:
+        """images: pictures or paths. Returns L2-normalised vectors [n, D]."""
+        return _normalised(self._images(images))
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns L2-normalised vectors [m, D]."""
+        return _normalised(self._texts(texts))
+
+    @torch.no_grad()
+    def score(self, images: Sequence[Picture], texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns the head's score of every image against every text, [n, m]; higher is a better match."""
+        head = self.module.head
+        scores = head.block(head.prepare_images(self._images(images)), head.prepare_texts(self._texts(texts)))
+        return np.asarray(scores.float().cpu())
+
+    @torch.no_grad()
+    def _images(self, images: Sequence[Picture]) -> Encoded:
+        backbone, parts = self.module.backbone, []
+        for start in range(0, len(images), self.batch_size):
+            pixels = torch.stack([backbone.eval_transform(_opened(i)) for i in images[start : start + self.batch_size]])
+            parts.append(backbone.encode_images(pixels.to(self.device), self.module.image_keys))
+        return concatenate(parts)
+
+    @torch.no_grad()
+    def _texts(self, texts: Sequence[str]) -> Encoded:
+        bank, rows = text_bank(*self.module.backbone.tokenizer(list(texts)))
+        parts = []
+        for start in range(0, len(bank), self.batch_size):
+            some = TextBank(*(t[start : start + self.batch_size] for t in (bank.ids, bank.lengths, bank.hashes)))
+            parts.append(self.module.backbone.encode_texts(some.to(self.device), self.module.text_keys))
+        return concatenate(parts).rows(rows.to(self.device))
+
+
+def load(source: str | Path, pretrained: str | None = None, device: str | None = None, **backbone: Any) -> Model:
+    """Returns a model ready to encode and score.
+
+    source: a checkpoint that `zoo fit` wrote, or the name of an architecture. pretrained: a tag or a file of weights for an architecture.
+    backbone: further arguments of Backbone. Raises ZooError where neither is found.
+    """
+    if Path(source).is_file():
+        if pretrained is not None or backbone:
+            raise ZooError(f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out")
+        return Model(load_checkpoint(source), device)
+    return Model(ZooModule(Backbone(name=str(source), pretrained=pretrained, **backbone)), device)
+
+
+def load_checkpoint(path: str | Path) -> ZooModule:
+    """Returns the module of a checkpoint that `zoo fit` wrote; weights come from it alone."""
+    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    recipe = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) else None
+    if not recipe or "backbone" not in recipe:
+        raise ZooError(f"{path} is no checkpoint of `zoo fit`: load plain weights by zoo.load(ARCHITECTURE, pretrained={str(path)!r})")
+    settings = {**recipe["backbone"]["init_args"], "pretrained": None}
+    backbone = {"class_path": recipe["backbone"]["class_path"], "init_args": settings}
+    module: ZooModule = ZooModule.load_from_checkpoint(path, map_location="cpu", weights_only=True, backbone=backbone)
+    return module
+
+
+def evaluate(
+    model: Any,
+    benchmarks: Sequence[Any],
+    data_root: str | Path | Sequence[str | Path] = ".",
+    out: str | Path | None = None,
+    presets: Sequence[str] = ("official",),
+) -> Any:
+    """Measures a model and returns the Results; writes results.json and cases.parquet into `out` where given.
+
+    model: a Model, a ZooModule, or any object with score(images: list of PIL images, texts: list of str) -> [n, m]. benchmarks: names
+    or Benchmark objects.
+    """
+    from zoo.evaluation.datamodule import EvaluationDataModule
+
+    roots = [str(r) for r in data_root] if isinstance(data_root, list | tuple) else str(data_root)
+    data = EvaluationDataModule(list(benchmarks), roots, out=None if out is None else str(out), presets=list(presets))
+    if not isinstance(model, Model | ZooModule):
+        return data.evaluation.run(model)
+    module, device = (model.module, model.device) if isinstance(model, Model) else (model, model.device)
+    trainer = Trainer(
+        accelerator="gpu" if device.type == "cuda" else "cpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+    )
+    trainer.validate(module, datamodule=data, verbose=False)
+    module.to(device)
+    return data.evaluation.results
+
+
+def _opened(picture: Picture) -> Image.Image:
+    if isinstance(picture, Image.Image):
+        return picture.convert("RGB")
+    try:
+        return Image.open(picture).convert("RGB")
+    except OSError as error:
+        raise ZooError(f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG") from error
+
+
+def _normalised(items: Encoded) -> NDArray[np.float32]:
+    return np.asarray(torch.nn.functional.normalize(items.pooled.float(), dim=-1).cpu())
