@@ -1,0 +1,145 @@
+"""Units files: reads JSONL and CS-CLIP's published JSON, writes JSONL. Free of torch."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.units.fields import list_field, object_field, text_field
+from zoo.units.published import read_published
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+
+def read_units(path: str | Path) -> dict[str, UnitRecord]:
+    """Returns the records by caption id, in file order.
+
+    path: a JSONL file (one record a line), a JSON file that holds one array of CS-CLIP's published records, or a folder of such files.
+    Raises ZooError that names file, line (entry, in an array) and field of what is wrong, and on a caption id that comes twice.
+    """
+    records: dict[str, UnitRecord] = {}
+    found: dict[str, str] = {}
+    for file in unit_files(path):
+        for where, record in _read_file(file):
+            if record.caption_id in records:
+                raise ZooError(
+                    f"{where}: caption_id '{record.caption_id}' was given before, at {found[record.caption_id]}: leave one of the two out"
+                )
+            records[record.caption_id] = record
+            found[record.caption_id] = where
+    if not records:
+        raise ZooError(f"{path} holds no units: `zoo units extract CAPTIONS --out {path}` makes them from captions")
+    return records
+
+
+def unit_files(path: str | Path) -> list[Path]:
+    """Returns the file itself, or the *.json and *.jsonl of a folder by name; raises ZooError where there are none."""
+    path = Path(path)
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise ZooError(f"the units file {path} does not exist: `zoo units extract CAPTIONS --out {path}` makes one from captions")
+    files = sorted(f for f in path.iterdir() if f.suffix in (".json", ".jsonl"))
+    if not files:
+        raise ZooError(f"the folder {path} holds no *.json and no *.jsonl: name the folder of the units files")
+    return files
+
+
+def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
+    """Writes one record a line and returns their number. The file appears when it is whole, or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    count = 0
+    try:
+        with open(beside, "w", encoding="utf-8") as out:
+            for record in records:
+                out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
+                count += 1
+        os.replace(beside, path)
+    except OSError as error:
+        raise ZooError(
+            f"{path} could not be written ({error.strerror or error}): give --out a folder with room that you may write to"
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return count
+
+
+def to_json(record: UnitRecord) -> dict[str, Any]:
+    """Returns the record in the schema of a units file; what a relation foil leaves open is left out."""
+    return {
+        "caption_id": record.caption_id,
+        "image_id": record.image_id,
+        "caption": record.caption,
+        "entities": [{"text": e.text, "foils": [vars(f) for f in e.foils]} for e in record.entities],
+        "relations": [
+            {
+                "subject": r.subject,
+                "predicate": r.predicate,
+                "object": r.object,
+                "foils": [{k: v for k, v in vars(f).items() if v is not None} for f in r.foils],
+            }
+            for r in record.relations
+        ],
+        "source": record.source,
+    }
+
+
+def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
+    """Yields each record with 'FILE:LINE' or 'FILE[ENTRY]'."""
+    try:
+        with open(file, encoding="utf-8") as lines:
+            head = lines.read(4096).lstrip("\ufeff \t\r\n")
+            if head.startswith("["):
+                yield from read_published(file)
+                return
+            lines.seek(0)
+            sources: dict[str, dict[str, Any]] = {}
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield f"{file}:{number}", _record(line, f"{file}:{number}", sources)
+    except UnicodeDecodeError as error:
+        raise ZooError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8") from error
+
+
+def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ZooError(f"{where}: not a JSON object ({error.msg} at column {error.colno}): mend or remove the line") from error
+    source = object_field(object_field(row, where).get("source", {}), where, "source")
+    return UnitRecord(
+        caption_id=text_field(row, "caption_id", where),
+        image_id=text_field(row, "image_id", where),
+        caption=text_field(row, "caption", where),
+        entities=tuple(_entity(e, where, f"entities[{i}]") for i, e in enumerate(list_field(row, "entities", where))),
+        relations=tuple(_relation(r, where, f"relations[{i}]") for i, r in enumerate(list_field(row, "relations", where))),
+        # a source is the same in every line as a rule: one object for all of them
+        source=sources.setdefault(json.dumps(source, sort_keys=True), source),
+    )
+
+
+def _entity(row: Any, where: str, path: str) -> Entity:
+    foils = enumerate(list_field(row, "foils", where, path))
+    return Entity(text_field(row, "text", where, path), tuple(_entity_foil(f, where, f"{path}.foils[{i}]") for i, f in foils))
+
+
+def _entity_foil(row: Any, where: str, path: str) -> EntityFoil:
+    return EntityFoil(text_field(row, "text", where, path), text_field(row, "edit", where, path))
+
+
+def _relation(row: Any, where: str, path: str) -> Relation:
+    foils = enumerate(list_field(row, "foils", where, path))
+    return Relation(*_triple(row, where, path), foils=tuple(_relation_foil(f, where, f"{path}.foils[{i}]") for i, f in foils))
+
+
+def _relation_foil(row: Any, where: str, path: str) -> RelationFoil:
+    component, part = (text_field(row, k, where, path) if row.get(k) is not None else None for k in ("component", "part"))
+    return RelationFoil(*_triple(row, where, path), edit=text_field(row, "edit", where, path), component=component, part=part)
+
+
+def _triple(row: Any, where: str, path: str) -> tuple[str, str, str]:
+    subject, predicate, object_ = (text_field(row, k, where, path) for k in ("subject", "predicate", "object"))
+    return subject, predicate, object_

@@ -1,0 +1,162 @@
+"""UnitSampler: draws units and their foils for a training step (CS-CLIP, Section 4.1). Free of torch."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from zoo.errors import ZooError, near
+from zoo.recorded import Recorded
+from zoo.units.reader import read_units, unit_files
+from zoo.units.record import Entity, Relation, UnitRecord
+
+Pair = tuple[str, str | None]
+Unit = Entity | Relation
+
+
+class UnitSampler(Recorded):
+    """Draws (unit, foil) texts from the records of a units file.
+
+    file: a units file, or a folder of them (see `read_units`). n_units: N_u, draws a caption.
+    p_rel: the probability of trying a relation before an entity (1.0: entities only where no relation is left; Table 16).
+    max_conjunction: K, entities that "a and b" joins at most; conjunction_share: how often an entity is joined, where it can be.
+    with_replacement and shuffle_conjunction_independently: two habits of the public code; the second reorders half of the
+    conjunctions' foils, which are minimal edits no longer. edits: the foil edits to use, None for all.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        n_units: int = 2,
+        p_rel: float = 1.0,
+        max_conjunction: int = 2,
+        with_replacement: bool = False,
+        shuffle_conjunction_independently: bool = False,
+        edits: list[str] | None = None,
+        conjunction_share: float = 0.5,
+    ) -> None:
+        for name, value in (("n_units", n_units), ("max_conjunction", max_conjunction)):
+            if value < 1:
+                raise ZooError(f"UnitSampler({name}={value}): give a whole number of at least 1")
+        for name, share in (("p_rel", p_rel), ("conjunction_share", conjunction_share)):
+            if not 0 <= share <= 1:
+                raise ZooError(f"UnitSampler({name}={share}): a probability lies between 0 and 1")
+        if edits is not None and not edits:
+            raise ZooError("UnitSampler(edits=[]) leaves no foil: leave the argument out to use all")
+        self.file = file
+        self.n_units = n_units
+        self.p_rel = p_rel
+        self.max_conjunction = max_conjunction
+        self.with_replacement = with_replacement
+        self.shuffle_conjunction_independently = shuffle_conjunction_independently
+        self.edits = edits
+        self.conjunction_share = conjunction_share
+
+    def records(self) -> dict[str, UnitRecord]:
+        """Returns the records by caption id, read once; raises ZooError on a bad file and on edits that no foil in it has."""
+        return self._records
+
+    @cached_property
+    def _records(self) -> dict[str, UnitRecord]:
+        records = read_units(self.file)
+        known = _count_edits(records)
+        for edit in self.edits or ():
+            if edit not in known:
+                raise ZooError(
+                    f"UnitSampler(edits=[... '{edit}' ...]): no foil in {self.file} has this edit{near(edit, known)}: "
+                    f"choose among {', '.join(sorted(known)) or 'none'}"
+                )
+        return records
+
+    def sample(self, record: UnitRecord, rng: Random) -> list[Pair | None]:
+        """Returns n_units draws, a function of record and random state alone.
+
+        A draw is (unit, foil), or (unit, None) once no unit with a foil is left, or None once no unit is. No unit comes twice unless
+        drawn with replacement. The foil differs from the unit in one relation, or in one member of the conjunction.
+        """
+        used: set[str] = set()
+        pairs: list[Pair | None] = []
+        for _ in range(self.n_units):
+            if self.with_replacement:
+                used = set()
+            pairs.append(self._draw(record, used, rng))
+        return pairs
+
+    def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> Pair | None:
+        """used: the texts of the units drawn before, which grows by those drawn now."""
+        kinds: list[Sequence[Unit]] = [record.relations, record.entities]
+        if rng.random() >= self.p_rel:
+            kinds.reverse()
+        fresh = [[unit for unit in kind if unit.text not in used] for kind in kinds]
+        with_foil = [[unit for unit in kind if self._foils(unit)] for kind in fresh]
+        units = next((kind for kind in (*with_foil, *fresh) if kind), None)
+        if units is None:
+            return None
+        unit = rng.choice(units)
+        used.add(unit.text)
+        foil = self._draw_foil(unit, rng)
+        return (unit.text, foil) if isinstance(unit, Relation) else self._join(unit, foil, record, used, rng)
+
+    def _foils(self, unit: Unit) -> dict[str, list[str]]:
+        """Returns the texts of the unit's foils by edit."""
+        foils: dict[str, list[str]] = {}
+        for foil in unit.foils:
+            if self.edits is None or foil.edit in self.edits:
+                foils.setdefault(foil.edit, []).append(foil.text)
+        return foils
+
+    def _draw_foil(self, unit: Unit, rng: Random) -> str | None:
+        """Uniform over edits first, then over the foils of that edit."""
+        foils = self._foils(unit)
+        return rng.choice(foils[rng.choice(list(foils))]) if foils else None
+
+    def _join(self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random) -> Pair:
+        """Returns the entity, joined with up to K - 1 others in an order that unit and foil share, or by itself."""
+        others = list(dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil))
+        most = min(self.max_conjunction - 1, len(others))
+        if most == 0 or rng.random() >= self.conjunction_share:
+            return entity.text, foil
+        members = [entity.text, *rng.sample(others, rng.randint(1, most))]
+        used.update(members)
+        order = rng.sample(range(len(members)), len(members))
+        text = " and ".join(members[i] for i in order)
+        if foil is None:
+            return text, None
+        if self.shuffle_conjunction_independently:
+            order = rng.sample(range(len(members)), len(members))
+        return text, " and ".join(foil if i == 0 else members[i] for i in order)
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what checkpoints and results keep: file, its SHA-256, what made the units, and counts."""
+        return self._description
+
+    @cached_property
+    def _description(self) -> dict[str, Any]:
+        records = self.records()
+        digest = hashlib.sha256()
+        for file in unit_files(self.file):
+            with open(file, "rb") as data:
+                while block := data.read(1 << 20):
+                    digest.update(block)
+        sources = {json.dumps(r.source, sort_keys=True): r.source for r in records.values()}
+        return {
+            "file": Path(self.file).name,
+            "sha256": digest.hexdigest(),
+            "sources": [sources[key] for key in sorted(sources)],
+            "captions": len(records),
+            "entities": sum(len(r.entities) for r in records.values()),
+            "relations": sum(len(r.relations) for r in records.values()),
+            "foils": dict(sorted(_count_edits(records).items())),
+        }
+
+
+def _count_edits(records: dict[str, UnitRecord]) -> Counter[str]:
+    edits: Counter[str] = Counter()
+    for record in records.values():
+        edits.update(foil.edit for entity in record.entities for foil in entity.foils)
+        edits.update(foil.edit for relation in record.relations for foil in relation.foils)
+    return edits
