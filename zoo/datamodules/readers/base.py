@@ -1,6 +1,7 @@
 """Reader: turns a file of captions into samples."""
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from zoo.datamodules.sample import Sample
 from zoo.recorded import Recorded
@@ -12,3 +13,8 @@ class Reader(Recorded, ABC):
     @abstractmethod
     def samples(self) -> list[Sample]:
         """Returns the samples in file order; raises ZooError that names file, line and field of what is wrong."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were read, whose hashes stand in checkpoints and results."""
+        return ()

@@ -1,0 +1,213 @@
+"""Finds photographs in whichever folder of the data roots holds them, and opens them. Free of torch."""
+
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow.parquet as pq
+from PIL import Image
+
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+COCO = ("", "train2014", "val2014", "train2017", "val2017")
+COCO_BASES = ("", "coco")
+VISUAL_GENOME = ("visual_genome/VG_100K", "visual_genome/VG_100K_2", "visual_genome/images")
+FLICKR = (
+    "flickr30k",
+    "flickr30k/images",
+    "flickr30k/flickr30k-images",
+    "flickr30k-images",
+    "flickr8k",
+    "flickr8k/images",
+    "flickr8k/Flicker8k_Dataset",
+)
+FOLDERS = {
+    "coco": tuple(f"{base}/{folder}".strip("/") for base in COCO_BASES for folder in COCO),
+    "visual_genome": VISUAL_GENOME,
+    "flickr": FLICKR,
+}
+SOURCES = (*FOLDERS, "file", "parquet")
+
+_COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
+_VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
+_FLICKR_NAME = re.compile(r"(\d+)(?:_[0-9a-f]+)?\.jpe?g", re.IGNORECASE)
+_NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
+
+
+class BrokenPhotograph(ZooError):
+    """A photograph that is there but cannot be decoded."""
+
+
+def coco_ref(name: str) -> ImageRef:
+    """name: a COCO file name of any year, with or without folders. Returns its reference; raises ZooError where it is none."""
+    return _named("coco", name)
+
+
+def flickr_ref(name: str) -> ImageRef:
+    """name: a file name of Flickr8k or Flickr30k. Returns its reference; raises ZooError where it is none."""
+    return _named("flickr", name)
+
+
+def photograph_ref(text: str) -> ImageRef:
+    """text: a path as published, or a reference written by `str`. Returns the reference that it most likely means.
+
+    A COCO name means COCO wherever it stands; a folder of Visual Genome or Flickr says what its numbers mean; an absolute path and
+    anything else is a file.
+    """
+    source, colon, key = text.partition(":")
+    if colon and source in SOURCES:
+        return _written(source, key)
+    path = PurePosixPath(text)
+    folders = " ".join(path.parts[:-1]).lower()
+    if path.is_absolute():
+        return ImageRef("file", text)
+    if _COCO_NAME.fullmatch(path.name):
+        return coco_ref(path.name)
+    if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(path.name):
+        return _named("visual_genome", path.name)
+    if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
+        return flickr_ref(path.name)
+    return ImageRef("file", text)
+
+
+def _named(source: str, name: str) -> ImageRef:
+    match = _NAMES[source].fullmatch(PurePosixPath(name).name)
+    if match is None:
+        raise ZooError(f"{name!r} is not a file name of {source}: expected one like {_example(source)}")
+    return ImageRef(source, str(int(match[1])))
+
+
+def _written(source: str, key: str) -> ImageRef:
+    match = re.fullmatch(r"(.*)@(\d+),(\d+),(\d+),(\d+)", key)
+    if match is None:
+        return ImageRef(source, key)
+    left, top, width, height = (int(n) for n in match.groups()[1:])
+    return ImageRef(source, match[1], (left, top, width, height))
+
+
+def _example(source: str) -> str:
+    return {"coco": "COCO_val2014_000000391895.jpg", "visual_genome": "2317429.jpg", "flickr": "1007129816_e794419615.jpg"}[source]
+
+
+class PhotographFinder:
+    """Resolves references to files under the data roots.
+
+    roots: folders laid out as the docs say; the first that holds a photograph wins. Every folder is listed once, when first needed.
+    Raises ZooError for a root that is no folder.
+    """
+
+    def __init__(self, roots: Sequence[Path | str]) -> None:
+        self.roots = tuple(Path(root) for root in roots)
+        for root in self.roots:
+            if not root.is_dir():
+                raise ZooError(f"data root {root} is not a folder: give one that exists")
+        self._names: dict[str, frozenset[str]] = {}
+        self._by_source: dict[str, dict[str, Path]] = {}
+        self._columns: dict[tuple[Path, str, int], list[Any]] = {}
+
+    def find(self, ref: ImageRef) -> Path | None:
+        """Returns the file that holds the photograph, or None."""
+        if ref.source in FOLDERS:
+            return self._listed(ref.source).get(ref.key)
+        if ref.source == "file":
+            return self._file(ref.key)
+        if ref.source == "parquet":
+            return self._file(_parquet_key(ref)[0])
+        raise ZooError(f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}")
+
+    def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
+        """Returns the references without a file, in their order."""
+        return [ref for ref in refs if self.find(ref) is None]
+
+    def load(self, ref: ImageRef) -> Image.Image:
+        """Returns the photograph in RGB, cropped where the reference says so.
+
+        Raises ZooError where it is not found, BrokenPhotograph (a ZooError) where it cannot be decoded, both naming it.
+        """
+        path = self.find(ref)
+        if path is None:
+            raise ZooError(
+                f"photograph {ref} is in none of {', '.join(map(str, self.roots)) or 'the data roots (none given)'}: {self.hint(ref)}"
+            )
+        content = self._cell(path, ref) if ref.source == "parquet" else path
+        try:
+            with Image.open(content) as file:
+                picture = file.convert("RGB")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise BrokenPhotograph(
+                f"{path} ({ref}) is not a whole picture ({error}): fetch it again, or tolerate broken photographs"
+            ) from error
+        if ref.crop is None:
+            return picture
+        left, top, width, height = ref.crop
+        return picture.crop((left, top, left + width, top + height))
+
+    def hint(self, ref: ImageRef) -> str:
+        """Returns where a photograph of that source is looked for, as the end of a sentence."""
+        if ref.source in FOLDERS:
+            return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
+        return "give the data root that the path starts from"
+
+    def _listed(self, source: str) -> dict[str, Path]:
+        if source not in self._by_source:
+            found: dict[str, Path] = {}
+            for root in self.roots:
+                for folder in FOLDERS[source]:
+                    for name in sorted(self._list(root / folder)):
+                        match = _NAMES[source].fullmatch(name)
+                        if match is not None:
+                            found.setdefault(str(int(match[1])), root / folder / name)
+            self._by_source[source] = found
+        return self._by_source[source]
+
+    def _file(self, key: str) -> Path | None:
+        path = Path(key)
+        candidates = [path] if path.is_absolute() else [root / path for root in self.roots]
+        return next((c for c in candidates if c.name in self._list(c.parent)), None)
+
+    def _list(self, folder: Path) -> frozenset[str]:
+        key = os.path.normpath(folder)
+        if key not in self._names:
+            try:
+                with os.scandir(key) as entries:
+                    self._names[key] = frozenset(entry.name for entry in entries if entry.is_file())
+            except (FileNotFoundError, NotADirectoryError):
+                self._names[key] = frozenset()
+        return self._names[key]
+
+    def _cell(self, path: Path, ref: ImageRef) -> io.BytesIO:
+        _, row, column = _parquet_key(ref)
+        value = self._row(path, row, column, ref)
+        content = value.get("bytes") if isinstance(value, dict) else value
+        if not isinstance(content, bytes):
+            raise BrokenPhotograph(f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column")
+        return io.BytesIO(content)
+
+    def _row(self, path: Path, row: int, column: str, ref: ImageRef) -> Any:
+        file = pq.ParquetFile(path)
+        if column not in file.schema_arrow.names:
+            raise ZooError(f"{path} has no column {column!r}, which {ref} names: it has {', '.join(file.schema_arrow.names)}")
+        first = 0
+        for group in range(file.num_row_groups):
+            n = file.metadata.row_group(group).num_rows
+            if row < first + n:
+                return self._group(file, path, column, group)[row - first]
+            first += n
+        raise ZooError(f"{path} has {first} rows, and {ref} names row {row}: fetch the file again")
+
+    def _group(self, file: pq.ParquetFile, path: Path, column: str, group: int) -> list[Any]:
+        key = (path, column, group)
+        if key not in self._columns:
+            self._columns = {key: file.read_row_group(group, columns=[column])[column].to_pylist()}
+        return self._columns[key]
+
+
+def _parquet_key(ref: ImageRef) -> tuple[str, int, str]:
+    match = re.fullmatch(r"(.+)#(\d+)#(.+)", ref.key)
+    if match is None:
+        raise ZooError(f"{ref} does not name a row of a parquet file: write FILE#ROW#COLUMN")
+    return match[1], int(match[2]), match[3]
