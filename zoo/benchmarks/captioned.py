@@ -1,0 +1,34 @@
+"""BLIP's caption files, `[{"image": PATH, "caption": [..]}]`: what ARO's order sets and caption retrieval are made from. Free of torch."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.benchmarks.annotations import read_list
+from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.readers.files import field
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A photograph and its captions, as raw as in the file."""
+
+    image: ImageRef
+    captions: tuple[str, ...]
+
+
+def read_captioned(path: Path) -> list[Captioned]:
+    """Returns the records in file order; raises ZooError that names file and entry of what is wrong or comes twice."""
+    records: dict[ImageRef, Captioned] = {}
+    for i, entry in enumerate(read_list(path)):
+        origin = f"{path}[{i}]"
+        image = photograph_ref(field(entry, "image", str, origin))
+        captions = field(entry, "caption", list, origin)
+        blank = next((k for k, text in enumerate(captions) if not isinstance(text, str) or not text.strip()), None)
+        if blank is not None:
+            raise ZooError(f"{origin} has no text as caption {blank}: write one or take it out")
+        if image in records:
+            raise ZooError(f"{origin} is photograph {image} a second time: put its captions into one record")
+        records[image] = Captioned(image, tuple(captions))
+    return list(records.values())

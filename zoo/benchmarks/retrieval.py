@@ -1,0 +1,111 @@
+"""Retrieval: every photograph against every caption of a test split, both ways."""
+
+from pathlib import Path
+
+import numpy as np
+
+from zoo.benchmarks.annotations import count_notes, locate
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.captioned import read_captioned
+from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.readers.flickr_token import FlickrToken
+from zoo.datamodules.readers.karpathy import KarpathyJson
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError, near
+
+Pair = tuple[ImageRef, str]
+KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
+PARTS = {
+    part.subset: part
+    for part in (
+        Part(
+            "coco_karpathy",
+            ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
+            5_000,
+            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
+            "photographs go to DATA_ROOT/coco/val2014",
+        ),
+        Part(
+            "flickr30k",
+            ("aro/flickr30k_test.json", "flickr30k/dataset_flickr30k.json", "dataset_flickr30k.json"),
+            1_000,
+            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
+            "photographs (ask their owners at shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
+        ),
+        Part(
+            "flickr8k",
+            ("flickr8k/Flickr8k.token.txt",),
+            1_000,
+            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) into DATA_ROOT/flickr8k; "
+            "photographs (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
+        ),
+    )
+}
+
+
+class Retrieval(Benchmark):
+    """Caption retrieval: recall at 1, 5 and 10, text for image and image for text; one case a source, with all of its captions.
+
+    source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader of captions. `n` of a part counts photographs.
+    """
+
+    name = "retrieval"
+
+    def __init__(self, source: str | Reader | None = None) -> None:
+        if isinstance(source, str) and source not in PARTS:
+            raise ZooError(
+                f"retrieval has no source {source!r}{near(source, PARTS)}: name one of {', '.join(PARTS)}, or give a reader in YAML"
+            )
+        self.source = source
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        if isinstance(self.source, Reader):
+            how = "give the reader the path of its captions"
+            return (Part(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),)
+        return tuple(PARTS.values()) if self.source is None else (PARTS[self.source],)
+
+    def read(self, root: Path) -> Reading:
+        if isinstance(self.source, Reader):
+            pairs = _of_reader(self.source)
+            return Reading([_case(self.parts[0].subset, pairs)], list(self.source.files), [])
+        reading, counts = Reading([], [], []), []
+        for part in self.parts:
+            path = locate(root, part.files)
+            if path is None:
+                reading.absent.append(part)
+                continue
+            pairs, files = _flickr8k(path) if part.subset == "flickr8k" else (_test_split(path), [path])
+            case = _case(part.subset, pairs)
+            counts.append((part, len(case.images)))
+            reading.cases.append(case)
+            reading.files.extend(files)
+        reading.notes.update({key: f"{note} (photographs)" for key, note in count_notes(counts).items()})
+        return reading
+
+
+def _of_reader(reader: Reader) -> list[Pair]:
+    return [(sample.image, sample.caption) for sample in reader.samples()]
+
+
+def _flickr8k(path: Path) -> tuple[list[Pair], list[Path]]:
+    names = path.with_name("Flickr_8k.testImages.txt")
+    if not names.is_file():
+        raise ZooError(f"{path} has no {names.name} beside it, which says what the test split is: it comes with the captions")
+    return _of_reader(FlickrToken(path, names)), [path, names]
+
+
+def _test_split(path: Path) -> list[Pair]:
+    if path.name.startswith("dataset_"):
+        return _of_reader(KarpathyJson(path, ("test",)))
+    return [(record.image, text) for record in read_captioned(path) for text in record.captions]
+
+
+def _case(subset: str, pairs: list[Pair]) -> Case:
+    """Every pair is a right answer; so are no others, as in the published protocol, even where two photographs share a caption."""
+    images = list(dict.fromkeys(image for image, _ in pairs))
+    row = {image: i for i, image in enumerate(images)}
+    match = np.zeros((len(images), len(pairs)), dtype=bool)
+    for column, (image, _) in enumerate(pairs):
+        match[row[image], column] = True
+    return Case(tuple(images), tuple(text for _, text in pairs), match, "retrieval", subset, "all")

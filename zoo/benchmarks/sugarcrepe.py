@@ -1,0 +1,71 @@
+"""SugarCrepe (Hsieh et al. 2023): one photograph, a caption and a fluent foil made by one edit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from zoo.benchmarks.annotations import count_notes, locate, overrides, read_json
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.datamodules.photographs import coco_ref
+from zoo.datamodules.readers.files import field
+from zoo.errors import ZooError
+
+HOW = (
+    "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into DATA_ROOT/sugarcrepe; "
+    "photographs are COCO's val2017, in DATA_ROOT/coco/val2017"
+)
+# subset: cases, and accuracy of OpenAI's ViT-B/32 as the authors' repository prints it
+PUBLISHED = {
+    "add_att": (692, 68.8),
+    "add_obj": (2062, 77.2),
+    "replace_att": (788, 80.1),
+    "replace_obj": (1652, 90.9),
+    "replace_rel": (1406, 69.2),
+    "swap_att": (666, 64.0),
+    "swap_obj": (245, 61.2),
+}
+
+
+class SugarCrepe(Benchmark):
+    """SugarCrepe: seven kinds of fluent foils, 7,511 cases.
+
+    files: other places of the annotations, by subset. A case's id is its key in the published file (keys skip a number in swap_obj).
+    """
+
+    name = "sugarcrepe"
+
+    def __init__(self, files: dict[str, str] | None = None) -> None:
+        self.files = overrides(self.name, files, PUBLISHED)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(
+            Part(subset, (f"sugarcrepe/{subset}.json",), n, HOW, chance={"i2t": 50.0}, published={"i2t": accuracy})
+            for subset, (n, accuracy) in PUBLISHED.items()
+        )
+
+    def read(self, root: Path) -> Reading:
+        reading, counts = Reading([], [], []), []
+        for part in self.parts:
+            path = locate(root, part.files, self.files.get(part.subset))
+            if path is None:
+                reading.absent.append(part)
+                continue
+            cases = list(_cases(path, part.subset))
+            counts.append((part, len(cases)))
+            reading.files.append(path)
+            reading.cases.extend(cases)
+        reading.notes.update(count_notes(counts))
+        return reading
+
+
+def _cases(path: Path, subset: str) -> Iterator[Case]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ZooError(f"{path} holds a {type(content).__name__}, not an object of cases by key: give the file as published")
+    match = np.array([[True, False]])
+    for key, entry in content.items():
+        origin = f"{path}[{key}]"
+        texts = (field(entry, "caption", str, origin), field(entry, "negative_caption", str, origin))
+        yield Case((coco_ref(field(entry, "filename", str, origin)),), texts, match, "i2t", subset, key)

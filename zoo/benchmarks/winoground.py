@@ -1,0 +1,107 @@
+"""Winoground (Thrush et al. 2022): two photographs and two captions of the same words."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zoo.benchmarks.annotations import count_notes
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.datamodules.readers.files import field, numbered_lines
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+HOW = (
+    "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
+    "`huggingface-cli download --repo-type dataset facebook/winoground --local-dir DATA_ROOT/winoground` with your token; "
+    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. The photographs may not be passed on"
+)
+JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
+PART = Part(
+    "winoground",
+    (*JSONL, "winoground/*.parquet", "winoground/*/*.parquet"),
+    400,
+    HOW,
+    chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+    published={"text": 31.25, "image": 11.0, "group": 8.75},
+)
+TAGS = ("collapsed_tag", "tag")
+
+
+class Winoground(Benchmark):
+    """Winoground: 400 cases of two photographs and two captions; a case's group is its tag (Object, Relation or Both).
+
+    file: another place of the annotations: a parquet, a folder of parquet shards, or an examples.jsonl with a folder `images` beside it.
+    """
+
+    name = "winoground"
+
+    def __init__(self, file: str | None = None) -> None:
+        self.file = file
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (PART,)
+
+    def read(self, root: Path) -> Reading:
+        files = self._found(root)
+        if not files:
+            return Reading([], [], [PART])
+        cases = [case for file in files for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)]
+        return Reading(cases, files, [], count_notes([(PART, len(cases))]))
+
+    def _found(self, root: Path) -> list[Path]:
+        if self.file is not None:
+            given = next((path for path in (Path(self.file), root / self.file) if path.exists()), None)
+            files = [] if given is None else [given] if given.is_file() else sorted(given.glob("*.parquet"))
+            if not files:
+                raise ZooError(f"Winoground's {self.file} is neither a file nor a folder with *.parquet: mend the path")
+            return files
+        lines = next((root / name for name in JSONL if (root / name).is_file()), None)
+        return [lines] if lines else sorted({*root.glob("winoground/*.parquet"), *root.glob("winoground/*/*.parquet")})
+
+
+def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
+    for number, line in numbered_lines(path):
+        origin = f"{path}:{number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ZooError(f"{origin} is not JSON ({error.msg}, column {error.colno}): fetch the file again") from error
+        images = tuple(ImageRef("file", _photograph(path, root, field(row, f"image_{k}", str, origin))) for k in (0, 1))
+        yield _case(row, images, origin)
+
+
+def _photograph(path: Path, root: Path, stem: str) -> str:
+    name = stem if Path(stem).suffix else f"{stem}.png"
+    return _under(path.parent / "images" / name, root)
+
+
+def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
+    wanted = ["id", "caption_0", "caption_1", *TAGS]
+    try:
+        names = pq.read_schema(path).names
+        rows = pq.read_table(path, columns=[name for name in wanted if name in names]).to_pylist()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ZooError(f"{path} is not a whole parquet file ({error}): fetch it again") from error
+    lacking = [name for name in ("image_0", "image_1") if name not in names]
+    if lacking:
+        raise ZooError(f"{path} has no column {lacking[0]}: it has {', '.join(names)}")
+    for i, row in enumerate(rows):
+        images = tuple(ImageRef("parquet", f"{_under(path, root)}#{i}#image_{k}") for k in (0, 1))
+        yield _case(row, images, f"{path}[{i}]")
+
+
+def _case(row: Any, images: Iterable[ImageRef], origin: str) -> Case:
+    texts = tuple(field(row, f"caption_{k}", str, origin) for k in (0, 1))
+    tag = next((row[name] for name in TAGS if row.get(name)), None)
+    return Case(tuple(images), texts, np.eye(2, dtype=bool), "group", PART.subset, str(field(row, "id", (int, str), origin)), tag)
+
+
+def _under(path: Path, root: Path) -> str:
+    """Returns the path from the root, so that results do not depend on where the root lies; absolute where it lies elsewhere."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
