@@ -1,0 +1,283 @@
+"""CaptionDataModule: photographs and captions of any reader, with negatives, units and hard images."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from lightning import LightningDataModule
+from torch.utils.data import DataLoader
+
+from zoo.batch import MISSING, Batch
+from zoo.datamodules.collate import Collate
+from zoo.datamodules.dataset import CaptionDataset
+from zoo.datamodules.overlong import overlong
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
+from zoo.datamodules.source import Source, read, split_by_image, with_photographs
+from zoo.datamodules.texts import CaptionTexts, check_units, usable_negatives
+from zoo.errors import ZooError
+from zoo.negatives.base import NegativeGenerator
+from zoo.recorded import spec
+from zoo.units.sampler import UnitSampler
+
+OVERLONG_SAMPLE = 10_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Provides:
+    """What the batches hold. negatives: what makes them, one name a column. units: whether units and foils are there."""
+
+    negatives: tuple[str, ...]
+    units: bool
+
+
+class CaptionDataModule(LightningDataModule):
+    """Batches of photographs and captions.
+
+    What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and devices; training resumes between any
+    two batches. Raises ZooError, before the first batch, for whatever is wrong with the following and can be known then.
+
+    Args:
+        train: the captions to train on.
+        photographs: data roots in which photographs are looked for.
+        val: the captions of the validation loss; without it, val_share or val_images of the training photographs are held out, or there
+            is none.
+        val_share: share of the photographs to hold out, with all of their captions.
+        val_images: number of photographs to hold out, in place of a share.
+        batch_size: rows of one step over all devices, hard images not counted; the devices must divide it.
+        val_batch_size: the same for validation; batch_size where None.
+        negatives: makers of sentence negatives, one column each.
+        source_negatives: whether one of the negatives that came with a caption is drawn as a further column, the first.
+        units: draws units and foils from a units file.
+        hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP).
+        captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one a photograph and epoch.
+        seed: what order, augmentation, negatives and units are drawn from.
+        workers: processes that load, on each device.
+        expect_n: the number of training photographs that there must be.
+        overlong: 'cut' reports captions over the context length, counted in a sample; 'error' looks at all and refuses them.
+        tolerate_missing: leave out photographs that are not found, counted and reported.
+        tolerate_broken: make rows of photographs that cannot be decoded empty, counted and reported.
+        evaluation: benchmarks to run with every validation.
+    """
+
+    def __init__(
+        self,
+        train: Reader,
+        photographs: list[str],
+        val: Reader | None = None,
+        val_share: float | None = None,
+        val_images: int | None = None,
+        batch_size: int = 128,
+        val_batch_size: int | None = None,
+        negatives: NegativeGenerator | list[NegativeGenerator] | None = None,
+        source_negatives: bool = False,
+        units: UnitSampler | None = None,
+        hard_images: bool = False,
+        captions_per_image: Literal["all", "one"] = "all",
+        seed: int = 0,
+        workers: int = 2,
+        expect_n: int | None = None,
+        overlong: Literal["cut", "error"] = "cut",
+        tolerate_missing: bool = False,
+        tolerate_broken: bool = False,
+        evaluation: Any | None = None,
+    ) -> None:
+        super().__init__()
+        if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
+            raise ZooError("val, val_share and val_images each say what to validate on: give one of them")
+        self.train_reader, self.val_reader, self.roots = train, val, photographs
+        self.val_share, self.val_images = val_share, val_images
+        self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
+        self.generators = [negatives] if isinstance(negatives, NegativeGenerator) else list(negatives or ())
+        self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
+        self.captions_per_image: Literal["all", "one"] = captions_per_image
+        self.seed, self.workers, self.expect_n, self.overlong = seed, workers, expect_n, overlong
+        self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
+        self.evaluation = evaluation
+        self.broken: set[str] = set()
+        self.overlong_found: dict[str, int] = {}
+
+    @property
+    def provides(self) -> Provides:
+        names = tuple(generator.name for generator in self.generators)
+        return Provides((("source",) if self.source_negatives else ()) + names, self.units is not None)
+
+    @cached_property
+    def finder(self) -> PhotographFinder:
+        return PhotographFinder(self.roots)
+
+    @cached_property
+    def sources(self) -> tuple[Source, Source | None]:
+        """Training and validation captions whose photographs are there."""
+        train = with_photographs(read(self.train_reader), self.finder, self.tolerate_missing)
+        if self.val_share is not None or self.val_images is not None:
+            return split_by_image(train, self.val_share, self.val_images)
+        if self.val_reader is None:
+            return train, None
+        return train, with_photographs(read(self.val_reader), self.finder, self.tolerate_missing)
+
+    @cached_property
+    def texts(self) -> CaptionTexts:
+        """The maker of negatives and units, its units file checked against the captions."""
+        records = {}
+        if self.units is not None:
+            train, val = self.sources
+            elsewhere = val.samples if val is not None and val.samples is not train.samples else []
+            records = check_units(self.units, [*train.samples, *elsewhere])
+        return CaptionTexts(self.seed, self.generators, self.source_negatives, self.units, records)
+
+    def setup(self, stage: str) -> None:
+        assert self.trainer is not None
+        for size in (self.batch_size, self.val_batch_size):
+            local_batch_size(size, self.trainer.world_size)
+        train, val = self.sources
+        self._check_count(train)
+        self._check_companions(train)
+        self._check_texts(train)
+        self._check_context([train] if val is None else [train, val])
+        if val is not None and (shared := len(train.image_ids & val.image_ids)):
+            self._report("%s of %s validation photographs are trained on as well", f"{shared:,}", f"{len(val.image_ids):,}")
+        for name, source in (("training", train), ("validation", val)):
+            if source is not None and source.missing:
+                self._report("%s photographs of the %s captions are missing and left out", f"{source.missing:,}", name)
+
+    def train_dataloader(self) -> BatchLoader:
+        return self._loader(self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False)
+
+    def val_dataloader(self) -> list[DataLoader[Any]]:
+        """Returns the loader of the validation loss, where there is one, and those of the evaluation."""
+        source = self.sources[1]
+        loaders: list[DataLoader[Any]] = []
+        if source is not None:
+            loaders.append(self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True))
+        if self.evaluation is not None:
+            assert self.trainer is not None
+            loaders += self.evaluation.loaders(self._backbone, self.trainer.lightning_module.head)
+        return loaders
+
+    def trained_images(self) -> list[str]:
+        """Returns the training photographs, as references in text."""
+        return [str(image) for image in self.sources[0].images]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what checkpoints and results keep of the data, as plain values."""
+        return {**self._description, "broken_images": sorted(self.broken)}
+
+    @cached_property
+    def _description(self) -> dict[str, Any]:
+        train, val = self.sources
+        units = None
+        if self.units is not None:
+            known = sum(train.samples[index].caption_id in self.texts.records for index in train.kept)
+            units = {**self.units.describe(), "training_captions_with_units": known}
+        return {
+            "train": train.describe(),
+            "val": None if val is None else val.describe(),
+            "seed": self.seed,
+            "batch_size": self.batch_size,
+            "captions_per_image": self.captions_per_image,
+            "hard_images": self.hard_images,
+            "source_negatives": self.source_negatives,
+            "negatives": [spec(generator) for generator in self.generators],
+            "units": units,
+            "overlong": self.overlong_found,
+        }
+
+    def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
+        assert self.trainer is not None
+        data = CaptionDataset(
+            source.samples,
+            source.entries(self.captions_per_image),
+            self.texts,
+            self.finder,
+            transform,
+            self.seed,
+            companions=self.hard_images and not fixed,
+            tolerate_broken=self.tolerate_broken,
+        )
+        sampler = GlobalBatchSampler(len(data), batch_size, self.seed, self.trainer.global_rank, self.trainer.world_size, fixed)
+
+        def count_broken(batch: Batch) -> None:
+            self._count_broken(batch, source)
+
+        collate = Collate(self._backbone.tokenizer)
+        return BatchLoader(data, sampler, collate, self.workers, pin_memory=torch.cuda.is_available(), seen=count_broken)
+
+    @property
+    def _backbone(self) -> Any:
+        assert self.trainer is not None
+        return self.trainer.lightning_module.backbone
+
+    def _check_count(self, train: Source) -> None:
+        n = len(train.image_ids)
+        if self.expect_n is not None and n != self.expect_n:
+            raise ZooError(
+                f"there are {n:,} training photographs, and data.expect_n says {self.expect_n:,}: check the source, or change expect_n"
+            )
+
+    def _check_companions(self, train: Source) -> None:
+        if not self.hard_images:
+            return
+        eligible = frozenset(train.kept)
+        with_one = sum(any(c in eligible for c in train.samples[index].companions) for index in train.kept)
+        if not with_one:
+            reader = type(train.reader).__name__
+            raise ZooError(f"data.hard_images wants companions, and {reader} gives none: read NegCLIP's table, or set hard_images: false")
+        self._report_share(with_one, len(train.kept), "a hard image")
+
+    def _check_texts(self, train: Source) -> None:
+        samples = [train.samples[index] for index in train.kept]
+        if self.source_negatives:
+            with_one = sum(bool(usable_negatives(sample)) for sample in samples)
+            if not with_one:
+                reader = type(train.reader).__name__
+                raise ZooError(f"data.source_negatives wants negatives, and {reader} gives none: name generators in data.negatives instead")
+            self._report_share(with_one, len(samples), "a negative of their own")
+        if self.units is not None:
+            with_units = sum(sample.caption_id in self.texts.records for sample in samples)
+            if not with_units:
+                raise ZooError(f"{self.units.file} has units for no training caption: extract units from the captions that are trained on")
+            self._report_share(with_units, len(samples), "units")
+
+    def _check_context(self, sources: Sequence[Source]) -> None:
+        samples = [source.samples[index] for source in sources for index in source.kept]
+        if self.overlong == "cut":
+            samples = samples[:: -(-len(samples) // OVERLONG_SAMPLE)]
+        found = overlong([sample.caption for sample in samples], self._backbone.tokenizer)
+        self.overlong_found = {"checked": len(samples), "cut": len(found)}
+        if not found:
+            return
+        first = samples[found[0]]
+        if self.overlong == "error":
+            raise ZooError(
+                f"{first.origin} has a caption over the context length, and so have {len(found) - 1:,} others: "
+                "shorten them, or set data.overlong: cut"
+            )
+        self._report(
+            "%s of %s captions looked at are over the context length and cut, the first is %s",
+            f"{len(found):,}",
+            f"{len(samples):,}",
+            first.origin,
+        )
+
+    def _count_broken(self, batch: Batch, source: Source) -> None:
+        for index in batch.samples[(batch.captions == MISSING) & (batch.samples != MISSING)].tolist():
+            image = str(source.samples[index].image)
+            if image not in self.broken:
+                self.broken.add(image)
+                log.warning("photograph %s is broken: its rows are empty (%d so far)", image, len(self.broken))
+
+    def _report_share(self, n: int, of: int, what: str) -> None:
+        if n < of:
+            self._report("%s of %s training captions have %s", f"{n:,}", f"{of:,}", what)
+
+    def _report(self, message: str, *arguments: str) -> None:
+        assert self.trainer is not None
+        if self.trainer.is_global_zero:
+            log.warning(message, *arguments)

@@ -1,0 +1,100 @@
+"""What a sample becomes: a row with its image and texts, a function of (seed, epoch, sample) alone."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from zoo.batch import MISSING
+from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
+from zoo.datamodules.randomness import seed_of, stable_hash
+from zoo.datamodules.sample import Sample
+from zoo.datamodules.sampler import Place
+from zoo.datamodules.texts import CaptionTexts
+from zoo.units.sampler import Pair
+
+Transform = Callable[[Image.Image], Tensor]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a batch before its texts are tokens. image: [3, H, W]. caption: None for a filling row. sample: position in the source, -1
+    for filling; a row with a sample and no caption is one whose photograph was broken. negatives: K, pairs: N."""
+
+    image: Tensor
+    caption: str | None
+    negatives: Sequence[str | None]
+    pairs: Sequence[Pair | None]
+    image_id: str
+    sample: int
+
+
+class CaptionDataset(Dataset[list[Row]]):
+    """Rows by (epoch, entry): the primary row and, where `companions`, the row of one hard image.
+
+    samples: all of the source. entries: positions in it, one group a row, of which each epoch draws one (a group of one is a caption; all
+    captions of a photograph are a group where one a photograph is wanted). transform: PIL image to tensor, random by torch's global
+    generator alone. A photograph that cannot be decoded raises ZooError, or makes a filling row where `tolerate_broken`.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        entries: Sequence[Sequence[int]],
+        texts: CaptionTexts,
+        finder: PhotographFinder,
+        transform: Transform,
+        seed: int = 0,
+        companions: bool = False,
+        tolerate_broken: bool = False,
+    ) -> None:
+        self.samples, self.entries, self.texts, self.finder, self.transform = samples, entries, texts, finder, transform
+        self.seed, self.companions, self.tolerate_broken = seed, companions, tolerate_broken
+        self.eligible = frozenset(index for entry in entries for index in entry) if companions else frozenset()
+        self.blank = torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), 0, MISSING))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, place: Place) -> list[Row]:
+        epoch, entry = place
+        index = MISSING if entry == MISSING else self._drawn(self.entries[entry], epoch, entry, "caption")
+        if not self.companions:
+            return [self._row(epoch, index)]
+        hard = () if index == MISSING else tuple(c for c in self.samples[index].companions if c in self.eligible)
+        return [self._row(epoch, index), self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING)]
+
+    def _drawn(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:
+        return int(group[0] if len(group) == 1 else Random(seed_of(self.seed, epoch, key, purpose)).choice(group))
+
+    def _row(self, epoch: int, index: int) -> Row:
+        if index == MISSING:
+            return self._filling(MISSING)
+        sample = self.samples[index]
+        try:
+            picture = self.finder.load(sample.image)
+        except BrokenPhotograph:
+            if not self.tolerate_broken:
+                raise
+            return self._filling(index)
+        return Row(
+            self._transformed(picture, epoch, index),
+            sample.caption,
+            self.texts.negatives(sample, epoch, index),
+            self.texts.pairs(sample, epoch, index),
+            sample.image_id,
+            index,
+        )
+
+    def _filling(self, index: int) -> Row:
+        return Row(self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index)
+
+    def _transformed(self, picture: Image.Image, epoch: int, index: int) -> Tensor:
+        with torch.random.fork_rng(devices=[]):
+            # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
+            torch.default_generator.manual_seed(stable_hash(seed_of(self.seed, epoch, index, "augmentation")))
+            return self.transform(picture)

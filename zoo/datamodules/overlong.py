@@ -1,0 +1,29 @@
+"""Captions that a tokenizer cuts. Backbones cut silently, so they are found here."""
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
+
+
+def overlong(captions: Sequence[str], tokenizer: Tokenizer, chunk: int = 1024) -> list[int]:
+    """Returns the positions of captions that do not fit the tokenizer's context.
+
+    A caption that fills the context may fit exactly: it is taken apart in two halves of words, whose tokens add up.
+    """
+    found = []
+    for start in range(0, len(captions), chunk):
+        part = list(captions[start : start + chunk])
+        ids, lengths, _ = tokenizer(part)
+        full = (lengths >= ids.shape[1]).nonzero().flatten().tolist()
+        found += [start + i for i in full if _tokens(part[i], tokenizer) > ids.shape[1]]
+    return found
+
+
+def _tokens(text: str, tokenizer: Tokenizer) -> int:
+    words = text.split()
+    middle = len(words) // 2
+    _, lengths, _ = tokenizer(["", " ".join(words[:middle]), " ".join(words[middle:])])
+    empty, first, second = lengths.tolist()
+    return int(first + second - empty)

@@ -1,0 +1,110 @@
+"""The order of samples, dealt so that a global batch holds the same ones on any number of ranks; and a loader that resumes in it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+from zoo.batch import MISSING, Batch
+from zoo.datamodules.randomness import seed_of, stable_hash
+from zoo.errors import ZooError
+
+Place = tuple[int, int]
+
+
+class GlobalBatchSampler(DistributedSampler[Place]):
+    """Yields (epoch, entry) places of this rank's rows, batch by batch; entry -1 fills up the last batch.
+
+    n: entries of the data set. batch_size: rows of the batch of all ranks, which world must divide. The order is a function of
+    (seed, epoch); where `fixed`, of the seed alone, as validation wants. A DistributedSampler, since Lightning would wrap any other in one
+    that pads with repeated samples.
+    """
+
+    def __init__(self, n: int, batch_size: int, seed: int = 0, rank: int = 0, world: int = 1, fixed: bool = False) -> None:
+        super().__init__(range(n), world, rank, shuffle=True, seed=seed)  # type: ignore[arg-type]
+        self.n, self.local, self.fixed = n, local_batch_size(batch_size, world), fixed
+        self.batches = -(-n // batch_size)
+        self.num_samples, self.total_size = self.batches * self.local, self.batches * batch_size
+        self._resume = (0, 0)
+
+    def resume_at(self, epoch: int, batches: int) -> None:
+        """Leaves out the first batches of that epoch, and of no other."""
+        self.epoch, self._resume = epoch, (epoch, batches)
+
+    @property
+    def skipped(self) -> int:
+        """How many batches of the present epoch are left out."""
+        epoch, batches = self._resume
+        return batches if epoch == self.epoch else 0
+
+    def __iter__(self) -> Iterator[Place]:
+        epoch = 0 if self.fixed else self.epoch
+        generator = torch.Generator()
+        generator.manual_seed(stable_hash(seed_of(self.seed, epoch, 0, "order")))
+        order = torch.full((self.total_size,), MISSING)
+        order[: self.n] = torch.randperm(self.n, generator=generator)
+        mine = order.view(self.batches, self.num_replicas, self.local)[self.skipped :, self.rank]
+        return iter([(epoch, entry) for entry in mine.flatten().tolist()])
+
+
+def local_batch_size(batch_size: int, world: int) -> int:
+    """Returns the rows of one rank; raises ZooError where the ranks do not divide the batch."""
+    if batch_size < 1:
+        raise ZooError(f"batch_size {batch_size} is not a number of rows: give at least 1")
+    if batch_size % world:
+        below, above = batch_size // world * world, -(-batch_size // world) * world
+        choice = f"{below} or {above}" if below else f"{above}"
+        raise ZooError(f"batch_size {batch_size} counts the rows of all devices, and {world} devices do not divide it: give {choice}")
+    return batch_size // world
+
+
+class BatchLoader(DataLoader[Any]):
+    """A loader of global batches that can be stopped and resumed between any two of them.
+
+    seen: called with every batch, in the main process. Lightning keeps `state_dict` in its checkpoints. Errors of workers arrive as they
+    were raised.
+    """
+
+    sampler: GlobalBatchSampler
+
+    def __init__(
+        self,
+        data: Dataset[Any],
+        sampler: GlobalBatchSampler,
+        collate: Callable[[list[Any]], Batch],
+        workers: int = 0,
+        pin_memory: bool = False,
+        seen: Callable[[Batch], None] | None = None,
+    ) -> None:
+        super().__init__(
+            data,
+            batch_size=sampler.local,
+            sampler=sampler,
+            collate_fn=collate,
+            num_workers=workers,
+            persistent_workers=workers > 0,
+            pin_memory=pin_memory,
+            generator=torch.Generator(),  # so that starting an epoch takes nothing from the global random state
+        )
+        self.seen = seen
+        self.done = 0
+
+    def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
+        self.done = self.sampler.skipped
+        try:
+            for batch in super().__iter__():
+                self.done += 1
+                if self.seen is not None:
+                    self.seen(batch)
+                yield batch
+        except ZooError as error:
+            # torch wraps a worker's error in the text of its traceback
+            raise ZooError(str(error).rstrip().rsplit(f"{type(error).__name__}: ", 1)[-1]) from None
+
+    def state_dict(self) -> dict[str, int]:
+        """Returns the epoch and how many of its batches were handed out."""
+        return {"epoch": self.sampler.epoch, "batches": self.done}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.sampler.resume_at(state["epoch"], state["batches"])

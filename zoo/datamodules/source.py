@@ -1,0 +1,96 @@
+"""The samples of a reader, and which of them are used. Free of torch."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.randomness import stable_hash
+from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.sample import ImageRef, Sample
+from zoo.errors import ZooError
+from zoo.recorded import spec
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a reader gave. samples: all of them; kept: positions of those in use. missing: photographs that were not found and tolerated."""
+
+    reader: Reader
+    samples: list[Sample]
+    kept: list[int]
+    missing: int = 0
+
+    @property
+    def images(self) -> list[ImageRef]:
+        """The photographs in use, each once, in order of first use."""
+        return list(dict.fromkeys(self.samples[index].image for index in self.kept))
+
+    @property
+    def image_ids(self) -> frozenset[str]:
+        return frozenset(self.samples[index].image_id for index in self.kept)
+
+    def where(self, keep: Callable[[Sample], bool]) -> "Source":
+        """Returns the source with those samples in use that satisfy `keep`."""
+        return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
+
+    def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
+        """Returns the groups of positions of which a row draws one: every caption by itself, or those of a photograph together."""
+        if captions_per_image == "all":
+            return list(zip(self.kept, strict=True))
+        groups: dict[str, list[int]] = {}
+        for index in self.kept:
+            groups.setdefault(self.samples[index].image_id, []).append(index)
+        return [tuple(group) for group in groups.values()]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the reader, its files by hash, and counts."""
+        return {
+            "reader": spec(self.reader),
+            "files": {file.name: _sha256(file) for file in self.reader.files},
+            "images": len(self.image_ids),
+            "captions": len(self.kept),
+            "missing_images": self.missing,
+        }
+
+
+def read(reader: Reader) -> Source:
+    """Returns all that the reader gives; raises ZooError where that is nothing."""
+    samples = reader.samples()
+    if not samples:
+        raise ZooError(f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: check its path and its splits")
+    return Source(reader, samples, list(range(len(samples))))
+
+
+def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing: bool) -> Source:
+    """Returns the source without samples whose photograph is missing; raises ZooError that lists the first unless they are tolerated."""
+    images = source.images
+    missing = finder.missing(images)
+    if not missing:
+        return source
+    if not tolerate_missing or len(missing) == len(images):
+        roots = ", ".join(map(str, finder.roots)) or "no data root"
+        raise ZooError(
+            f"{len(missing):,} of {len(images):,} photographs are missing under {roots} ({', '.join(map(str, missing[:3]))}"
+            f"{', ...' if len(missing) > 3 else ''}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
+        )
+    absent = frozenset(missing)
+    return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
+
+
+def split_by_image(source: Source, share: float | None, n_images: int | None) -> tuple[Source, Source]:
+    """Returns (train, validation). The photographs with the smallest hashes of their ids are held out, all captions of each together:
+    n_images of them, or that share of all. Raises ZooError where nothing is left on a side."""
+    ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
+    n = n_images if n_images is not None else round((share or 0) * len(ids))
+    if not 0 < n < len(ids):
+        raise ZooError(f"val_share or val_images holds out {n:,} of {len(ids):,} photographs: leave at least one on each side")
+    held_out = frozenset(ids[:n])
+    return source.where(lambda s: s.image_id not in held_out), source.where(lambda s: s.image_id in held_out)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

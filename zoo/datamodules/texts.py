@@ -1,0 +1,94 @@
+"""What stands beside a caption in a batch: its negatives, units and foils. Free of torch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from zoo.datamodules.randomness import seed_of
+from zoo.datamodules.sample import Sample
+from zoo.errors import ZooError
+from zoo.negatives.base import NegativeGenerator
+from zoo.units.record import UnitRecord
+from zoo.units.sampler import Pair, UnitSampler
+
+SOURCE_NEGATIVES = "source"
+
+
+@dataclass(frozen=True)
+class CaptionTexts:
+    """Makes the texts beside a caption, a function of (seed, epoch, sample).
+
+    from_source: whether one of the sample's own negatives is drawn, before those of the generators. units: None where none are wanted.
+    """
+
+    seed: int = 0
+    generators: Sequence[NegativeGenerator] = ()
+    from_source: bool = False
+    units: UnitSampler | None = None
+    records: dict[str, UnitRecord] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What makes the negatives, one name a column."""
+        return (SOURCE_NEGATIVES,) * self.from_source + tuple(g.name for g in self.generators)
+
+    @property
+    def n_units(self) -> int:
+        return 0 if self.units is None else self.units.n_units
+
+    def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
+        """Returns one negative or None a name."""
+        made: list[str | None] = []
+        if self.from_source:
+            own = usable_negatives(sample)
+            made.append(self._random(epoch, index, SOURCE_NEGATIVES).choice(own) if own else None)
+        record = self.records.get(sample.caption_id)
+        for k, generator in enumerate(self.generators):
+            made.append(generator.negative(sample.caption, self._random(epoch, index, f"negative/{k}"), record))
+        return made
+
+    def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
+        """Returns n_units draws of (unit, foil or None), or None for a draw that finds nothing."""
+        record = self.records.get(sample.caption_id)
+        if self.units is None or record is None:
+            return [None] * self.n_units
+        return self.units.sample(record, self._random(epoch, index, "units"))
+
+    def _random(self, epoch: int, index: int, purpose: str) -> Random:
+        return Random(seed_of(self.seed, epoch, index, purpose))
+
+
+def usable_negatives(sample: Sample) -> list[str]:
+    """Returns the negatives that came with the sample, without those that are the caption in other spacing or case."""
+    return [text for text in sample.negatives if _words(text) != _words(sample.caption)]
+
+
+def check_units(units: UnitSampler, samples: Iterable[Sample]) -> dict[str, UnitRecord]:
+    """Returns the records by caption id.
+
+    Raises ZooError for a record of an unknown caption, of other words than the caption has, and for two captions of one id.
+    """
+    records = units.records()
+    known: dict[str, Sample] = {}
+    for sample in samples:
+        if known.setdefault(sample.caption_id, sample) is not sample:
+            raise ZooError(
+                f"{sample.origin} has caption id {sample.caption_id!r}, and so has {known[sample.caption_id].origin}: make ids unique"
+            )
+    unknown = [caption_id for caption_id in records if caption_id not in known]
+    if unknown:
+        raise ZooError(
+            f"{units.file} has units for {len(unknown):,} captions that the data does not have ({', '.join(map(repr, unknown[:3]))}): "
+            "extract units from the captions that are trained on"
+        )
+    for caption_id, record in records.items():
+        if _words(record.caption) != _words(known[caption_id].caption):
+            raise ZooError(
+                f"{units.file} has caption {caption_id!r} as {record.caption[:60]!r}, and {known[caption_id].origin} as "
+                f"{known[caption_id].caption[:60]!r}: extract units from the captions that are trained on"
+            )
+    return records
+
+
+def _words(text: str) -> str:
+    return "".join(text.split()).casefold()
