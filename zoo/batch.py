@@ -49,8 +49,10 @@ class Encoded:
         )
 
     def rows(self, index: Tensor) -> "Encoded":
-        """index: [m]. Returns the items at those rows; a missing row (-1) gives row 0, for the caller to mask."""
-        return self.map(lambda t: t[index.clamp(min=0)])
+        """index: [m]. Returns the items at those rows; a missing row (-1) gives row 0, or zeros where there is none, for the caller to
+        mask."""
+        items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))  # zeros with a graph
+        return items.map(lambda t: t[index.clamp(min=0)])
 
     def to(self, device: torch.device | str) -> "Encoded":
         return self.map(lambda t: t.to(device))

@@ -55,15 +55,18 @@ def gather(x: Tensor) -> Tensor:
 class _Exchange(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        out = torch.empty_like(x)
-        dist.all_to_all_single(out, x.contiguous())
-        return out
+        return _exchange(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        out = torch.empty_like(grad)
-        dist.all_to_all_single(out, grad.contiguous())
-        return out
+        return _exchange(grad)
+
+
+def _exchange(x: Tensor) -> Tensor:
+    x = x.contiguous()  # before `empty_like`, which keeps strides: received slices would land interleaved
+    out = torch.empty_like(x)
+    dist.all_to_all_single(out, x)
+    return out
 
 
 def transpose(x: Tensor) -> Tensor:

@@ -57,9 +57,11 @@ class Scores:
             raise TypeError("scores are made of an encoded batch")
         self.head, self.batch = head, batch
         self.images, self.texts = batch.images, batch.texts
+        if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
+            self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
-        self._images = head.prepare_images(batch.images)
-        self._texts = head.prepare_texts(batch.texts)
+        self._images = head.prepare_images(self.images)
+        self._texts = head.prepare_texts(self.texts)
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
 
     @property
@@ -95,7 +97,7 @@ class Scores:
 
     def false_negative_shares(self) -> dict[str, Tensor]:
         """Returns the share of caption columns, other than a row's own, that are of the row's image or have its words."""
-        same_image, same_text, others = self._likeness(self.batch.captions)
+        same_image, same_text, others = self._likeness(self.batch.captions, gather.gather(self.rows))
         total = others.sum().clamp(min=1)
         return {"same_image": (same_image & others).sum() / total, "same_text": (same_text & others).sum() / total}
 
@@ -113,13 +115,14 @@ class Scores:
         match = None
         if true and rows.ndim == 1:
             match = self._own_columns(len(rows))
-            candidate = self._without_false_negatives(candidate, rows)
+            candidate = self._without_false_negatives(candidate, rows, exists)
         return Block(self.head.block(self._images, columns), match, candidate)
 
     def _texts_against_images(self, rows: Tensor) -> Block:
         logits = gather.transpose(self.images_against(rows).logits)
-        candidate = gather.gather(self.rows).expand(len(rows), -1)
-        return Block(logits, self._own_columns(len(rows)), self._without_false_negatives(candidate, rows))
+        exists = gather.gather(self.rows)
+        candidate = self._without_false_negatives(exists.expand(len(rows), -1), rows, exists)
+        return Block(logits, self._own_columns(len(rows)), candidate)
 
     def _gathered_texts(self, flat: Tensor) -> Encoded:
         texts = self._texts.rows(flat)
@@ -135,20 +138,20 @@ class Scores:
     def _own_columns(self, n: int) -> Tensor:
         return torch.arange(n, device=self.batch.captions.device) + gather.rank() * n
 
-    def _without_false_negatives(self, candidate: Tensor, rows: Tensor) -> Tensor:
+    def _without_false_negatives(self, candidate: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         if not (self.mask_same_image or self.mask_same_text):
             return candidate
-        same_image, same_text, others = self._likeness(rows)
+        same_image, same_text, others = self._likeness(rows, columns)
         false = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
         return candidate & ~(false & others)
 
-    def _likeness(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """rows: [B]. Returns three [B, W B]: columns of the row's image, columns with its words, and existing columns but its own."""
+    def _likeness(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """rows: [B]; columns: [W B], which exist. Returns three [B, W B]: columns of the row's image, columns with its words, and existing
+        columns but its own."""
         ids = self.batch.image_ids
         hashes = self.batch.hashes[rows.clamp(min=0)] if len(self.batch.hashes) else torch.zeros_like(rows)
         exists = rows >= 0
-        columns = gather.gather(exists)
         same_image = ids[:, None] == gather.gather(ids)[None]
-        same_text = (hashes[:, None] == gather.gather(hashes)[None]) & exists[:, None] & columns[None]
+        same_text = (hashes[:, None] == gather.gather(hashes)[None]) & exists[:, None] & gather.gather(exists)[None]
         own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
         return same_image, same_text, columns[None] & exists[:, None] & ~own

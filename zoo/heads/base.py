@@ -37,13 +37,13 @@ class TowerShapes:
 class Head(Recorded, nn.Module, ABC):
     """Base of heads.
 
-    scale: what similarities are multiplied with at the start; None takes the backbone's. max_scale: the clamp after every step.
-    learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes, before any weights are loaded.
+    scale, bias: what similarities are multiplied with and what is added, at the start; None takes the backbone's (no bias where it has
+    none). max_scale: the clamp after every step. learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes, before any weights are loaded.
     """
 
-    def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True) -> None:
+    def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True, bias: float | None = None) -> None:
         super().__init__()
-        self.initial_scale, self.max_scale = scale, max_scale
+        self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
         self.bias: nn.Parameter | None = None
 
@@ -51,8 +51,9 @@ class Head(Recorded, nn.Module, ABC):
         """Builds what depends on the backbone's shapes and starts scale and bias from it."""
         start = shapes.scale if self.initial_scale is None else self.initial_scale
         self.log_scale.data.fill_(math.log(start))
-        if shapes.bias is not None:
-            self.bias = nn.Parameter(torch.tensor(float(shapes.bias)))
+        bias = shapes.bias if self.initial_bias is None else self.initial_bias
+        if bias is not None:
+            self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     @property
     def image_keys(self) -> frozenset[TokenKey]:

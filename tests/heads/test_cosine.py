@@ -1,0 +1,58 @@
+import math
+
+import pytest
+import torch
+
+from tests.helpers import SHAPES, WIDTH, attached
+from zoo.batch import Encoded
+from zoo.heads.base import TowerShapes
+from zoo.heads.cosine import Cosine
+
+
+def test_the_score_is_the_scaled_cosine() -> None:
+    head = attached(Cosine(scale=3.0))
+    images = head.prepare_images(Encoded(torch.tensor([[3.0, 4.0, 0, 0, 0, 0]], dtype=torch.float64)))
+    texts = head.prepare_texts(Encoded(torch.eye(WIDTH, dtype=torch.float64)[:2] * 9))
+    torch.testing.assert_close(head.block(images, texts), torch.tensor([[1.8, 2.4]], dtype=torch.float64))
+    torch.testing.assert_close(head.pairs(images, texts, torch.tensor([0]), torch.tensor([1])), torch.tensor([2.4], dtype=torch.float64))
+
+
+def test_pairs_are_entries_of_the_block() -> None:
+    head = attached(Cosine())
+    images, texts = head.prepare_images(Encoded(torch.randn(4, WIDTH))), head.prepare_texts(Encoded(torch.randn(5, WIDTH)))
+    i, j = torch.tensor([3, 0, 2]), torch.tensor([1, 4, 4])
+    torch.testing.assert_close(head.pairs(images, texts, i, j), head.block(images, texts)[i, j])
+
+
+def test_half_types_are_scored_in_fp32_also_under_autocast() -> None:
+    head = attached(Cosine()).float()
+    x, y = torch.randn(4, WIDTH).bfloat16(), torch.randn(5, WIDTH).bfloat16()
+    exact = head.block(head.prepare_images(Encoded(x.float())), head.prepare_texts(Encoded(y.float())))
+    with torch.autocast("cpu", torch.bfloat16):
+        images, texts = head.prepare_images(Encoded(x)), head.prepare_texts(Encoded(y))
+        block = head.block(images, texts)
+    assert block.dtype is torch.float32
+    torch.testing.assert_close(block, exact)
+
+
+def test_scale_and_bias_start_from_the_backbone_or_from_the_arguments() -> None:
+    shapes = TowerShapes(WIDTH, 5, 3, 4, 1, 7, scale=10.0, bias=-10.0)
+    published, chosen = Cosine(), Cosine(scale=2.0, bias=-1.0)
+    published.attach(shapes)
+    chosen.attach(SHAPES)
+    assert published.logits(torch.tensor(0.5)).item() == pytest.approx(-5.0)
+    assert chosen.logits(torch.tensor(0.5)).item() == pytest.approx(0.0)
+    assert attached(Cosine()).bias is None
+
+
+def test_the_scale_is_clamped_from_above_only() -> None:
+    head = attached(Cosine(scale=500.0, max_scale=100.0))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(100.0)
+    head.log_scale.data.fill_(math.log(3.0))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(3.0)
+
+
+def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
+    assert not attached(Cosine(learn_scale=False)).log_scale.requires_grad

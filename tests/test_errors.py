@@ -1,0 +1,22 @@
+import json
+
+import pytest
+
+from zoo.errors import ZooError, near, need
+
+
+def test_near_names_come_with_their_own_capitals() -> None:
+    assert near("sugarcrep", ["SugarCrepe", "aro", "winoground"]) == " (near: SugarCrepe)"
+
+
+def test_nothing_near_offers_nothing() -> None:
+    assert near("zzz", ["aro"]) == ""
+
+
+def test_an_absent_library_names_the_extra_that_brings_it() -> None:
+    with pytest.raises(ZooError, match=r"no_such_module is not installed: pip install 'zoo\[text\]' brings it"):
+        need("no_such_module", "text")
+
+
+def test_a_present_library_is_returned() -> None:
+    assert need("json", "text") is json

@@ -1,0 +1,142 @@
+import pytest
+import torch
+
+from tests.helpers import Case, attached, random_case, random_pooled
+from zoo.batch import Encoded
+from zoo.heads.cosine import Cosine
+from zoo.scores import Block, Scores
+
+
+class Counting(Cosine):
+    blocks = 0
+
+    def block(self, images: Encoded, texts: Encoded) -> torch.Tensor:
+        self.blocks += 1
+        return super().block(images, texts)
+
+
+def scores_of(case: Case, head: Cosine | None = None, hashes: torch.Tensor | None = None, **masks: bool) -> Scores:
+    head = attached(head or Cosine())
+    images, texts = Encoded(random_pooled(0, len(case.captions))), Encoded(random_pooled(1, case.n_texts))
+    return Scores(head, case.batch(images, texts, hashes), **masks)
+
+
+def two_rows_of_one_photograph() -> Case:
+    return Case(
+        captions=torch.tensor([0, 1, 0, -1]),
+        negatives=torch.tensor([[2, -1], [-1, -1], [3, 2], [-1, -1]]),
+        units=torch.tensor([[1], [-1], [2], [-1]]),
+        foils=torch.tensor([[-1], [-1], [3], [-1]]),
+        image_ids=torch.tensor([7, 7, 8, 0]),
+        n_texts=4,
+    )
+
+
+def test_an_encoded_batch_is_demanded() -> None:
+    case = random_case(0)
+    with pytest.raises(TypeError, match="encoded"):
+        Scores(attached(Cosine()), case.batch(torch.zeros(6, 3, 2, 2), Encoded(random_pooled(0, case.n_texts))))  # type: ignore[arg-type]
+
+
+def test_a_block_is_made_once() -> None:
+    case = random_case(0)
+    head = Counting()
+    scores = scores_of(case, head)
+    scores.images_against(case.captions)
+    scores.texts_against_images(case.captions)
+    scores.images_against(case.captions)
+    assert head.blocks == 1
+    for column in case.units.T:
+        scores.images_against(column)
+    assert head.blocks == 3
+
+
+def test_missing_texts_and_filling_are_no_candidates() -> None:
+    case = two_rows_of_one_photograph()
+    scores = scores_of(case)
+    assert scores.images_against(case.captions).candidate.tolist() == [[True, True, True, False]] * 4
+    assert scores.images_against(case.negatives, true=False).candidate[0].tolist() == [True, False, False, False, True, True, False, False]
+    assert scores.own(case.foils).candidate.tolist() == [[False], [False], [True], [False]]
+    assert scores.texts_against_images(case.units[:, 0]).candidate.tolist() == [[True, True, True, False]] * 4
+
+
+def test_own_scores_are_each_images_with_its_texts() -> None:
+    case = two_rows_of_one_photograph()
+    scores = scores_of(case)
+    everything = scores.images_against(torch.arange(4)).logits
+    own = scores.own(case.negatives)
+    for i, row in enumerate(case.negatives.tolist()):
+        for k, text in enumerate(row):
+            if text >= 0:
+                assert own.logits[i, k].item() == pytest.approx(everything[i, text].item())
+
+
+def test_masks_drop_true_texts_alone_and_never_the_own() -> None:
+    case = two_rows_of_one_photograph()
+    same_image = scores_of(case, mask_same_image=True)
+    assert same_image.images_against(case.captions).candidate[:3, :3].tolist() == [
+        [True, False, True],
+        [False, True, True],
+        [True, True, True],
+    ]
+    same_text = scores_of(case, mask_same_text=True)
+    assert same_text.images_against(case.captions).candidate[0].tolist() == [True, True, False, False]
+    assert same_text.images_against(case.negatives, true=False).candidate[0].sum() == 3
+    both = scores_of(case, mask_same_image=True, mask_same_text=True)
+    assert both.texts_against_images(case.captions).candidate[0].tolist() == [True, False, False, False]
+
+
+def test_same_words_are_known_by_their_hash() -> None:
+    case = two_rows_of_one_photograph()
+    scores = scores_of(case, hashes=torch.tensor([5, 5, 6, 7]), mask_same_text=True)
+    assert scores.images_against(case.captions).candidate[1].tolist() == [False, True, False, False]
+
+
+def test_an_image_of_ones_own_photograph_is_masked_though_its_unit_is_missing() -> None:
+    case = two_rows_of_one_photograph()
+    block = scores_of(case, mask_same_image=True).texts_against_images(case.units[:, 0])
+    assert block.candidate[0].tolist() == [True, False, True, False]
+
+
+def test_shares_of_false_negatives_are_of_other_columns() -> None:
+    shares = scores_of(two_rows_of_one_photograph()).false_negative_shares()
+    assert shares["same_image"].item() == pytest.approx(2 / 6)  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one photograph
+    assert shares["same_text"].item() == pytest.approx(2 / 6)  # rows 0 and 2 have one caption
+
+
+def test_the_mean_is_over_what_is_valid() -> None:
+    scores = scores_of(random_case(0))
+    values = torch.tensor([1.0, torch.inf, 5.0], requires_grad=True)
+    mean = scores.mean(values, torch.tensor([True, False, True]))
+    mean.backward()
+    assert mean.item() == 3
+    assert values.grad.tolist() == [0.5, 0, 0.5]
+    nothing = scores.mean(values, torch.zeros(3, dtype=torch.bool))
+    assert nothing.item() == 0
+    assert nothing.requires_grad
+
+
+def test_a_block_counts_a_tie_as_wrong() -> None:
+    logits = torch.tensor([[1.0, 1.0, 0.0], [0.0, 2.0, 3.0], [0.0, 2.0, 1.0]])
+    candidate = torch.tensor([[True, True, True], [True, True, False], [True, True, True]])
+    block = Block(logits, torch.tensor([0, 1, 1]), candidate)
+    assert block.correct().tolist() == [False, True, True]
+
+
+def test_rows_that_are_not_valid_cost_nothing_and_break_no_gradient() -> None:
+    logits = torch.zeros(2, 2, requires_grad=True)
+    block = Block(logits, torch.tensor([0, 1]), torch.tensor([[True, True], [False, False]]))
+    loss = block.cross_entropy(torch.tensor([True, False]))
+    loss.sum().backward()
+    assert loss[1] == 0
+    assert logits.grad[1].tolist() == [0, 0]
+    assert logits.grad[0].tolist() == [-0.5, 0.5]
+
+
+def test_own_scores_have_no_match_to_be_right_about() -> None:
+    case = random_case(0)
+    block = scores_of(case).own(case.captions)
+    with pytest.raises(ValueError, match="matches"):
+        block.cross_entropy(case.captions >= 0)
+    with pytest.raises(ValueError, match="matches"):
+        block.correct()
