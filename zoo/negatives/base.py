@@ -1,6 +1,7 @@
 """NegativeGenerator: makes a sentence that does not belong to the image out of one that does."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from random import Random
 from typing import ClassVar
 
@@ -19,3 +20,10 @@ class NegativeGenerator(Recorded, ABC):
     @abstractmethod
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns one negative of the caption, or None where the rule finds none; never the caption itself in other spacing or case."""
+
+    def describe(self) -> dict[str, str]:
+        """Returns what a result says of its negatives: the rule, and the tagger where one is used."""
+        return {"generator": self.name}
+
+    def check(self, captions: Iterable[str]) -> None:
+        """Raises ZooError, before the first step, where the generator knows already that it cannot serve these captions."""

@@ -1,0 +1,68 @@
+"""Small edits of a sentence: what counts as the same, putting words in place of words, a or an, marks beside their words."""
+
+import re
+from collections.abc import Iterable
+
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+def same_words(a: str, b: str) -> bool:
+    """Whether two texts are one sentence but for case, spacing and marks."""
+    return a == b or _bare(a) == _bare(b)
+
+
+def _bare(text: str) -> str:
+    return _NO_WORD.sub("", text.casefold())
+
+
+def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """edits: (start, end, new text) of spans that do not overlap, in any order. Returns the text with each span replaced and all between
+    them, spacing included, as it was."""
+    parts, at = [], 0
+    for start, end, new in sorted(edits):
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+_BEFORE = re.compile(r"\s+(?=[.,!?;:%)\]]|['’][sS]\b|['’](?!\w))")
+_AFTER = re.compile(r"(?<=[(\[$#])\s+")
+
+
+def attach_marks(text: str) -> str:
+    """Returns a text of space-separated words and marks as one writes it: "a man 's hat ." becomes "a man's hat."."""
+    return _AFTER.sub("", _BEFORE.sub("", text))
+
+
+_VOWEL_SOUND = re.compile(r"[aeiou]|hour|hono|honest|heir|[fhlmnrsx]-|8|1[18]\b")
+_CONSONANT_SOUND = re.compile(r"uni(?!n|m)|us[aeu]|uten|eu|ew|one\b|one-|once|ukulele|u-")
+_SPELT_OUT = re.compile(r"[A-Z](?:[A-Z]|\d|\.)*\b")
+
+
+def article(word: str) -> str:
+    """Returns "a" or "an", whichever the sound of the word asks for, by rules and a few exceptions: an hour, a unicorn, an SUV."""
+    spelt = _SPELT_OUT.match(word)
+    if spelt and len(spelt.group()) <= 4:
+        return "an" if word[0] in "AEFHILMNORSX" else "a"
+    lower = word.lower()
+    return "an" if _VOWEL_SOUND.match(lower) and not _CONSONANT_SOUND.match(lower) else "a"
+
+
+_ARTICLE_AT_END = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
+
+
+def mend_article(text: str, at: int) -> str:
+    """at: where a new word starts. Returns the text with an article right before it as the word asks, its case kept."""
+
+    def mended(found: re.Match[str]) -> str:
+        right = article(text[at:])
+        return (right.capitalize() if found[1][0].isupper() else right) + found[2]
+
+    return _ARTICLE_AT_END.sub(mended, text[:at]) + text[at:]
+
+
+def cased_like(new: str, old: str) -> str:
+    """Returns `new` in capitals where `old` is, with a capital where `old` starts with one."""
+    if len(old) > 1 and old.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -1,0 +1,109 @@
+"""ARO's four perturbations of word order (Yuksekgonul et al., ICLR 2023), for its benchmark and as negatives. Free of torch."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+from zoo.errors import ZooError, near
+from zoo.language.tagger import Tagger, Token
+from zoo.language.tagger import tagger as tagger_named
+from zoo.language.text import attach_marks, same_words
+from zoo.negatives.base import NegativeGenerator
+from zoo.units.record import UnitRecord
+
+
+def shuffle_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
+    """Returns the words with nouns permuted among themselves, then adjectives among themselves."""
+    nouns = [i for i, token in enumerate(tokens) if token.tag.startswith("NN")]
+    adjectives = [i for i, token in enumerate(tokens) if token.tag.startswith("JJ")]
+    return _permuted_within(tokens, (nouns, adjectives), rng)
+
+
+def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
+    """Returns the words with all that are neither noun nor adjective, marks included, permuted among themselves."""
+    return _permuted_within(tokens, ([i for i, token in enumerate(tokens) if not token.tag.startswith(("NN", "JJ"))],), rng)
+
+
+def shuffle_within_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
+    """Returns the words permuted inside each three that follow one another; the last group may be shorter."""
+    return _permuted_within(tokens, _trigrams(tokens), rng)
+
+
+def shuffle_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
+    """Returns the words with groups of three in another order, each group as it was."""
+    groups = _trigrams(tokens)
+    rng.shuffle(groups)
+    return [tokens[i].text for group in groups for i in group]
+
+
+Perturbation = Callable[[Sequence[Token], Random], list[str]]
+
+PERTURBATIONS: dict[str, Perturbation] = {
+    f.__name__: f for f in (shuffle_nouns_and_adj, shuffle_allbut_nouns_and_adj, shuffle_within_trigrams, shuffle_trigrams)
+}
+
+
+def perturbations(text: str, rng: Random, tagger: Tagger) -> list[str]:
+    """Returns the four perturbations in ARO's order, words and marks joined by spaces as published. Some may equal the text.
+
+    Where the published code takes spaCy's tokens for the first two and NLTK's for the others, the tagger's serve all four here.
+    """
+    tokens = tagger.analyse(text)
+    return [" ".join(perturbation(tokens, rng)) for perturbation in PERTURBATIONS.values()]
+
+
+_CLEANED = re.compile(r"[.!\"()*#:;~\s]+")
+
+
+def pre_caption(text: str, max_words: int = 30) -> str:
+    """Returns the text as ARO cleans it: lower case, the marks . ! " ( ) * # : ; ~ as spaces, the first `max_words` words."""
+    return " ".join(_CLEANED.sub(" ", text.lower()).split()[:max_words])
+
+
+def _permuted_within(tokens: Sequence[Token], groups: Iterable[list[int]], rng: Random) -> list[str]:
+    words = [token.text for token in tokens]
+    for group in groups:
+        drawn = rng.sample(group, len(group))
+        for place, source in zip(group, drawn, strict=True):
+            words[place] = tokens[source].text
+    return words
+
+
+def _trigrams(tokens: Sequence[Token]) -> list[list[int]]:
+    return [list(range(i, min(i + 3, len(tokens)))) for i in range(0, len(tokens), 3)]
+
+
+DRAWS = 20
+
+
+class AROShuffle(NegativeGenerator):
+    """One of ARO's four perturbations, drawn at random: the sentence negatives of CS-CLIP's public code.
+
+    kinds: those to draw from. A draw that leaves the caption's words as they were is drawn again, and a kind that cannot change them
+    (one noun, fewer than four words) gives way to the next. Marks are put back beside their words; joined by spaces, as published, they
+    would give the negative away. These are also the perturbations of ARO's order benchmark: a model trained on them knows its test.
+    Raises ZooError on a kind or tagger that does not exist.
+    """
+
+    name = "aro_shuffle"
+
+    def __init__(self, kinds: Sequence[str] = tuple(PERTURBATIONS), tagger: str = "auto") -> None:
+        if not kinds:
+            raise ZooError(f"aro_shuffle was given no kinds: choose among {', '.join(PERTURBATIONS)}")
+        for kind in kinds:
+            if kind not in PERTURBATIONS:
+                raise ZooError(f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose among {', '.join(PERTURBATIONS)}")
+        tagger_named(tagger)
+        self.kinds, self.tagger = tuple(kinds), tagger
+
+    def describe(self) -> dict[str, str]:
+        return super().describe() | tagger_named(self.tagger).describe()
+
+    def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        tokens = tagger_named(self.tagger).analyse(caption)
+        for kind in rng.sample(self.kinds, len(self.kinds)):
+            for _ in range(DRAWS):
+                negative = attach_marks(" ".join(PERTURBATIONS[kind](tokens, rng)))
+                if not same_words(negative, caption):
+                    return negative
+        return None

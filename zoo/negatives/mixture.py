@@ -1,0 +1,38 @@
+"""Mixtures of generators. Free of torch."""
+
+from collections.abc import Iterable
+from random import Random
+
+from zoo.errors import ZooError
+from zoo.negatives.base import NegativeGenerator
+from zoo.units.record import UnitRecord
+
+
+class SwapOrFoil(NegativeGenerator):
+    """A swap of the caption's own words with probability `sentence_swap_share`, else an entity foil in its place.
+
+    A caption whose words allow no swap gets a foil. CS-CLIP's paper speaks of a swap probability without saying of what; in its public code
+    it is this choice of the sentence negative, and 1. Raises ZooError on a share outside [0, 1].
+    """
+
+    name = "swap_or_foil"
+
+    def __init__(self, swap: NegativeGenerator, foil: NegativeGenerator, sentence_swap_share: float = 1.0) -> None:
+        if not 0.0 <= sentence_swap_share <= 1.0:
+            raise ZooError(f"swap_or_foil was given sentence_swap_share {sentence_swap_share}: it is a probability, from 0 to 1")
+        self.swap, self.foil, self.sentence_swap_share = swap, foil, sentence_swap_share
+
+    def describe(self) -> dict[str, str]:
+        return self.foil.describe() | self.swap.describe() | super().describe()
+
+    def check(self, captions: Iterable[str]) -> None:
+        captions = list(captions)
+        self.swap.check(captions)
+        self.foil.check(captions)
+
+    def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        if rng.random() < self.sentence_swap_share:
+            swapped = self.swap.negative(caption, rng, record)
+            if swapped is not None:
+                return swapped
+        return self.foil.negative(caption, rng, record)

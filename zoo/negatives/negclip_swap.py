@@ -1,0 +1,86 @@
+"""NegCLIP's swap: two like phrases or words of the caption change places (Yuksekgonul et al., ICLR 2023). Free of torch."""
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+from zoo.language.tagger import Token
+from zoo.language.tagger import tagger as tagger_named
+from zoo.language.text import replace_spans, same_words
+from zoo.negatives.base import NegativeGenerator
+from zoo.units.record import UnitRecord
+
+Span = tuple[int, int]
+
+MIN_PHRASE = 3
+
+
+class NegCLIPSwap(NegativeGenerator):
+    """Two noun phrases of three or more words, two verb phrases, or two words that are both NN, NNS, adverbs or adjectives change places.
+
+    Each of the six categories that has two different members is equally likely, however many pairs it has, as in the public code, which
+    gives a category up when the two that it draws are equal; here another is drawn. Spacing, case and a or an stay as they are.
+    Raises ZooError on a tagger that does not exist.
+    """
+
+    name = "negclip_swap"
+
+    def __init__(self, tagger: str = "auto") -> None:
+        tagger_named(tagger)
+        self.tagger = tagger
+
+    def describe(self) -> dict[str, str]:
+        return super().describe() | tagger_named(self.tagger).describe()
+
+    def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        categories = [spans for spans in swappable(tagger_named(self.tagger).analyse(caption)).values() if len(spans) > 1]
+        for spans in rng.sample(categories, len(categories)):
+            for first in rng.sample(spans, len(spans)):
+                others = [span for span in spans if not same_words(_text(caption, span), _text(caption, first))]
+                if others:
+                    return _swapped(caption, first, rng.choice(others))
+        return None
+
+
+def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
+    """Returns the spans (start, end in characters) that may change places, by category."""
+    return {
+        "noun_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _noun_phrases(tokens) if j - i >= MIN_PHRASE],
+        "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrases(tokens)],
+        "noun": _tagged(tokens, "NN"),
+        "plural_noun": _tagged(tokens, "NNS"),
+        "adverb": _tagged(tokens, "RB", "RBR", "RBS", "WRB"),
+        "adjective": _tagged(tokens, "JJ", "JJR", "JJS"),
+    }
+
+
+def _tagged(tokens: Sequence[Token], *tags: str) -> list[Span]:
+    return [(token.start, token.end) for token in tokens if token.tag in tags]
+
+
+def _noun_phrases(tokens: Sequence[Token]) -> list[Span]:
+    starts = [i for i, token in enumerate(tokens) if token.chunk == "B-NP"]
+    ends = [next((j for j in range(i + 1, len(tokens)) if tokens[j].chunk != "I-NP"), len(tokens)) for i in starts]
+    return list(zip(starts, ends, strict=True))
+
+
+_VERB_PHRASE = re.compile(r"v?a*x*v+")  # the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
+_BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
+
+
+def _verb_phrases(tokens: Sequence[Token]) -> list[Span]:
+    return [match.span() for match in _VERB_PHRASE.finditer("".join(map(_part_of_speech, tokens)))]
+
+
+def _part_of_speech(token: Token) -> str:
+    if token.tag == "MD" or (token.tag.startswith("VB") and token.text.lower() in _BE):
+        return "x"
+    return "v" if token.tag.startswith("VB") else "a" if token.tag.startswith("RB") else "-"
+
+
+def _text(caption: str, span: Span) -> str:
+    return caption[span[0] : span[1]]
+
+
+def _swapped(caption: str, a: Span, b: Span) -> str:
+    return replace_spans(caption, [(*a, _text(caption, b)), (*b, _text(caption, a))])
