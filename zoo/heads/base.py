@@ -38,7 +38,8 @@ class Head(Recorded, nn.Module, ABC):
     """Base of heads.
 
     scale, bias: what similarities are multiplied with and what is added, at the start; None takes the backbone's (no bias where it has
-    none). max_scale: the clamp after every step. learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes, before any weights are loaded.
+    none). max_scale: the clamp after every step. learn_scale: whether the scale is trained. `attach` is called once with the backbone's
+    shapes, before any weights are loaded.
     """
 
     def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True, bias: float | None = None) -> None:

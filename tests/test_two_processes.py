@@ -1,0 +1,115 @@
+"""Two processes give what one gives on the joined batch."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from tests.parallel import Step, gradients, heads, joined, objectives, parts_for
+from zoo import gather
+
+RANKS = 2
+PAIRS = [(h, o) for h in heads() for o in objectives()]
+
+
+def step_of(head: str, objective: str) -> Step:
+    return Step(heads()[head], objectives()[objective])
+
+
+def matrix(rank: int) -> Tensor:
+    """[3, 8]: this rank's rows of a [6, 8] matrix whose entries are all different."""
+    return torch.arange(48.0, dtype=torch.float64).reshape(6, 8)[3 * rank : 3 * rank + 3].requires_grad_()
+
+
+def weights(*shape: int) -> Tensor:
+    return torch.arange(1.0, 1 + torch.Size(shape).numel(), dtype=torch.float64).reshape(shape).sin()
+
+
+def collectives(rank: int) -> dict[str, object]:
+    """Returns what each function of `gather` gives on this rank, and its gradients for a loss that weighs entries differently on each rank."""
+    x, y = matrix(rank), matrix(rank)
+    gathered, transposed = gather.gather(x), gather.transpose(y)
+    (gathered * weights(6, 8) * (1 + rank)).sum().backward()
+    (transposed * weights(4, 6) * (1 + rank)).sum().backward()
+    return {
+        "gather": gathered.detach(),
+        "gather_grad": x.grad,
+        "transpose": transposed.detach(),
+        "transpose_grad": y.grad,
+        "bool": gather.gather(torch.tensor([rank == 0, True])),
+        "int": gather.gather(torch.tensor([rank])),
+        "nothing": gather.gather(torch.zeros(3, 0)).shape,
+        "sum": gather.sum_over_ranks(torch.tensor(rank + 1.0, requires_grad=True)),
+        "max": gather.max_over_ranks(3 - rank, torch.device("cpu")),
+        "objects": gather.gather_objects({"rank": rank}),
+        "rank": (gather.rank(), gather.world_size()),
+    }
+
+
+def work(rank: int, folder: Path) -> None:
+    """One rank: its collectives, and the gradients that DDP leaves for every pair of head and objective."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS)
+    found: dict[object, object] = {"collectives": collectives(rank)}
+    for pair in PAIRS:
+        step = step_of(*pair)
+        found[pair] = gradients(DistributedDataParallel(step), parts_for(step, RANKS)[rank])
+    torch.save(found, folder / f"rank{rank}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[object, dict[str, Tensor]]]:
+    folder = tmp_path_factory.mktemp("ranks")
+    mp.spawn(work, (folder,), nprocs=RANKS)
+    return [torch.load(folder / f"rank{r}.pt", weights_only=False) for r in range(RANKS)]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_gradients_are_those_of_the_joined_batch(pair: tuple[str, str], ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+    step = step_of(*pair)
+    expected = gradients(step, joined(parts_for(step, RANKS)))
+    torch.testing.assert_close(torch.stack([r[pair]["loss"] for r in ranks]).mean(), expected["loss"], rtol=1e-9, atol=1e-12)
+    largest = max(float(g.abs().max()) for g in expected.values())
+    for found in ranks:
+        assert found[pair].keys() == expected.keys()
+        for name in expected.keys() - {"loss"}:
+            error = (found[pair][name] - expected[name]).abs().max() / expected[name].abs().max().clamp(min=1e-6 * largest)
+            assert error < 1e-6, name
+
+
+def test_every_gradient_says_something() -> None:
+    step = step_of("Cosine0", "CSCLIP0")
+    expected = gradients(step, joined(parts_for(step, RANKS)))
+    silent = {n for n, g in expected.items() if not g.abs().max() > 1e-6}
+    assert silent <= {"head.bias"}  # a bias cancels in every softmax
+
+
+def test_gathering_stacks_ranks_and_sums_their_gradients(ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+    everything = torch.cat([matrix(0), matrix(1)]).detach()
+    for rank, found in enumerate(r["collectives"] for r in ranks):
+        assert torch.equal(found["gather"], everything)
+        torch.testing.assert_close(found["gather_grad"], (weights(6, 8) * 3)[3 * rank : 3 * rank + 3])
+
+
+def test_transposing_sends_each_rank_its_columns_and_gradients_back(ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+    everything = torch.cat([matrix(0), matrix(1)]).detach()
+    upstream = torch.cat([weights(4, 6) * 1, weights(4, 6) * 2]).T  # [6, 8]: what the two ranks say about the joined matrix
+    for rank, found in enumerate(r["collectives"] for r in ranks):
+        assert torch.equal(found["transpose"], everything.T[4 * rank : 4 * rank + 4])
+        torch.testing.assert_close(found["transpose_grad"], upstream[3 * rank : 3 * rank + 3])
+
+
+def test_small_collectives(ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+    for rank, found in enumerate(r["collectives"] for r in ranks):
+        assert found["bool"].tolist() == [True, True, False, True]
+        assert found["int"].tolist() == [0, 1]
+        assert found["nothing"] == (6, 0)
+        assert (found["sum"].item(), found["sum"].requires_grad) == (3.0, False)
+        assert found["max"] == 3
+        assert found["objects"] == [{"rank": 0}, {"rank": 1}]
+        assert found["rank"] == (rank, 2)
