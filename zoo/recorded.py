@@ -22,7 +22,7 @@ class _Record(ABCMeta):
                 arguments.update(arguments.pop(name, {}))
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 arguments.pop(name, None)
-        object.__setattr__(built, "_recorded", arguments)
+        object.__setattr__(built, "_recorded", {**arguments, **built.settled()})
         return built
 
 
@@ -30,6 +30,10 @@ class Recorded(metaclass=_Record):
     """Base of parts that are named in YAML and in checkpoints by class path and arguments."""
 
     _recorded: dict[str, Any]
+
+    def settled(self) -> dict[str, Any]:
+        """Returns the arguments whose value was settled only while building; they are recorded in place of what was given."""
+        return {}
 
 
 def class_path(cls: type) -> str:

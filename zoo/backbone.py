@@ -1,0 +1,248 @@
+"""Backbone: any open_clip model behind two methods, encode_images and encode_texts. n items, D the shared width."""
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from zoo.batch import Encoded, TextBank, TokenKey, concatenate
+from zoo.errors import ZooError
+from zoo.heads.base import TowerShapes
+from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
+from zoo.recorded import Recorded
+from zoo.tokenizer import Tokenizer, build_tokenizer
+from zoo.towers import ImageTower, TextTower, by_length, in_order
+from zoo.weights import load_weights, read_weights
+
+logger = logging.getLogger(__name__)
+
+TUNED = {"full": ("image", "text"), "image": ("image",), "text": ("text",), "none": ()}
+
+
+class Backbone(Recorded, nn.Module):
+    """An open_clip model: two towers that give pooled vectors and, when asked, token vectors.
+
+    name: an architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's format. pretrained: a tag of open_clip, a local
+    file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. activation: of the blocks;
+    needed where weights and architecture do not agree on it or do not say. tune: which towers are trained; the rest is frozen whole.
+    chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
+    text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
+    tokenizer: the folder of a Hugging Face tokenizer in place of the architecture's own. context_length: in tokens, in place of the
+    architecture's own. augment: whether training images are cropped at random, crop_scale: to which share of their area (CS-CLIP's public
+    code trains without). batch_norm: whether towers that have it run on frozen statistics, or update them in training; the latter
+    refuses chunks. Raises ZooError on an unknown name, a file that does not fit, or an activation that would have to be guessed.
+    """
+
+    model: Any  # open_clip's models share an interface and no class
+
+    def __init__(
+        self,
+        name: str = "ViT-B-32-quickgelu",
+        pretrained: str | None = None,
+        activation: Activation | None = None,
+        tune: Literal["full", "image", "text", "none"] = "full",
+        chunk: int | None = None,
+        text_lengths: Sequence[int] = (8, 16, 24, 32, 48),
+        tokenizer: str | None = None,
+        context_length: int | None = None,
+        augment: bool = True,
+        crop_scale: tuple[float, float] = (0.9, 1.0),
+        batch_norm: Literal["frozen", "updated"] = "frozen",
+    ) -> None:
+        super().__init__()
+        self.name, self.tune, self.chunk = name, tune, chunk
+        self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
+        self._known_as, self._config = architecture(name)
+        weights = read_weights(Path(pretrained)) if pretrained is not None and Path(pretrained).is_file() else None
+        if pretrained is not None and weights is None:
+            check_tag(self._known_as, pretrained)
+        recorded = weights.activation if weights else None
+        self.activation = settle_activation(self._known_as, self._config, pretrained, activation, recorded)
+        tag = None if weights else pretrained
+        self.model = build(self._known_as, tag, self.activation, context_length)
+        if weights is not None:
+            load_weights(self.model, weights, resize_text=context_length is not None)
+        self._images = ImageTower(self.model, self._config["embed_dim"])
+        self._texts = TextTower(self.model, self._config["embed_dim"])
+        self.context: int = context_length or self._config["text_cfg"].get("context_length", 77)
+        self.text_lengths = [*sorted(n for n in text_lengths if n < self.context), self.context]
+        self._updates_statistics = batch_norm == "updated"
+        if chunk is not None:
+            self._check_chunk(chunk)
+        for parameter_name, parameter in self.named_parameters():
+            if self.tower(parameter_name) not in TUNED[tune] or parameter_name in ("model.logit_scale", "model.logit_bias"):
+                parameter.requires_grad_(False)
+
+    def settled(self) -> dict[str, Any]:
+        return {"activation": self.activation}
+
+    @property
+    def shapes(self) -> TowerShapes:
+        """What heads must know; scale and bias as they are now."""
+        bias = getattr(self.model, "logit_bias", None)
+        return TowerShapes(
+            width=self._config["embed_dim"],
+            image_width=self._images.width,
+            text_width=self._texts.width,
+            patches=self._images.patches,
+            prefix=self._images.prefix,
+            context=self.context,
+            scale=math.exp(float(self.model.logit_scale)),
+            bias=None if bias is None else float(bias),
+        )
+
+    @property
+    def cuts_text(self) -> bool:
+        """Whether texts are cut to the shortest length that holds them: exact for towers that never see what follows a text."""
+        return self._texts.cuts
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Texts to ids; raises ZooError where it cannot be had, on first use, since token ids can be encoded without it."""
+        vocabulary = getattr(self.model, "text", self.model).vocab_size
+        return build_tokenizer(
+            self._known_as,
+            self._config["text_cfg"],
+            self._tokenizer_folder,
+            vocabulary,
+            self.context,
+            self._texts.end,
+        )
+
+    @property
+    def eval_transform(self) -> Callable[[Any], Tensor]:
+        """From a PIL image to a tensor [3, H, W], as the weights want it."""
+        return self._transform(None)
+
+    @property
+    def train_transform(self) -> Callable[[Any], Tensor]:
+        """The same for training; what is random about it comes from torch's global generator alone."""
+        return self._transform(self._crop_scale)
+
+    def _transform(self, crop_scale: tuple[float, float] | None) -> Callable[[Any], Tensor]:
+        from open_clip.transform import PreprocessCfg, image_transform_v2
+
+        settings = PreprocessCfg(**self.model.visual.preprocess_cfg)
+        crop = None if crop_scale is None else {"scale": tuple(crop_scale)}
+        transform: Callable[[Any], Tensor] = image_transform_v2(settings, is_train=crop is not None, aug_cfg=crop)
+        return transform
+
+    def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
+        """Raises ZooError that names tower and key where a tower cannot give the tokens asked for."""
+        for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
+            for key in sorted(keys):
+                tower.check(self.name, key)
+
+    def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
+        """images: [n, 3, H, W]. Returns pooled [n, D], as the tower gives them, and the tokens of exactly these keys."""
+        return self._encode("image", lambda rows: self._images(images[rows], keys), torch.arange(len(images), device=images.device))
+
+    def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
+        """Returns the bank's texts in its order: pooled [T, D], and the tokens of exactly these keys.
+
+        Token sets are as long as the longest text was cut to; masks are true from the first token to the end token, both included.
+        """
+        groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
+        if self.cuts_text and len(bank):
+            groups = by_length(bank.lengths, self.text_lengths)
+        parts = [self._encode("text", partial(self._cut_texts, bank, keys, cut), rows) for cut, rows in groups]
+        return in_order(parts, [rows for _, rows in groups])
+
+    def _cut_texts(self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor) -> Encoded:
+        return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
+
+    def _encode(self, tower: str, run: Callable[[Tensor], Encoded], rows: Tensor) -> Encoded:
+        """run: from rows to those items, encoded. Returns all rows, in chunks where asked; without a graph where the tower is frozen."""
+        chunks = torch.split(rows, self.chunk) if self.chunk else [rows]
+        if not torch.is_grad_enabled() or not self.trains(tower):
+            with torch.no_grad():
+                return concatenate([run(some) for some in chunks])
+        if self.chunk is None:
+            return run(rows)
+        return concatenate([checkpoint(run, some, use_reentrant=False) for some in chunks])
+
+    def trains(self, tower: str) -> bool:
+        """tower: 'image' or 'text'. Returns whether any of its parameters is trained."""
+        return any(p.requires_grad for name, p in self.named_parameters() if self.tower(name) == tower)
+
+    def tower(self, parameter_name: str) -> Literal["image", "text"]:
+        """Returns the tower of a parameter, by its name in this module; the temperature counts as text."""
+        return "image" if parameter_name.startswith("model.visual.") else "text"
+
+    def freeze(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool) -> list[str]:
+        """Freezes what none of the outputs asked for depends on; returns the names of all that is frozen, the untuned towers included.
+
+        pooled: whether the pooled vectors count as asked for. Raises ZooError where a tower cannot give the tokens.
+        """
+        self.check_keys(image_keys, text_keys)
+        reached = {id(p) for p in self._reached(image_keys, text_keys, pooled)}
+        frozen = []
+        for name, parameter in self.named_parameters():
+            if id(parameter) not in reached:
+                parameter.requires_grad_(False)
+                frozen.append(name)
+        self.train(self.training)
+        return frozen
+
+    def _reached(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool) -> Iterator[Tensor]:
+        """Yields the trained parameters that the outputs depend on: the leaves of the graph of one blank image and one blank text."""
+        was_training = self.training
+        self.eval()
+        device = next(self.parameters()).device
+        with torch.enable_grad():
+            ids = torch.zeros(1, self.context, dtype=torch.long, device=device)
+            items = [
+                self._images(torch.zeros(1, 3, *self._images.size, device=device), image_keys),
+                self._texts(ids, ids.new_ones(1), text_keys),
+            ]
+        self.train(was_training)
+        outputs = [t for item in items for t in (*item.tokens.values(), *([item.pooled] if pooled else []))]
+        waiting = [t.grad_fn for t in outputs if t.grad_fn is not None]
+        seen = set(waiting)
+        while waiting:
+            node = waiting.pop()
+            if hasattr(node, "variable"):
+                yield node.variable
+            following = {f for f, _ in node.next_functions if f is not None} - seen
+            seen |= following
+            waiting.extend(following)
+
+    def train(self, mode: bool = True) -> "Backbone":
+        """Frozen towers, and BatchNorm with frozen statistics, stay in evaluation mode."""
+        super().train(mode)
+        for tower, modules in (("image", [self.model.visual]), ("text", [m for n, m in self.model.named_children() if n != "visual"])):
+            if not self.trains(tower):
+                for module in modules:
+                    module.eval()
+        if not self._updates_statistics:
+            for module in self.modules():
+                if isinstance(module, _BatchNorm):
+                    module.eval()
+        return self
+
+    def _check_chunk(self, chunk: int) -> None:
+        if chunk < 1:
+            raise ZooError(f"backbone.chunk is {chunk}: give the number of items that a tower takes at once, 1 or more, or null")
+        if self._updates_statistics and any(isinstance(m, _BatchNorm) for m in self.modules()):
+            raise ZooError(
+                f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: set backbone.chunk to null, or "
+                "backbone.batch_norm to frozen"
+            )
+
+    @torch.no_grad()
+    def write_scale(self, scale: float, bias: float | None) -> None:
+        """Writes a head's scale (a factor) and bias into the open_clip model, for export; raises ZooError where it has no bias to write."""
+        own_scale: Tensor = self.model.logit_scale
+        own_bias: Tensor | None = getattr(self.model, "logit_bias", None)
+        if bias is not None and own_bias is None:
+            raise ZooError(f"{self.name} has no logit_bias and the head was trained with one: export the head as well")
+        own_scale.fill_(math.log(scale))
+        if bias is not None and own_bias is not None:
+            own_bias.fill_(bias)

@@ -1,0 +1,154 @@
+"""The door to open_clip's factory: names of architectures, the activation guard, and models without surprises.
+
+OpenAI's, MetaCLIP's and DFN's weights were trained with QuickGELU. A file of weights does not say so, fits a model with GELU just as well,
+and scores worse in it without a word; therefore the activation is never guessed.
+"""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from torch import nn
+
+from zoo.errors import ZooError, near
+
+Activation = Literal["gelu", "quickgelu"]
+SHIPPED = Path(__file__).parent / "architectures"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps open_clip from logging on the root logger and from giving it a handler of its own."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+
+    def from_elsewhere(record: logging.LogRecord) -> bool:
+        return "open_clip" not in Path(record.pathname).parts
+
+    root.addHandler(silent)
+    root.addFilter(from_elsewhere)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="QuickGELU mismatch")
+            yield
+    finally:
+        root.removeFilter(from_elsewhere)
+        root.removeHandler(silent)
+
+
+def architecture(name: str) -> tuple[str, dict[str, Any]]:
+    """name: one of open_clip's architectures, one shipped with zoo, or the path of a JSON file in open_clip's format.
+
+    Returns the name that open_clip knows it by, and its configuration. Raises ZooError on an unknown name or a broken file.
+    """
+    import open_clip
+
+    file = Path(name) if name.endswith(".json") else SHIPPED / f"{name}.json"
+    if name.endswith(".json") or file.is_file():
+        config, known = _read_architecture(file), open_clip.get_model_config(file.stem)
+        if known is None:
+            open_clip.add_model_config(file)
+        elif known != config:
+            raise ZooError(f"{file} has the name of another architecture, {file.stem}: rename the file")
+        return file.stem, config
+    cleaned = name.replace("/", "-")
+    known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
+    if known is None:
+        names = [*open_clip.list_models(), *(p.stem for p in SHIPPED.glob("*.json"))]
+        raise ZooError(f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls backbones` lists them")
+    return cleaned, known
+
+
+def _read_architecture(file: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ZooError(f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file") from error
+    except ValueError as error:
+        raise ZooError(f"{file} is no JSON ({error}): mend the file") from error
+    missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if not isinstance(config, dict) or key not in config]
+    if missing:
+        raise ZooError(f"{file} describes no open_clip architecture, it lacks {', '.join(missing)}: add them")
+    return dict(config)
+
+
+def activation_of(config: dict[str, Any]) -> Activation:
+    """Returns the activation that open_clip builds this configuration (of an architecture or of a tag) with."""
+    return "quickgelu" if config.get("quick_gelu", False) else "gelu"
+
+
+def settle_activation(
+    name: str, config: dict[str, Any], pretrained: str | None, asked: Activation | None, recorded: Activation | None
+) -> Activation:
+    """name, config: the architecture; pretrained: a tag, a file or None; asked: the user's word; recorded: what the file says of itself.
+
+    Returns the activation to build with. Raises ZooError where it would have to be guessed, or contradicts what the tag was trained with.
+    """
+    import open_clip
+
+    own = activation_of(config)
+    if asked is not None or pretrained is None:
+        return asked or own
+    tag = open_clip.get_pretrained_cfg(name, pretrained)
+    if tag:
+        trained = activation_of(tag)
+        if trained != own:
+            raise ZooError(
+                f"the weights {pretrained!r} were trained with {trained} and {name} is built with {own}: set backbone.activation "
+                f"to {trained} (or to {own} if that is what you want)"
+            )
+        return own
+    if recorded is not None:
+        return recorded
+    plain = name.removesuffix("-quickgelu")
+    if {plain, f"{plain}-quickgelu"} <= set(open_clip.list_models()):
+        raise ZooError(
+            f"{pretrained} does not say whether its weights were trained with GELU or QuickGELU, and {plain} exists with both: set "
+            "backbone.activation to quickgelu (weights that descend from OpenAI's) or to gelu (LAION's and others)"
+        )
+    return own
+
+
+def check_tag(name: str, tag: str) -> None:
+    """Raises ZooError where `tag` names no weights of this architecture; says which architectures it is a tag of."""
+    import open_clip
+
+    if open_clip.get_pretrained_cfg(name, tag):
+        return
+    plain = name.removesuffix("-quickgelu")
+    other = next((n for n in (plain, f"{plain}-quickgelu") if open_clip.get_pretrained_cfg(n, tag)), None)
+    if other is not None:
+        raise ZooError(
+            f"the weights {tag!r} are those of {other}, built with the other activation than {name}: set backbone.name to {other}"
+        )
+    tags = open_clip.list_pretrained_tags_by_model(name)
+    known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
+    raise ZooError(f"backbone.pretrained {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}")
+
+
+def build(name: str, tag: str | None, activation: Activation, context_length: int | None) -> nn.Module:
+    """Returns open_clip's model with the weights of a tag, or with random ones; raises ZooError where it cannot be had."""
+    import open_clip
+
+    try:
+        with quiet():
+            model: nn.Module = open_clip.create_model(
+                name,
+                pretrained=tag,
+                pretrained_text=False,
+                force_context_length=context_length,
+                quick_gelu=activation == "quickgelu",
+            )
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if tag is not None and "download" in reason.lower():
+            raise ZooError(
+                f"the weights {tag!r} of {name} could not be downloaded ({reason}): check the network, or give backbone.pretrained a file"
+            ) from error
+        raise ZooError(
+            f"{name} could not be built by open_clip ({reason}): mend its configuration or choose another backbone.name"
+        ) from error
+    return model

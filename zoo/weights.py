@@ -1,0 +1,138 @@
+"""Files of weights as people have them, read without running what they hold, and loaded whole or not at all."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.errors import ZooError
+from zoo.openclip import Activation
+
+logger = logging.getLogger(__name__)
+
+WRAPPERS = ("state_dict", "model_state_dict", "model")
+PREFIXES = {"module", "model", "clip_model", "backbone"}
+# What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older versions, numbers of OpenAI's archives.
+EXTRAS = ("head.logit_scale", "position_ids", "attn_mask", "input_resolution", "context_length", "vocab_size")
+TEXT_TOWER = ("text_projection", "positional_embedding", "token_embedding", "transformer", "ln_final")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of a file under open_clip's names. activation: what they were trained with, None where the file does not say."""
+
+    file: Path
+    state: dict[str, Tensor]
+    activation: Activation | None
+
+
+def read_weights(file: Path) -> Weights:
+    """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have; raises ZooError on anything else."""
+    held = _tensors_only(file)
+    state: dict[str, Any] = held
+    while (inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)) is not None:
+        state = state[inner]
+    state = {key.replace("_orig_mod.", ""): value for key, value in state.items() if isinstance(value, Tensor)}
+    prefix = _prefix(file, state)
+    settings = _recorded_settings(held)
+    own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+    beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
+    if settings:
+        # a head of zoo owns the temperature, the backbone's own is only where it started
+        own |= _temperature(beside)
+        beside = {key: value for key, value in beside.items() if not key.startswith(("head.", "objective."))}
+        logger.info("%s: its head and objective are left out, the backbone is taken", file)
+    return Weights(file, {**own, **beside}, settings.get("activation"))
+
+
+def _tensors_only(file: Path) -> dict[str, Any]:
+    try:
+        if file.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return dict(load_file(file))
+        held = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:
+        if "TorchScript" in str(error):
+            raise ZooError(f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone") from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ZooError(f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of tensors alone") from error
+    if not isinstance(held, dict):
+        raise ZooError(f"{file} holds a {type(held).__name__} and no state_dict: save the model's state_dict() instead")
+    return held
+
+
+def _prefix(file: Path, state: dict[str, Tensor]) -> str:
+    """Returns what stands before the image tower's names."""
+    found = {key.partition("visual.")[0] for key in state if key.startswith("visual.") or ".visual." in key}
+    if not found:
+        names = ", ".join(sorted(state)[:3]) or "no tensor"
+        raise ZooError(f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert it to open_clip's names")
+    known = [prefix for prefix in found if set(prefix.split(".")) <= {*PREFIXES, ""}]
+    if len(found) > 1 or not known:
+        raise ZooError(
+            f"{file} holds image towers under {', '.join(map(repr, sorted(found)))}, which leaves open what is meant: save one model"
+        )
+    return known[0]
+
+
+def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the backbone that a checkpoint of zoo was made with, none for any other file."""
+    found: Any = held
+    for key in ("hyper_parameters", "backbone", "init_args"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:
+    names = {"head.log_scale": "logit_scale", "head.bias": "logit_bias"}
+    return {names[key]: value for key, value in beside.items() if key in names}
+
+
+def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) -> None:
+    """Loads all of them, or raises ZooError that lists what is missing, unexpected or of another shape; known extras are logged.
+
+    resize_text: whether the table of text positions may be interpolated to the model's context.
+    """
+    target = model.state_dict()
+    state = _renamed(weights.state, target)
+    extras = [key for key in state if key not in target and key.endswith(EXTRAS)]
+    if extras:
+        logger.info("%s: left out %s, which no open_clip model has", weights.file, ", ".join(extras))
+    state = {key: value for key, value in state.items() if key not in extras}
+    for key in ("logit_scale", "logit_bias"):
+        if key in state and key in target and state[key].numel() == 1:
+            state[key] = state[key].reshape(target[key].shape)
+    if resize_text:
+        from open_clip.model import resize_text_pos_embed
+
+        resize_text_pos_embed(state, model)
+    faults = {
+        "missing": [key for key in target if key not in state],
+        "unexpected": [key for key in state if key not in target],
+        "of another shape": [
+            f"{key} {tuple(state[key].shape)} for {tuple(target[key].shape)}"
+            for key in state
+            if key in target and state[key].shape != target[key].shape
+        ],
+    }
+    if any(faults.values()):
+        listed = "; ".join(f"{len(keys)} {kind}: {_some(keys)}" for kind, keys in faults.items() if keys)
+        raise ZooError(f"{weights.file} does not fit the backbone ({listed}): set backbone.name to the architecture the file was made with")
+    model.load_state_dict(state)
+
+
+def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Moves the text tower's names under `text.`, or out of it, as the model has them."""
+    if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
+        return {f"text.{key}" if key.startswith(TEXT_TOWER) else key: value for key, value in state.items()}
+    if "token_embedding.weight" in target and "text.token_embedding.weight" in state:
+        return {key.removeprefix("text."): value for key, value in state.items()}
+    return state
+
+
+def _some(keys: list[str], n: int = 5) -> str:
+    return ", ".join(keys[:n]) + (", ..." if len(keys) > n else "")
