@@ -1,0 +1,202 @@
+"""The folder of rendered scenes: what is in it, and how it is filled by several processes so that it can be killed at any time.
+
+    manifest.json                     what the images depend on
+    images/000000.png ...             one a scene; this path is the image id
+    scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
+    units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
+
+Every file is written beside and renamed; the lists come last, captions.jsonl at the very end, so that a folder which has them is whole.
+"""
+
+import io
+import json
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from rich.progress import track
+
+from zoo.errors import ZooError
+from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
+from zoo.scenes.captions import describe
+from zoo.scenes.graph import Pair, SceneGraph, draw_scene
+from zoo.scenes.render import render, renderer_version, use_one_thread
+from zoo.units.reader import write_units
+
+VERSION = 1
+SPLITS = ("train", "val", "test", "held_out")
+# two colours a shape and each colour at most once, so that all colours and shapes are still seen in training
+HELD_OUT: frozenset[Pair] = frozenset(
+    {("gray", "cube"), ("green", "cube"), ("red", "cylinder"), ("purple", "cylinder"), ("blue", "sphere"), ("yellow", "sphere")}
+)
+
+
+def split_of(index: int) -> str:
+    """Returns a scene's split, whatever their number: of every 25, 18 are train, 1 val, 3 test and 3 have a held-out pair."""
+    place = index % 25
+    return "held_out" if place < 3 else "test" if place < 6 else "val" if place == 6 else "train"
+
+
+def image_id(index: int) -> str:
+    """Returns the image's path inside the folder."""
+    return f"images/{index:06d}.png"
+
+
+def render_scenes(
+    folder: str | Path,
+    n: int,
+    seed: int = 0,
+    size: int = 48,
+    samples: int = 16,
+    n_objects: tuple[int, int] = (2, 2),
+    workers: int = 2,
+    held_out: frozenset[Pair] = HELD_OUT,
+) -> int:
+    """Fills a folder with n scenes and returns how many images were rendered now; those already there are kept.
+
+    size: pixels a side; samples: paths a pixel; n_objects: fewest and most; workers: processes of one core each, 0 for this one. held_out:
+    (colour, shape) pairs that only the split of that name has, in images and in texts. Raises ZooError where the folder was
+    rendered with other settings or cannot be written.
+    """
+    folder = Path(folder)
+    _check(n=n, size=size, samples=samples, fewest=n_objects[0] - 1, most=n_objects[1] - n_objects[0] + 1)
+    settings = {
+        "version": VERSION,
+        "captions": CAPTIONS_VERSION,
+        "renderer": renderer_version(),
+        "seed": seed,
+        "size": size,
+        "samples": samples,
+        "n_objects": list(n_objects),
+        "held_out": sorted(map(list, held_out)),
+    }
+    _claim(folder, settings)
+    graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
+    missing = [(folder / image_id(i), graph, size, samples) for i, graph in enumerate(graphs) if not (folder / image_id(i)).exists()]
+    for _ in track(_rendered(missing, workers), description=f"rendering {size} px scenes", total=len(missing), disable=not missing):
+        pass
+    for leftover in (folder / "images").glob(".*.part"):
+        leftover.unlink(missing_ok=True)
+    _write_lists(folder, graphs, held_out)
+    return len(missing)
+
+
+def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
+    """name: 'scenes.jsonl' or 'captions.jsonl'. Returns its lines; raises ZooError where the folder is not (yet) one of scenes."""
+    path = Path(folder) / name
+    if not path.is_file():
+        raise ZooError(f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on where it was interrupted")
+    lines = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            lines.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise ZooError(
+                f"{path}:{number}: not a JSON object ({error.msg}): delete the file and run `zoo scenes render` again"
+            ) from error
+    return lines
+
+
+def write_beside(path: Path, data: bytes) -> None:
+    """Writes a file that appears when it is whole or not at all; raises ZooError where there is no room for it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "wb") as out:
+            out.write(data)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ZooError(
+            f"{path} could not be written ({error.strerror or error}): make room and run the same command again, which goes on from there"
+        ) from error
+
+
+def _check(**counts: int) -> None:
+    for name, value in counts.items():
+        if value < 1:
+            what = {"fewest": "the fewest objects must be two", "most": "the most objects may not be under the fewest"}
+            raise ZooError(f"scenes cannot be rendered with {name}: {what.get(name, f'{value} was given, at least 1 is needed')}")
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    """Marks the folder as that of these settings, or checks that it is."""
+    manifest = folder / "manifest.json"
+    if not manifest.exists():
+        write_beside(manifest, json.dumps(settings, indent=2).encode())
+        return
+    try:
+        there = json.loads(manifest.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ZooError(f"{manifest} is not JSON ({error.msg}): name another folder or delete this one") from error
+    for name in settings:
+        if there.get(name) != settings[name]:
+            raise ZooError(
+                f"{folder} was rendered with {name} {there.get(name)}, not {settings[name]}: name another folder or delete this one"
+            )
+
+
+def _graph(seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[Pair]) -> SceneGraph:
+    if held_out and split_of(index) == "held_out":
+        return draw_scene(seed, index, size, n_objects, required=held_out)
+    return draw_scene(seed, index, size, n_objects, excluded=held_out)
+
+
+def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
+    """Yields once an image that was written."""
+    if workers == 0:
+        for job in jobs:
+            _render_to(*job)
+            yield
+        return
+    if not jobs:
+        return
+    # spawn: a fork of a process in which Mitsuba's threads run may hang
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=use_one_thread) as pool:
+        try:
+            for done in as_completed([pool.submit(_render_to, *job) for job in jobs]):
+                yield done.result()
+        except BrokenProcessPool as error:
+            raise ZooError("a process that rendered scenes was killed: run the same command again with fewer --workers") from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
+    data = io.BytesIO()
+    Image.fromarray(render(graph, size, samples)).save(data, "png")
+    write_beside(path, data.getvalue())
+
+
+def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Pair]) -> None:
+    splits = [split_of(i) for i in range(len(graphs))]
+    described = [describe(graph, image_id(i), frozenset() if splits[i] == "held_out" else held_out) for i, graph in enumerate(graphs)]
+    write_units((d.record for scene in described for d in scene), folder / "units.jsonl")
+    for split in SPLITS:
+        scenes = (scene for scene, its in zip(described, splits, strict=True) if its == split)
+        write_units((d.record for scene in scenes for d in scene), folder / f"units.{split}.jsonl")
+    _write_lines(folder / "scenes.jsonl", (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)))
+    _write_lines(
+        folder / "captions.jsonl",
+        (
+            {
+                "caption_id": d.record.caption_id,
+                "image_id": d.record.image_id,
+                "caption": d.record.caption,
+                "split": split,
+                "attribute_swap": d.attribute_swap,
+            }
+            for scene, split in zip(described, splits, strict=True)
+            for d in scene
+        ),
+    )
+
+
+def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    write_beside(path, "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -1,0 +1,130 @@
+"""Captions of a scene graph with their units, foils and attribute swaps: what is true is true, what is a foil is false in the scene.
+
+A phrase is true of an object that has every attribute it names, a relation or conjunction of a scene in which some two objects bear it out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from random import Random
+
+from zoo.scenes.graph import COLORS, MATERIALS, OPPOSITE, SHAPES, SIZES, Pair, SceneGraph, SceneObject
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+VERSION = 1
+PER_SCENE = 5  # as COCO has: four relations and a conjunction
+ENTITY_FOILS = 2  # of each kind, at most
+VALUES: dict[str, tuple[str, ...]] = {"size": tuple(SIZES), "color": COLORS, "material": MATERIALS}
+RELATION_TEMPLATES = ("a {0} {1} a {2}", "there is a {0} {1} a {2}", "a {0} is {1} a {2}")
+CONJUNCTION_TEMPLATES = ("a {0} and a {2}", "there are a {0} and a {2}", "a scene with a {0} and a {2}")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A noun phrase; None where an attribute is not named."""
+
+    shape: str
+    color: str
+    size: str | None = None
+    material: str | None = None
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.size, self.color, self.material, self.shape) if word)
+
+    @property
+    def pair(self) -> Pair:
+        return self.color, self.shape
+
+    def true_of(self, object: SceneObject) -> bool:
+        """Returns whether the object has every attribute that is named."""
+        return all(value is None or value == getattr(object, name) for name, value in vars(self).items())
+
+
+@dataclass(frozen=True)
+class Description:
+    """A caption of a scene with its units. attribute_swap: the caption with the two colours exchanged, None where that is not false."""
+
+    record: UnitRecord
+    attribute_swap: str | None
+
+
+def phrase(graph: SceneGraph, object: SceneObject) -> Phrase:
+    """Returns the object's phrase, with the attributes that can be seen: size and colour where the graph says so, material on
+    spheres alone, since flat and straight faces of metal show no highlight that tells them from rubber."""
+    size = object.size if "size" in graph.named else None
+    material = object.material if "material" in graph.named and object.shape == "sphere" else None
+    return Phrase(object.shape, object.color, size, material)
+
+
+def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) -> bool:
+    """predicate: one of `OPPOSITE` or 'and'. Returns whether some two objects of the scene bear the statement out."""
+    return any(
+        subject.true_of(graph.objects[i]) and object.true_of(graph.objects[j]) and (predicate == "and" or graph.holds(i, predicate, j))
+        for i, j in permutations(range(len(graph.objects)), 2)
+    )
+
+
+def describe(graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozenset()) -> list[Description]:
+    """Returns up to four relation captions and a conjunction, a function of the arguments alone.
+
+    avoid: (colour, shape) pairs that no foil and no swap may name, so that a training text never names what is held out.
+    """
+    rng = Random(f"captions {graph.id} {graph.seed}")
+    relations = list(graph.relations())
+    told = rng.sample(relations, min(PER_SCENE - 1, len(relations)))
+    subject, object = rng.sample(range(len(graph.objects)), 2)
+    told.append((subject, "and", object))
+    return [_description(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid) for k, statement in enumerate(told)]
+
+
+def wrong_twins(graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[Pair] = frozenset()) -> list[Phrase]:
+    """part: 'head' or 'attribute'. Returns the phrases that differ from the right one in that part alone and are true of no object."""
+    changes = ({"shape": shape} for shape in SHAPES) if part == "head" else _attribute_changes(right)
+    twins = (replace(right, **change) for change in changes)
+    return [twin for twin in twins if twin.pair not in avoid and not any(map(twin.true_of, graph.objects))]
+
+
+def _attribute_changes(right: Phrase) -> Iterator[dict[str, str]]:
+    return ({name: value} for name, values in VALUES.items() if getattr(right, name) is not None for value in values)
+
+
+def _description(
+    graph: SceneGraph, rng: Random, image_id: str, caption_id: str, statement: tuple[int, str, int], avoid: frozenset[Pair]
+) -> Description:
+    subject, object = (phrase(graph, graph.objects[i]) for i in (statement[0], statement[2]))
+    predicate = statement[1]
+    template = rng.choice(CONJUNCTION_TEMPLATES if predicate == "and" else RELATION_TEMPLATES)
+    relation = () if predicate == "and" else (_relation(graph, rng, subject, predicate, object, avoid),)
+    record = UnitRecord(
+        caption_id,
+        image_id,
+        template.format(subject, predicate, object),
+        tuple(_entity(graph, rng, named, avoid) for named in (subject, object)),
+        relation,
+        {"extractor": "zoo.scenes.captions", "version": VERSION},
+    )
+    a, b = replace(subject, color=object.color), replace(object, color=subject.color)
+    false = not holds(graph, a, predicate, b) and avoid.isdisjoint((a.pair, b.pair))
+    return Description(record, template.format(a, predicate, b) if false else None)
+
+
+def _entity(graph: SceneGraph, rng: Random, right: Phrase, avoid: frozenset[Pair]) -> Entity:
+    foils = []
+    for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
+        twins = wrong_twins(graph, right, part, avoid)
+        foils += [EntityFoil(str(twin), edit) for twin in rng.sample(twins, min(ENTITY_FOILS, len(twins)))]
+    return Entity(str(right), tuple(foils))
+
+
+def _relation(graph: SceneGraph, rng: Random, subject: Phrase, predicate: str, object: Phrase, avoid: frozenset[Pair]) -> Relation:
+    foils = []
+    if not holds(graph, subject, OPPOSITE[predicate], object):
+        foils.append(RelationFoil(str(subject), OPPOSITE[predicate], str(object), "predicate_change", "predicate"))
+    if not holds(graph, object, predicate, subject):
+        foils.append(RelationFoil(str(object), predicate, str(subject), "argument_swap"))
+    for part in ("head", "attribute"):
+        for component, right in (("subject", subject), ("object", object)):
+            for twin in rng.sample(twins := wrong_twins(graph, right, part, avoid), min(1, len(twins))):
+                a, b = (twin, object) if component == "subject" else (subject, twin)
+                foils.append(RelationFoil(str(a), predicate, str(b), "argument_change", component, part))
+    return Relation(str(subject), predicate, str(object), tuple(foils))

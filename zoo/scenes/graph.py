@@ -1,0 +1,247 @@
+"""Scene graphs: what stands where in a CLEVR-like scene, and what is therefore true of it. Free of torch and of the renderer.
+
+Vocabulary, sizes, camera and lamps are those of CLEVR (Johnson et al., 2017, `image_generation`); lengths are its units, z points up.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from random import Random
+from typing import Any
+
+from zoo.errors import ZooError
+
+Vector = tuple[float, float, float]
+Pair = tuple[str, str]
+
+COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
+SHAPES = ("cube", "sphere", "cylinder")
+SIZES = {"large": 0.7, "small": 0.35}
+MATERIALS = ("rubber", "metal")
+PAIRS: tuple[Pair, ...] = tuple((color, shape) for color in COLORS for shape in SHAPES)
+OPPOSITE = {"to the left of": "to the right of", "to the right of": "to the left of", "in front of": "behind", "behind": "in front of"}
+
+BLOCK = 0.8  # a cube's half-edge and a cylinder's radius for a sphere's 1, so that all three look equally large
+OUTLINE = {"cube": 1.3, "sphere": 1.0, "cylinder": 1.13}  # radius of the disc that hides the outline, for a sphere's 1
+RELATED = 0.2  # the least offset along an axis that makes a relation, CLEVR's
+MARGIN = 0.4  # the least offset that a drawn scene has along both axes, so that no relation is doubtful; CLEVR's
+LAMPS: tuple[Vector, Vector, Vector] = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
+TRIES, PLACES = 500, 50  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """One object. size: the radius; position: its centre, resting on the ground; rotation: about the vertical, in radians."""
+
+    shape: str
+    size: str
+    radius: float
+    material: str
+    color: str
+    position: Vector
+    rotation: float
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A pinhole that looks from origin to target; fov: degrees across the square frame."""
+
+    origin: Vector
+    target: Vector
+    fov: float
+
+    @property
+    def axes(self) -> tuple[Vector, Vector, Vector]:
+        """Returns unit vectors that point right, up and forward as seen."""
+        forward = _unit(_minus(self.target, self.origin))
+        right = _unit((forward[1], -forward[0], 0.0))
+        return right, _cross(right, forward), forward
+
+    def project(self, point: Vector) -> tuple[float, float, float]:
+        """Returns where a point is seen, x to the right and y upwards in -1 to 1, and the size there of a length of 1 in the same unit."""
+        right, up, forward = self.axes
+        offset = _minus(point, self.origin)
+        enlargement = 1 / (_dot(offset, forward) * math.tan(math.radians(self.fov / 2)))
+        return _dot(offset, right) * enlargement, _dot(offset, up) * enlargement, enlargement
+
+
+@dataclass(frozen=True)
+class SceneGraph:
+    """A scene. seed: of the renderer's noise; lamps: key, fill and back; named: the attributes that can be told at the resolution the
+    scene was laid out for, in the order in which a phrase names them."""
+
+    id: str
+    seed: int
+    objects: tuple[SceneObject, ...]
+    camera: Camera
+    lamps: tuple[Vector, Vector, Vector]
+    named: tuple[str, ...]
+
+    def holds(self, subject: int, predicate: str, object: int) -> bool:
+        """Returns whether one object stands so to another, as seen by the camera along the ground; both may fail, never both hold."""
+        return self.offset(subject, predicate, object) > RELATED
+
+    def offset(self, subject: int, predicate: str, object: int) -> float:
+        """Returns how far one object lies from another in the predicate's direction."""
+        right, _, forward = self.camera.axes
+        behind = _unit((forward[0], forward[1], 0.0))
+        sign, axis = {"to the left of": (-1, right), "to the right of": (1, right), "in front of": (-1, behind), "behind": (1, behind)}[
+            predicate
+        ]
+        return sign * _dot(_minus(self.objects[subject].position, self.objects[object].position), axis)
+
+    def relations(self) -> Iterator[tuple[int, str, int]]:
+        """Yields every relation that holds, as (subject, predicate, object) with rows of `objects`."""
+        for subject in range(len(self.objects)):
+            for object in range(len(self.objects)):
+                for predicate in OPPOSITE:
+                    if subject != object and self.holds(subject, predicate, object):
+                        yield subject, predicate, object
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the graph in plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
+        """Returns the graph that `to_dict` wrote, also after a way through JSON."""
+        return cls(
+            plain["id"],
+            plain["seed"],
+            tuple(SceneObject(**{**o, "position": tuple(o["position"])}) for o in plain["objects"]),
+            Camera(tuple(plain["camera"]["origin"]), tuple(plain["camera"]["target"]), plain["camera"]["fov"]),
+            tuple(tuple(lamp) for lamp in plain["lamps"]),  # type: ignore[arg-type]
+            tuple(plain["named"]),
+        )
+
+
+@dataclass(frozen=True)
+class Framing:
+    """How scenes of one resolution are laid out. reach: object centres lie within so far of (0, 0) along x and y."""
+
+    camera: Camera
+    reach: float
+    sizes: tuple[str, ...]
+    materials: tuple[str, ...]
+    named: tuple[str, ...]
+
+
+def framing(resolution: int, n_objects: int) -> Framing:
+    """resolution: pixels a side. Returns CLEVR's view from 128 pixels on. Fewer do not show size and gloss: below 128 the view is closer
+    and steeper, and objects of one size and one material fill the frame."""
+    if resolution >= 128:
+        camera = Camera((7.48, -6.51, 5.34), (-0.4, 0.8, 0.0), 37.9)
+        return Framing(camera, 3.0, tuple(SIZES), MATERIALS, ("size", "color", "material"))
+    half_frame = 1.4 * math.sqrt(n_objects)  # in CLEVR's units at the target: the same share of the frame is covered for any number
+    origin, target = (6.8, -6.2, 8.0), (0.0, 0.0, 0.5)
+    fov = 2 * math.degrees(math.atan(half_frame / math.dist(origin, target)))
+    return Framing(Camera(origin, target, fov), 1.3 * half_frame, ("large",), ("rubber",), ("color",))
+
+
+def draw_scene(
+    seed: int,
+    index: int,
+    resolution: int,
+    n_objects: tuple[int, int] = (2, 4),
+    excluded: frozenset[Pair] = frozenset(),
+    required: frozenset[Pair] = frozenset(),
+) -> SceneGraph:
+    """Returns scene `index` of a seed, a function of the arguments alone.
+
+    n_objects: fewest and most. excluded: (colour, shape) pairs that no object may have; required: pairs of which at least one object
+    has one. No two objects share colour and shape; all are whole in the frame, none hides another, and each pair is apart by a margin
+    along both ground axes and the same way round in the picture. Raises ZooError where that cannot be had.
+    """
+    rng = Random(f"scene {seed} {index}")
+    n = rng.randint(*n_objects)
+    allowed = [pair for pair in PAIRS if pair not in excluded]
+    first = [pair for pair in allowed if pair in required] if required else allowed
+    if not first or len(allowed) < n:
+        raise ZooError(f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour and shape are held out")
+    pairs = [rng.choice(first)]
+    pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
+    frame = framing(resolution, n)
+    for _ in range(TRIES):
+        camera = Camera(_jitter(rng, frame.camera.origin, 0.5), frame.camera.target, frame.camera.fov)
+        key, fill, back = (_jitter(rng, lamp, 1.0) for lamp in LAMPS)
+        graph = SceneGraph(f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named)
+        for pair in pairs:
+            graph = _with_one_more(rng, graph, frame, pair)
+        if len(graph.objects) == n:
+            return graph
+    raise ZooError(f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer objects")
+
+
+def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph:
+    """Returns the graph with an object of that pair where there is room for it, or as it was where none was found."""
+    for _ in range(PLACES):
+        grown = replace(graph, objects=(*graph.objects, _place(rng, frame, pair)))
+        if in_frame(grown) and unhidden(grown) and undoubted(grown):
+            return grown
+    return graph
+
+
+def in_frame(graph: SceneGraph) -> bool:
+    """Returns whether every object's outline leaves a rim of 3 % of the frame on each side."""
+    return all(abs(x) + r <= 0.94 and abs(y) + r <= 0.94 for x, y, r in (_disc(graph.camera, o) for o in graph.objects))
+
+
+def unhidden(graph: SceneGraph) -> bool:
+    """Returns whether no two outlines touch, in the picture or on the ground."""
+    discs = [_disc(graph.camera, o) for o in graph.objects]
+    return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(
+        math.dist(a.position[:2], b.position[:2]) >= OUTLINE[a.shape] * a.radius + OUTLINE[b.shape] * b.radius
+        for a, b in _pairs(graph.objects)
+    )
+
+
+def undoubted(graph: SceneGraph) -> bool:
+    """Returns whether each pair of objects is apart by the margin along both ground axes, and the picture shows it the same way round."""
+    seen = [graph.camera.project(o.position) for o in graph.objects]
+    for i, j in _pairs(range(len(graph.objects))):
+        right, behind = graph.offset(i, "to the right of", j), graph.offset(i, "behind", j)
+        if min(abs(right), abs(behind)) < MARGIN:
+            return False
+        if (seen[i][0] - seen[j][0]) * math.copysign(1, right) < 0.1 or (seen[i][1] - seen[j][1]) * math.copysign(1, behind) < 0.1:
+            return False
+    return True
+
+
+def _place(rng: Random, frame: Framing, pair: Pair) -> SceneObject:
+    color, shape = pair
+    size = rng.choice(frame.sizes)
+    radius = SIZES[size]
+    x, y = (rng.uniform(-frame.reach, frame.reach) for _ in range(2))
+    z = radius if shape == "sphere" else BLOCK * radius
+    return SceneObject(shape, size, radius, rng.choice(frame.materials), color, (x, y, z), rng.uniform(0, 2 * math.pi))
+
+
+def _disc(camera: Camera, object: SceneObject) -> tuple[float, float, float]:
+    x, y, enlargement = camera.project(object.position)
+    return x, y, OUTLINE[object.shape] * object.radius * enlargement
+
+
+def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
+    return ((items[i], items[j]) for i in range(len(items)) for j in range(i))
+
+
+def _jitter(rng: Random, point: Vector, by: float) -> Vector:
+    x, y, z = (coordinate + rng.uniform(-by, by) for coordinate in point)
+    return x, y, z
+
+
+def _minus(a: Vector, b: Vector) -> Vector:
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def _dot(a: Vector, b: Vector) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _cross(a: Vector, b: Vector) -> Vector:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def _unit(a: Vector) -> Vector:
+    length = math.hypot(*a)
+    return a[0] / length, a[1] / length, a[2] / length

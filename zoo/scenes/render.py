@@ -1,0 +1,122 @@
+"""Rendering: a scene graph to pixels by Mitsuba's path tracer on the CPU. The only file that imports Mitsuba.
+
+Equal graphs give equal images, in any process and on any number of threads: that needs `optimize=False`, without which Mitsuba orders
+shapes and lamps anew on every load.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.errors import need
+from zoo.scenes.graph import BLOCK, SceneGraph, SceneObject
+
+# sRGB in 0 to 255, CLEVR's
+SRGB = {
+    "gray": (87, 87, 87),
+    "red": (173, 35, 35),
+    "blue": (42, 75, 215),
+    "green": (29, 105, 20),
+    "brown": (129, 74, 25),
+    "purple": (129, 38, 192),
+    "cyan": (41, 208, 208),
+    "yellow": (255, 238, 51),
+}
+LAMP_RADIANCE = (110.0, 30.0, 40.0)  # key, fill, back
+
+
+def renderer_version() -> str:
+    """Returns the name and version of the renderer, part of what makes an image."""
+    return f"mitsuba {_mitsuba().__version__}"
+
+
+def use_one_thread() -> None:
+    """Keeps this process to one core, for a worker among several."""
+    _mitsuba()
+    drjit: Any = need("drjit", "scenes")
+    drjit.set_thread_count(1)
+
+
+def render(graph: SceneGraph, size: int, samples: int) -> NDArray[np.uint8]:
+    """size: pixels a side; samples: paths a pixel. Returns sRGB [size, size, 3]; raises ZooError where Mitsuba is not installed."""
+    mi = _mitsuba()
+    scene = mi.load_dict(_scene(mi, graph, size), optimize=False)
+    image = mi.render(scene, spp=samples, seed=graph.seed)
+    bitmap = mi.Bitmap(image).convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, srgb_gamma=True)
+    return np.array(bitmap)
+
+
+def _mitsuba() -> Any:
+    mi: Any = need("mitsuba", "scenes")
+    if mi.variant() != "scalar_rgb":
+        mi.set_variant("scalar_rgb")
+    return mi
+
+
+def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
+    scene: dict[str, Any] = {
+        "type": "scene",
+        # lamps stand inside CLEVR's view and would be seen as white discs
+        "integrator": {"type": "path", "max_depth": 5, "hide_emitters": True},
+        "sensor": {
+            "type": "perspective",
+            "fov": graph.camera.fov,
+            "fov_axis": "smaller",
+            "to_world": mi.ScalarTransform4f().look_at(graph.camera.origin, graph.camera.target, (0, 0, 1)),
+            "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "gaussian"}},
+            "sampler": {"type": "independent"},
+        },
+        "sky": {"type": "constant", "radiance": 0.35},
+        # so wide that no edge of it is ever seen
+        "ground": {
+            "type": "rectangle",
+            "to_world": mi.ScalarTransform4f().scale(300),
+            "bsdf": {"type": "diffuse", "reflectance": _rgb((0.5, 0.5, 0.5))},
+        },
+    }
+    for i, (lamp, radiance) in enumerate(zip(graph.lamps, LAMP_RADIANCE, strict=True)):
+        emitter = {"type": "area", "radiance": _rgb((radiance,) * 3)}
+        scene[f"lamp{i}"] = {"type": "sphere", "center": list(lamp), "radius": 0.5, "emitter": emitter}
+    for i, object in enumerate(graph.objects):
+        for j, shape in enumerate(_shapes(mi, object)):
+            scene[f"object{i}_{j}"] = shape
+    return scene
+
+
+def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
+    """Returns the surfaces of one object: a cylinder is a tube and the two discs that close it."""
+    bsdf = _material(object)
+    radius = object.radius if object.shape == "sphere" else BLOCK * object.radius
+    place = mi.ScalarTransform4f().translate(object.position).rotate((0, 0, 1), math.degrees(object.rotation)).scale(radius)
+    if object.shape == "sphere":
+        return [{"type": "sphere", "to_world": place, "bsdf": bsdf}]
+    if object.shape == "cube":
+        return [{"type": "cube", "to_world": place, "bsdf": bsdf}]
+    top, bottom = place.translate((0, 0, 1)), place.translate((0, 0, -1)).rotate((1, 0, 0), 180)
+    return [
+        {"type": "cylinder", "p0": (0, 0, -1), "p1": (0, 0, 1), "radius": 1.0, "to_world": place, "bsdf": bsdf},
+        {"type": "disk", "to_world": top, "bsdf": bsdf},
+        {"type": "disk", "to_world": bottom, "bsdf": bsdf},
+    ]
+
+
+def _material(object: SceneObject) -> dict[str, Any]:
+    red, green, blue = (_linear(value / 255) for value in SRGB[object.color])
+    if object.material == "rubber":
+        # not `roughplastic`, which makes a table on every load that takes longer than the image
+        surface = {"type": "principled", "base_color": _rgb((red, green, blue)), "roughness": 0.5, "specular": 0.4}
+    else:
+        # a smoother metal throws bright specks at few samples
+        tint = _rgb((0.15 + 0.85 * red, 0.15 + 0.85 * green, 0.15 + 0.85 * blue))
+        surface = {"type": "roughconductor", "material": "none", "alpha": 0.18, "specular_reflectance": tint}
+    return {"type": "twosided", "bsdf": surface}
+
+
+def _linear(srgb: float) -> float:
+    return srgb / 12.92 if srgb <= 0.04045 else float(((srgb + 0.055) / 1.055) ** 2.4)
+
+
+def _rgb(value: tuple[float, ...]) -> dict[str, Any]:
+    return {"type": "rgb", "value": list(value)}
