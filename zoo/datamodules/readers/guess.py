@@ -1,0 +1,68 @@
+"""Guesses what kind of caption file a path is, for the commands that take any."""
+
+import re
+from pathlib import Path
+
+from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.readers.coco_captions import CocoCaptions
+from zoo.datamodules.readers.csv_table import CsvTable
+from zoo.datamodules.readers.flickr_token import FlickrToken
+from zoo.datamodules.readers.jsonl import JsonLines
+from zoo.datamodules.readers.karpathy import SPLITS, KarpathyJson
+from zoo.datamodules.readers.negclip_tsv import NegClipTsv
+from zoo.datamodules.readers.plain_text import PlainText
+from zoo.datamodules.readers.scenes import Scenes
+from zoo.errors import ZooError
+
+IMAGE_COLUMNS = ("filepath", "image", "image_path", "file_name", "filename", "path")
+CAPTION_COLUMNS = ("title", "caption", "text", "sentence", "description")
+
+_HEAD = 1 << 16
+_FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
+
+
+def guess_reader(path: str | Path) -> Reader:
+    """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
+
+    A folder is one of rendered scenes; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
+    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not there or is none of these.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Scenes(str(path))
+    head = _head(path)
+    kind = path.suffix.lower()
+    if kind in (".jsonl", ".ndjson"):
+        return JsonLines(path)
+    if kind == ".json":
+        return _json(path, head)
+    if kind in (".csv", ".tsv"):
+        return _table(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    return FlickrToken(path) if _FLICKR_LINE.match(first) else PlainText(path)
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise ZooError(f"{path} cannot be read ({error.strerror}): give the path of a caption file") from error
+    if b"\0" in head or head.startswith(b"\x1f\x8b"):
+        raise ZooError(f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl file of captions")
+    return head.decode("utf-8-sig", errors="replace")
+
+
+def _json(path: Path, head: str) -> Reader:
+    if not head.lstrip().startswith("{"):
+        raise ZooError(f"{path} does not hold one JSON object: give Karpathy's or COCO's captions, or JSON lines in a .jsonl file")
+    return KarpathyJson(path, SPLITS) if '"sentences"' in head or '"sentids"' in head else CocoCaptions(path)
+
+
+def _table(path: Path, header: str, separator: str) -> Reader:
+    columns = [column.strip().strip('"') for column in header.split(separator)]
+    if "neg_caption" in columns and separator == "\t":
+        return NegClipTsv(path)
+    image = next((c for c in IMAGE_COLUMNS if c in columns), IMAGE_COLUMNS[0])
+    text = next((c for c in CAPTION_COLUMNS if c in columns), CAPTION_COLUMNS[0])
+    return CsvTable(path, image, text, separator)
