@@ -30,7 +30,7 @@ def weights(*shape: int) -> Tensor:
 
 
 def collectives(rank: int) -> dict[str, object]:
-    """Returns what each function of `gather` gives on this rank, and its gradients for a loss that weighs entries differently on each rank."""
+    """Returns what each function of `gather` gives on this rank, and its gradients for a loss that differs by entry and rank."""
     x, y = matrix(rank), matrix(rank)
     gathered, transposed = gather.gather(x), gather.transpose(y)
     (gathered * weights(6, 8) * (1 + rank)).sum().backward()
