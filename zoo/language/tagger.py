@@ -40,7 +40,7 @@ class Tagger(ABC):
 
     def describe(self) -> dict[str, str]:
         """Returns what a result says of its tagger."""
-        return {"tagger": self.name, "version": self.version}
+        return {"tagger": self.name, "tagger_version": self.version}
 
 
 # A possessive 's is a token of its own, so that "man" in "a man's hat" can change places with "dog"; other contractions and words with

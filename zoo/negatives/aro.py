@@ -73,6 +73,10 @@ def _trigrams(tokens: Sequence[Token]) -> list[list[int]]:
     return [list(range(i, min(i + 3, len(tokens)))) for i in range(0, len(tokens), 3)]
 
 
+def _as_is(text: str) -> str:
+    return text
+
+
 DRAWS = 20
 
 
@@ -80,8 +84,8 @@ class AROShuffle(NegativeGenerator):
     """One of ARO's four perturbations, drawn at random: the sentence negatives of CS-CLIP's public code.
 
     kinds: those to draw from. A draw that leaves the caption's words as they were is drawn again, and a kind that cannot change them
-    (one noun, fewer than four words) gives way to the next. Marks are put back beside their words; joined by spaces, as published, they
-    would give the negative away. These are also the perturbations of ARO's order benchmark: a model trained on them knows its test.
+    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where the caption has them so; set apart by
+    spaces throughout, as published, they would give the negative away. These are also the perturbations of ARO's order benchmark: a model trained on them knows its test.
     Raises ZooError on a kind or tagger that does not exist.
     """
 
@@ -101,9 +105,10 @@ class AROShuffle(NegativeGenerator):
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         tokens = tagger_named(self.tagger).analyse(caption)
+        joined = _as_is if caption.split() == [token.text for token in tokens] else attach_marks
         for kind in rng.sample(self.kinds, len(self.kinds)):
             for _ in range(DRAWS):
-                negative = attach_marks(" ".join(PERTURBATIONS[kind](tokens, rng)))
+                negative = joined(" ".join(PERTURBATIONS[kind](tokens, rng)))
                 if not same_words(negative, caption):
                     return negative
         return None

@@ -24,8 +24,8 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
-    A folder is one of rendered scenes; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
-    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not there or is none of these.
+    A folder is one of rendered scenes; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table, NegCLIP's where it has its
+    columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not there or is none of these.
     """
     path = Path(path)
     if path.is_dir():

@@ -1,0 +1,207 @@
+"""`zoo negatives`: shows what a generator makes of captions, or writes it to a file that `fit` can replay. Free of torch."""
+
+import argparse
+import difflib
+import importlib
+import inspect
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+from zoo.datamodules.randomness import seed_of
+from zoo.datamodules.readers.guess import guess_reader
+from zoo.datamodules.sample import Sample
+from zoo.errors import ZooError, near
+from zoo.language.text import same_words
+from zoo.listing import classes
+from zoo.negatives.base import NegativeGenerator
+from zoo.negatives.entity_foil import EntityFoilInPlace
+from zoo.units.reader import read_units
+from zoo.units.record import UnitRecord
+
+JUDGED = 10_000
+
+
+def main(argv: list[str]) -> int:
+    """Runs `preview` or `export`; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    generator = _generator(arguments.generator, arguments.tagger)
+    if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
+        raise ZooError(f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it")
+    samples = guess_reader(arguments.captions).samples()
+    if not samples:
+        raise ZooError(f"{arguments.captions} has no captions: give a file that has some")
+    records = {} if arguments.units is None else _records(arguments.units, samples)
+    if arguments.command == "preview":
+        preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
+    else:
+        export(generator, samples, records, arguments.seed, Path(arguments.out))
+    return 0
+
+
+@dataclass(frozen=True)
+class Made:
+    """A caption and the negative that was made of it, or None."""
+
+    sample: Sample
+    negative: str | None
+
+
+def make(generator: NegativeGenerator, samples: Iterable[tuple[int, Sample]], records: dict[str, UnitRecord], seed: int) -> Iterator[Made]:
+    """samples: with their positions in the source. Yields for each what `fit` with this seed and generator makes of it in its first epoch."""
+    for index, sample in samples:
+        rng = Random(seed_of(seed, 0, index, "negative/0"))
+        yield Made(sample, generator.negative(sample.caption, rng, records.get(sample.caption_id)))
+
+
+def preview(
+    generator: NegativeGenerator, samples: Sequence[Sample], records: dict[str, UnitRecord], seed: int, n: int, judged: int = JUDGED
+) -> None:
+    """Prints n captions with their negatives, and the rates over `judged` captions drawn by seed (all, where there are fewer)."""
+    drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
+    made = list(make(generator, _progress([(i, samples[i]) for i in drawn]), records, seed))
+    table = Table("caption", "negative", show_lines=True)
+    for item in Random(seed).sample(made, min(n, len(made))):
+        table.add_row(*_highlighted(item.sample.caption, item.negative))
+    console = Console()
+    console.print(table)
+    console.print(
+        "\n".join([", ".join(f"{key} {value}" for key, value in generator.describe().items()), *rates(made)]),
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def rates(made: Sequence[Made]) -> list[str]:
+    """Returns in words how many captions got a negative, and how many negatives are the caption, each other or another caption."""
+    negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
+    captions = {_key(item.sample.caption) for item in made}
+    identical = sum(same_words(caption, negative) for caption, negative in negatives)
+    distinct = len({_key(negative) for _, negative in negatives})
+    captioned = sum(_key(negative) in captions and not same_words(caption, negative) for caption, negative in negatives)
+    return [
+        _share("yield", len(negatives), len(made), "captions have a negative"),
+        _share("identity", identical, len(negatives), "negatives are their caption in other spacing or case"),
+        _share("duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"),
+        _share("captions", captioned, len(negatives), "negatives are another caption of these, perhaps a true one"),
+    ]
+
+
+def export(generator: NegativeGenerator, samples: Sequence[Sample], records: dict[str, UnitRecord], seed: int, out: Path) -> None:
+    """Writes a line a caption: caption_id, caption, negative (null where there is none), and what made it.
+
+    The file appears when it is whole. Raises ZooError where it cannot be written.
+    """
+    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    made_by = {**generator.describe(), "seed": seed}
+    n = 0
+    try:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with beside.open("w", encoding="utf-8") as file:
+                for item in make(generator, _progress(list(enumerate(samples))), records, seed):
+                    line = {"caption_id": item.sample.caption_id, "caption": item.sample.caption, "negative": item.negative, **made_by}
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                    n += item.negative is not None
+            os.replace(beside, out)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise ZooError(
+            f"{out} cannot be written ({error.strerror or error}): give --out a folder with room that you may write to"
+        ) from error
+    print(f"{out}: {n:,} negatives of {len(samples):,} captions")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="zoo negatives", description="Make sentence negatives of captions.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "captions", help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes"
+    )
+    shared.add_argument("--generator", default="negclip_swap", help="a name of `zoo ls negatives` or a dotted class path (negclip_swap)")
+    shared.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
+    shared.add_argument("--units", help="a units file, for entity foils")
+    shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
+    show = commands.add_parser("preview", parents=[shared], help="print captions beside their negatives, and rates")
+    show.add_argument("--n", type=int, default=20, help="how many to print (20)")
+    show.add_argument("--judged", type=int, default=JUDGED, help=f"how many captions the rates are of ({JUDGED:,})")
+    write = commands.add_parser("export", parents=[shared], help="write a file that zoo.negatives.replay.Replay reads")
+    write.add_argument("--out", required=True, help="the file to write, .jsonl")
+    return parser
+
+
+def _generator(name: str, tagger: str) -> NegativeGenerator:
+    path = name if "." in name else _path_of(name)
+    module, _, attribute = path.rpartition(".")
+    try:
+        made: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ZooError(
+            f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` or a dotted class path"
+        ) from error
+    if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
+        raise ZooError(f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator")
+    parameters = inspect.signature(made.__init__).parameters
+    needed = [p.name for p in list(parameters.values())[1:] if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    if needed:
+        raise ZooError(f"--generator {name} needs {', '.join(needed)}, which the command line cannot say: name one without arguments")
+    generator: NegativeGenerator = made(tagger=tagger) if "tagger" in parameters else made()
+    return generator
+
+
+def _path_of(name: str) -> str:
+    known = {known: path for known, path, _ in classes("negatives")}
+    if name not in known:
+        raise ZooError(f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} or give a dotted class path")
+    return known[name]
+
+
+def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
+    records = read_units(units)
+    captions = {sample.caption_id: sample.caption for sample in samples}
+    for caption_id, record in records.items():
+        if not same_words(captions.get(caption_id, record.caption), record.caption):
+            raise ZooError(f"{units} has other words than the captions for {caption_id!r}: extract the units of these captions")
+    if not captions.keys() & records.keys():
+        raise ZooError(f"{units} has no units of these captions (their ids differ): extract the units of these captions")
+    return records
+
+
+def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
+    """Returns both with the words in which they differ marked."""
+    if negative is None:
+        return Text(caption), Text("none", style="dim")
+    left, right = caption.split(), negative.split()
+    matcher = difflib.SequenceMatcher(None, [w.lower() for w in left], [w.lower() for w in right], autojunk=False)
+    same = matcher.get_matching_blocks()
+    kept_left = {i for block in same for i in range(block.a, block.a + block.size)}
+    kept_right = {i for block in same for i in range(block.b, block.b + block.size)}
+    return _marked(left, kept_left, "yellow"), _marked(right, kept_right, "bold red")
+
+
+def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
+    return Text(" ").join(Text(word) if i in kept else Text(word, style) for i, word in enumerate(words))
+
+
+def _progress(samples: Sequence[tuple[int, Sample]]) -> Iterable[tuple[int, Sample]]:
+    return track(samples, "negatives", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+
+
+def _key(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _share(name: str, part: int, whole: int, what: str) -> str:
+    return f"{name:<11}{part / whole if whole else 0:7.1%}  {part:,} of {whole:,} {what}"
