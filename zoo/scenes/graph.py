@@ -26,7 +26,7 @@ OUTLINE = {"cube": 1.3, "sphere": 1.0, "cylinder": 1.13}  # radius of the disc t
 RELATED = 0.2  # the least offset along an axis that makes a relation, CLEVR's
 MARGIN = 0.4  # the least offset that a drawn scene has along both axes, so that no relation is doubtful; CLEVR's
 LAMPS: tuple[Vector, Vector, Vector] = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
-TRIES, PLACES = 500, 50  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+TRIES, PLACES = 200, 50  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
 
 
 @dataclass(frozen=True)
@@ -166,19 +166,22 @@ def draw_scene(
         key, fill, back = (_jitter(rng, lamp, 1.0) for lamp in LAMPS)
         graph = SceneGraph(f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named)
         for pair in pairs:
-            graph = _with_one_more(rng, graph, frame, pair)
-        if len(graph.objects) == n:
+            grown = _with_one_more(rng, graph, frame, pair)
+            if grown is None:
+                break
+            graph = grown
+        else:
             return graph
     raise ZooError(f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer objects")
 
 
-def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph:
-    """Returns the graph with an object of that pair where there is room for it, or as it was where none was found."""
+def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph | None:
+    """Returns the graph with an object of that pair where there is room for it, None where none was found."""
     for _ in range(PLACES):
         grown = replace(graph, objects=(*graph.objects, _place(rng, frame, pair)))
         if in_frame(grown) and unhidden(grown) and undoubted(grown):
             return grown
-    return graph
+    return None
 
 
 def in_frame(graph: SceneGraph) -> bool:
