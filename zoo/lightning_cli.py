@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -33,11 +34,16 @@ class ZooParser(LightningArgumentParser):
 
 
 class ZooTrainer(Trainer):
-    """Lightning's trainer with whole checkpoints."""
+    """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
 
-    def __init__(self, *args: Any, plugins: Any = None, **kwargs: Any) -> None:
+    precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else 32-true.
+    """
+
+    def __init__(self, *args: Any, precision: str | int | None = None, plugins: Any = None, **kwargs: Any) -> None:
         given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
-        super().__init__(*args, plugins=[*given, WholeCheckpointIO()], **kwargs)
+        if precision == "auto":
+            precision = "bf16-mixed" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "32-true"
+        super().__init__(*args, precision=precision, plugins=[*given, WholeCheckpointIO()], **kwargs)  # type: ignore[arg-type]
 
 
 class ZooCLI(LightningCLI):
@@ -54,7 +60,7 @@ class ZooCLI(LightningCLI):
 def run(argv: list[str]) -> int:
     """argv: subcommand and flags. Returns the exit status."""
     quieten()
-    arguments = below_flags(located_last(with_recipes(benchmark_flags(argv))))
+    arguments = below_flags(located_last(with_recipes(*data_root_flag(argv))))
     ZooCLI(
         ZooModule,
         LightningDataModule,
@@ -72,25 +78,23 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def benchmark_flags(argv: list[str]) -> list[str]:
-    """Returns the arguments with `zoo validate`'s short flags spelt out as those of its datamodule."""
-    if argv[0] != "validate":
-        return argv
+def data_root_flag(argv: list[str]) -> tuple[list[str], str | None]:
+    """Returns the arguments with the short flags that stand for longer ones spelt out, and the data root."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--benchmarks")
     parser.add_argument("--data_root")
-    parser.add_argument("--out")
-    parser.add_argument("--presets")
+    if argv[0] == "validate":
+        for name in ("benchmarks", "out", "presets"):
+            parser.add_argument(f"--{name}")
     short, rest = parser.parse_known_args(argv[1:])
-    if short.benchmarks is None:
-        return argv
+    if getattr(short, "benchmarks", None) is None:
+        return [argv[0], *rest], short.data_root
     flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(short.benchmarks.split(","))]
     for name in ("data_root", "out"):
         if getattr(short, name) is not None:
             flags += [f"--data.{name}", getattr(short, name)]
     if short.presets is not None:
         flags += ["--data.presets", json.dumps(short.presets.split(","))]
-    return ["validate", *rest, *flags]
+    return ["validate", *rest, *flags], short.data_root
 
 
 def located_last(argv: list[str]) -> list[str]:
@@ -108,8 +112,9 @@ def runs_folder(argv: list[str]) -> Path:
     folder = RUNS
     for argument, value in zip(argv, [*argv[1:], ""], strict=True):
         name, _, inline = argument.partition("=")
-        if name in ("--config", "-c") and not (inline or value).lstrip().startswith("{"):
-            settings = yaml.safe_load(Path(inline or value).read_text("utf-8")) or {}
+        if name in ("--config", "-c"):
+            given = inline or value
+            settings = yaml.safe_load(given if given.lstrip().startswith("{") else Path(given).read_text("utf-8")) or {}
             logger = (settings.get("trainer") or {}).get("logger")
             if isinstance(logger, dict):
                 folder = Path(logger.get("init_args", {}).get("save_dir", folder))
@@ -145,9 +150,9 @@ def below_flags(argv: list[str]) -> list[str]:
 
 def with_near_names(message: str) -> str:
     """Returns the parser's message with the names most like an unknown one."""
-    import re
-
     known: list[str] = []
+    if not re.search(r"import path|not accepted|nrecognized", message):
+        return message
     for word in re.findall(r"['\"]([\w.]+)['\"]|: (\w+)$", message):
         name = next(w for w in word if w)
         known = known or _known_names()

@@ -1,8 +1,13 @@
-"""Recipes: where `--config NAME` finds a YAML, from any directory. Free of torch."""
+"""Recipes: where `--config NAME` finds a YAML, from any directory, and how ${data_root} in it is filled. Free of torch."""
 
+import json
 from pathlib import Path
 
+import yaml
+
 from zoo.errors import ZooError, near
+
+PLACE = "${data_root}"
 
 
 def recipe_folder() -> Path:
@@ -28,20 +33,36 @@ def find_recipe(name: str) -> Path:
     raise ZooError(f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them")
 
 
-def with_recipes(argv: list[str]) -> list[str]:
-    """Returns the arguments with every `--config NAME` made a path; inline JSON is left as it is."""
+def with_recipes(argv: list[str], data_root: str | None = None) -> list[str]:
+    """Returns the arguments with every `--config NAME` made a path, or JSON where the file has a place for the data root.
+
+    Raises ZooError for a recipe that does not exist, is no YAML, or wants a data root that was not given.
+    """
     out: list[str] = []
     expects = False
     for argument in argv:
         if expects:
-            argument, expects = _located(argument), False
+            argument, expects = _filled(argument, data_root), False
         elif argument in ("--config", "-c"):
             expects = True
         elif argument.startswith("--config="):
-            argument = "--config=" + _located(argument.removeprefix("--config="))
+            argument = "--config=" + _filled(argument.removeprefix("--config="), data_root)
         out.append(argument)
     return out
 
 
-def _located(value: str) -> str:
-    return value if value.lstrip().startswith("{") else str(find_recipe(value))
+def _filled(value: str, data_root: str | None) -> str:
+    if value.lstrip().startswith("{"):
+        return value
+    path = find_recipe(value)
+    text = path.read_text("utf-8")
+    try:
+        settings = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ZooError(f"{path} is no YAML ({' '.join(str(error).split())}): mend it") from error
+    if PLACE not in json.dumps(settings):
+        return str(path)
+    if data_root is None:
+        raise ZooError(f"{path.name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR")
+    root = json.dumps(str(Path(data_root).expanduser()))[1:-1]
+    return json.dumps(settings).replace(PLACE, root)
