@@ -1,0 +1,102 @@
+"""Averages against vl_compo's published tables, and what becomes of a mean without one of its members."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.errors import ZooError
+from zoo.evaluation.averages import Average, averages, preset_named
+from zoo.evaluation.figures import Figure
+
+SIZES = {"replace_obj": 1652, "replace_att": 788, "replace_rel": 1406, "swap_obj": 245, "swap_att": 666, "add_obj": 2062, "add_att": 692}
+COLUMNS = {
+    **{f"sugarcrepe::{subset}": ("sugarcrepe", subset, "i2t") for subset in SIZES},
+    "aro::VG_Relation": ("aro", "VG-Relation", "macro"),
+    "aro::VG_Attribute": ("aro", "VG-Attribution", "macro"),
+    "aro::COCO_Order": ("aro", "COCO-Order", "i2t"),
+    "aro::Flickr30k_Order": ("aro", "Flickr30k-Order", "i2t"),
+    **{f"winoground::{figure}": ("winoground", "winoground", figure) for figure in ("text", "image", "group")},
+    **{f"{s}::{side}/R@1": ("retrieval", s, f"{side}_r@1") for s in ("coco_karpathy", "flickr30k") for side in ("i2t", "t2i")},
+}
+
+
+def figure(benchmark: str, subset: str, name: str, value: float | None, of: int = 100) -> Figure:
+    n = of if value is not None else 0
+    return Figure(benchmark, subset, name, value, value, value, "Wilson", n, of, 0, n, of, 0)
+
+
+def taken(preset: str, figures: list[Figure]) -> dict[str, Average]:
+    return {average.name: average for average in averages(preset_named(preset), figures)}
+
+
+def rows(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return {(row["arch"], row["pretrained"]): row for row in csv.DictReader(file)}
+
+
+def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -> None:
+    single = rows(shared_data / "golden" / "vl_compo_individual_results.csv")
+    published = rows(shared_data / "golden" / "vl_compo_results.csv")
+    assert len(single) == len(published) == 201  # one checkpoint stands twice
+    for key, row in single.items():
+        figures = [figure(*place, float(row[column]), SIZES.get(place[1], 100)) for column, place in COLUMNS.items()]
+        found = taken("vl_compo", figures)
+        for name in ("aro", "sugarcrepe", "winoground", "i2t_avg", "t2i_avg"):
+            assert found[name].value == pytest.approx(float(published[key][name]), abs=1e-6), (key, name)
+        assert found["comp_avg"].value is None
+
+
+def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:
+    row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
+    figures = [figure("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n) for subset, n in SIZES.items()]
+    found = taken("official", figures)
+    assert found["sugarcrepe, mean of 7 subsets"].value == pytest.approx(73.05, abs=0.005)
+    assert found["sugarcrepe, by cases"].value == pytest.approx(76.55, abs=0.005)
+
+
+def test_a_mean_without_one_of_its_members_is_withheld_and_says_which() -> None:
+    figures = [figure("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES if subset not in ("swap_obj", "swap_att")]
+    figures.append(figure("sugarcrepe", "swap_att", "i2t", None))
+    average = taken("vl_compo", figures)["sugarcrepe"]
+    assert average.value is None
+    assert set(average.missing) == {"sugarcrepe/swap_obj/i2t", "sugarcrepe/swap_att/i2t"}
+    assert (average.n, average.of) == (500, 600)
+
+
+def test_the_suite_of_cs_clip_names_the_benchmarks_that_are_not_there() -> None:
+    figures = [figure("winoground", "winoground", "text", 30.0)]
+    suite = taken("cs_clip", figures)["suite of 16"]
+    assert suite.value is None
+    assert "valse" in suite.missing
+    assert len(suite.members) == 16
+
+
+def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> None:
+    scored = [
+        Figure("half_truth", s, "half_truth", v, v, v, "Wilson", 1, of, 0, 1, of, 0) for s, v, of in (("obj", 0.0, 30), ("swap", 100.0, 10))
+    ]
+    assert taken("official", scored)["half_truth, by cases"].value == pytest.approx(25.0)
+
+
+def test_means_of_benchmarks_that_were_not_run_are_not_listed() -> None:
+    assert set(taken("official", [figure("winoground", "winoground", "text", 1.0)])) == set()
+
+
+def test_an_unknown_preset_gets_near_names() -> None:
+    with pytest.raises(ZooError, match="near: official"):
+        preset_named("offical")
+
+
+def test_published_right_or_wrong_gives_the_published_figures(shared_data: Path) -> None:
+    """BiVLC's table of right and wrong for each case of SugarCrepe, aggregated here, is vl_compo's row for the same weights."""
+    import gzip
+
+    with gzip.open(shared_data / "golden" / "SUGARCREPE_CORRECT_ViT-B-32.csv.gz", "rt", encoding="utf-8") as file:
+        cases = list(csv.DictReader(file))
+    row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
+    for subset in SIZES:
+        kind, sub = subset.split("_")
+        right = [int(case["correct"]) for case in cases if (case["type"], case["subtype"]) == (kind, sub)]
+        assert 100 * np.mean(right) == pytest.approx(float(row[f"sugarcrepe::{subset}"]), abs=0.5)

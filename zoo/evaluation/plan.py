@@ -1,0 +1,135 @@
+"""Plan: what a run of benchmarks asks, its distinct photographs and texts, and what cannot be scored. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case that can be scored. images, texts: rows into the plan's distinct ones, in the order of the case's."""
+
+    benchmark: str
+    case: Case
+    images: NDArray[np.int64]
+    texts: NDArray[np.int64]
+
+
+@dataclass
+class Plan:
+    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings: by benchmark;
+    absent: parts without annotation files."""
+
+    images: list[ImageRef] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    unscored: list[tuple[str, Case]] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
+    absent: list[tuple[str, Part]] = field(default_factory=list)
+    parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
+
+
+def plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder) -> Plan:
+    """Reads the benchmarks and looks for their photographs.
+
+    Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
+    """
+    made = Plan()
+    image_rows: dict[ImageRef, int] = {}
+    text_rows: dict[str, int] = {}
+    missing: dict[ImageRef, bool] = {}
+    for benchmark in benchmarks:
+        if benchmark.name in made.readings:
+            raise ZooError(f"the benchmark {benchmark.name} is asked for twice: name it once")
+        reading = read(benchmark, roots)
+        made.readings[benchmark.name], made.parts[benchmark.name] = reading, benchmark.parts
+        made.absent += [(benchmark.name, part) for part in reading.absent]
+        for case in reading.cases:
+            _check(benchmark.name, case)
+            for image in case.images:
+                if image not in missing:
+                    missing[image] = finder.find(image) is None
+            found = np.array([not missing[image] for image in case.images])
+            for part, scorable in _parts(case, found):
+                if not scorable:
+                    made.unscored.append((benchmark.name, part))
+                    continue
+                images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
+                texts = [text_rows.setdefault(text, len(text_rows)) for text in part.texts]
+                made.questions.append(Question(benchmark.name, part, np.array(images), np.array(texts)))
+    made.images, made.texts = list(image_rows), list(text_rows)
+    if not made.questions:
+        raise ZooError(_nothing(made, finder))
+    return made
+
+
+def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
+    """Returns the benchmark's cases, each part from the first root that has its files."""
+    whole = benchmark.read(roots[0])
+    for root in roots[1:]:
+        absent = {part.subset for part in whole.absent}
+        if not absent:
+            break
+        more = benchmark.read(root)
+        gained = absent - {part.subset for part in more.absent}
+        whole = Reading(
+            [*whole.cases, *(case for case in more.cases if case.subset in gained)],
+            [*whole.files, *(file for file in more.files if gained and file not in whole.files)],
+            [part for part in whole.absent if part.subset not in gained],
+            {**more.notes, **whole.notes},
+        )
+    return whole
+
+
+def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
+    """found: [images]. Yields the case with whether it can be scored; a retrieval is cut into the gallery that is there and the rest."""
+    if found.all() or not found.any() or case.protocol != "retrieval":
+        yield case, bool(found.all())
+        return
+    yield _gallery(case, found, case.match[found].any(0)), True
+    yield replace(_gallery(case, ~found, ~case.match[found].any(0)), id=f"{case.id}, missing"), False
+
+
+def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:
+    return replace(
+        case,
+        images=tuple(case.images[i] for i in np.flatnonzero(images)),
+        texts=tuple(case.texts[j] for j in np.flatnonzero(texts)),
+        match=case.match[images][:, texts],
+    )
+
+
+def _check(benchmark: str, case: Case) -> None:
+    place = f"case {case.id} of {benchmark}/{case.subset}"
+    if case.match.shape != (len(case.images), len(case.texts)):
+        raise ZooError(f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader")
+    if case.protocol in ("i2t", "half_truth", "group") and not (case.match.any(1).all() and (~case.match).any(1).all()):
+        raise ZooError(f"{place} has an image without a right or without a wrong text: {case.protocol} needs both")
+    if case.protocol in ("t2i", "group") and not (case.match.any(0).all() and (~case.match).any(0).all()):
+        raise ZooError(f"{place} has a text without a right or without a wrong image: {case.protocol} needs both")
+
+
+def _nothing(made: Plan, finder: PhotographFinder) -> str:
+    roots = ", ".join(map(str, finder.roots))
+    if made.unscored:
+        benchmark, case = made.unscored[0]
+        image = next(image for image in case.images if finder.find(image) is None)
+        return (
+            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its photographs under {roots} "
+            f"(first missing: {image}, of {benchmark}/{case.subset}); {finder.hint(image)}"
+        )
+    if made.absent:
+        benchmark, part = made.absent[0]
+        return (
+            f"nothing can be scored: {roots} holds no annotation file of {', '.join(dict.fromkeys(b for b, _ in made.absent))} "
+            f"(first missing: {' or '.join(part.files)}): {part.how}"
+        )
+    return f"nothing can be scored: no case was read from {roots}: name benchmarks that have cases"

@@ -1,0 +1,155 @@
+"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct photograph and text once, or, for heads that read
+tokens, windows of cases with all that they need."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from zoo.batch import TextBank, text_bank
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+from zoo.evaluation.plan import Plan
+from zoo.gather import Shard, rank, world_size
+
+FILLING = -1
+
+Transform = Callable[[Any], Tensor]
+Tokenizer = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
+
+
+def _no_rows() -> Tensor:
+    return torch.zeros(0, dtype=torch.long)
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Photographs and texts to encode.
+
+    image_rows: [n] rows of the plan, FILLING where a rank has nothing to do; pixels: [n, 3, H, W]. text_rows: [m] rows of the plan; texts: the
+    bank of their distinct token ids; bank_rows: [m] rows into it. questions: those to be scored with these, for heads that read
+    tokens. error: what is wrong with a photograph, in a sentence.
+    """
+
+    image_rows: Tensor = field(default_factory=_no_rows)
+    pixels: Tensor | None = None
+    text_rows: Tensor = field(default_factory=_no_rows)
+    texts: TextBank | None = None
+    bank_rows: Tensor = field(default_factory=_no_rows)
+    questions: tuple[int, ...] = ()
+    error: str | None = None
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Portion":
+        return self._map(lambda t: t.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "Portion":
+        return self._map(lambda t: t.pin_memory())
+
+    def _map(self, f: Callable[[Tensor], Tensor]) -> "Portion":
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return Portion(**{k: v.map(f) if isinstance(v, TextBank) else f(v) if isinstance(v, Tensor) else v for k, v in values.items()})
+
+
+@dataclass(frozen=True)
+class Window:
+    """Cases that are scored together. questions, images, texts: rows of the plan; all empty where a rank has nothing to do."""
+
+    questions: tuple[int, ...] = ()
+    images: tuple[int, ...] = ()
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes portions of rows of the plan; what a loader's workers hold."""
+
+    images: Sequence[ImageRef]
+    texts: Sequence[str]
+    finder: PhotographFinder
+    transform: Transform
+    tokenizer: Tokenizer
+
+    def of_images(self, rows: Sequence[int]) -> Portion:
+        """Returns the photographs of those rows; filling is the first photograph."""
+        try:
+            pixels = [self.transform(self.finder.load(self.images[max(row, 0)])) for row in rows]
+        except ZooError as error:  # as a value: a worker's exception would come with its traceback
+            return Portion(error=str(error))
+        return Portion(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
+
+    def of_texts(self, rows: Sequence[int]) -> Portion:
+        """Returns the texts of those rows; filling is the first text."""
+        bank, bank_rows = text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
+        return Portion(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
+
+    def of_window(self, window: Window) -> Portion:
+        """Returns all that the window's questions need."""
+        if not window.questions:
+            return Portion()
+        images, texts = self.of_images(window.images), self.of_texts(window.texts)
+        return Portion(images.image_rows, images.pixels, texts.text_rows, texts.texts, texts.bank_rows, window.questions, images.error)
+
+
+class Rows(Dataset[Any]):
+    """Entries of a list; the loader makes a portion of several at once."""
+
+    def __init__(self, entries: Sequence[Any]) -> None:
+        self.entries = entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.entries[index]
+
+
+def loader(entries: Sequence[Any], filling: Any, make: Callable[[Any], Portion], batch: int | None, workers: int) -> DataLoader[Any]:
+    """entries: dealt to ranks by turns, none twice. filling: what a rank gets that would have none, since Lightning refuses an empty loader."""
+    whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
+    data = Rows(whole)
+    return DataLoader(data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make)
+
+
+def item_loaders(plan: Plan, maker: Maker, image_batch: int, text_batch: int, workers: int) -> list[DataLoader[Any]]:
+    """Returns a loader of the distinct photographs and one of the distinct texts, those of like length together."""
+    by_length = sorted(range(len(plan.texts)), key=lambda row: len(plan.texts[row]))
+    return [
+        loader(range(len(plan.images)), FILLING, maker.of_images, image_batch, workers),
+        loader(by_length, FILLING, maker.of_texts, text_batch, min(workers, 1)),
+    ]
+
+
+def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
+    """image_bytes, text_bytes: of one item, encoded. Returns windows of questions, sorted by photograph, that hold at most `limit` bytes each, or one
+    question."""
+    order = sorted(range(len(plan.questions)), key=lambda q: (int(plan.questions[q].images[0]), q))
+    return list(_windows(plan, order, image_bytes, text_bytes, limit))
+
+
+def _windows(plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int) -> Iterator[Window]:
+    questions: list[int] = []
+    images: dict[int, None] = {}
+    texts: dict[int, None] = {}
+    for q in order:
+        more_images = images | dict.fromkeys(plan.questions[q].images.tolist())
+        more_texts = texts | dict.fromkeys(plan.questions[q].texts.tolist())
+        if questions and len(more_images) * image_bytes + len(more_texts) * text_bytes > limit:
+            yield Window(tuple(questions), tuple(images), tuple(texts))
+            questions = []
+            more_images = dict.fromkeys(plan.questions[q].images.tolist())
+            more_texts = dict.fromkeys(plan.questions[q].texts.tolist())
+        questions.append(q)
+        images, texts = more_images, more_texts
+    if questions:
+        yield Window(tuple(questions), tuple(images), tuple(texts))
+
+
+def encoded_twice(made: Sequence[Window]) -> tuple[int, int]:
+    """Returns how many photographs and texts more the windows encode than there are distinct ones."""
+    counts = [np.concatenate([np.array(getattr(w, side), dtype=np.int64) for w in made]) for side in ("images", "texts")]
+    return len(counts[0]) - len(np.unique(counts[0])), len(counts[1]) - len(np.unique(counts[1]))

@@ -1,0 +1,152 @@
+"""Protocols: how the scores of a case become outcomes. Pure numpy; a change of what counts as right raises VERSION.
+
+An outcome keeps what the strict rule says (`>`, ties wrong) and whether equal scores alone made it say so; a preset decides what ties count.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.base import Case
+from zoo.errors import ZooError, near
+
+VERSION = 1
+RECALLS = (1, 5, 10)
+
+Scores = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Rows = Callable[[slice], Scores]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One answer to one query.
+
+    figure: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
+    rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
+    for retrieval the best right and the hardest wrong score. images: rows of the case's images that the query is about.
+    """
+
+    figure: str
+    query: int
+    right: bool
+    tie: bool
+    scores: Scores
+    match: Mask
+    images: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where each of q queries has its best right answer. best, hardest: [q] the best right and the best wrong score; above, level: [q] how many
+    wrong answers score higher, and equally."""
+
+    best: Scores
+    hardest: Scores
+    above: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+def judge(case: Case, scores: Scores) -> list[Outcome]:
+    """scores: [images, texts] of the case. Returns its outcomes by the case's protocol; raises ZooError for a protocol that does not exist."""
+    if case.protocol not in PROTOCOLS:
+        raise ZooError(
+            f"case {case.id} of {case.subset} asks for the protocol {case.protocol!r}, which does not exist"
+            f"{near(case.protocol, PROTOCOLS)}: use one of {', '.join(PROTOCOLS)}"
+        )
+    return list(PROTOCOLS[case.protocol](case.match, scores))
+
+
+def image_to_text(match: Mask, scores: Scores) -> Iterator[Outcome]:
+    """Every image asks: its right texts against its wrong ones."""
+    for i in range(len(match)):
+        right, tie = above_all(scores[i], match[i])
+        yield Outcome("i2t", i, right, tie, scores[i], match[i], (i,))
+
+
+def text_to_image(match: Mask, scores: Scores) -> Iterator[Outcome]:
+    """Every text asks: its right images against the wrong ones."""
+    for j in range(match.shape[1]):
+        right, tie = above_all(scores[:, j], match[:, j])
+        yield Outcome("t2i", j, right, tie, scores[:, j], match[:, j], tuple(range(len(match))))
+
+
+def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
+    """Winoground's three: `text` (every image chooses its text), `image` (every text chooses its image), `group` (both)."""
+    text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
+    image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
+    for figure, answers in (("text", text), ("image", image), ("group", [*text, *image])):
+        right = all(r for r, _ in answers)
+        tie = not right and all(r or t for r, t in answers)
+        yield Outcome(figure, 0, right, tie, scores.ravel(), match.ravel(), tuple(range(len(match))))
+
+
+def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
+    """`half_truth`: the anchor (first right text) above the half-truth (first wrong text), CS-CLIP Eq. 1; `completion`, where the case has a second
+    right text: that one, the anchor truly completed, above the half-truth."""
+    for i in range(len(match)):
+        true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
+        for figure, column in zip(("half_truth", "completion"), true, strict=False):
+            pair = np.array([column, false[0]])
+            right, tie = above_all(scores[i, pair], match[i, pair])
+            yield Outcome(figure, i, right, tie, scores[i, pair], match[i, pair], (i,))
+
+
+def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
+    """Recall at 1, 5 and 10 both ways: any right answer among the first k."""
+    return retrieval_by_rows(match, lambda rows: scores[rows])
+
+
+def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outcome]:
+    """rows: gives the scores [step, texts] of a slice of images. Holds no more than `step` rows of scores at a time."""
+    images, texts = ranks(match, rows, step)
+    for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
+        for q in np.flatnonzero(side_match.any(1)):
+            about = (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))
+            scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
+            for k in RECALLS:
+                right = bool(found.above[q] + found.level[q] < k)
+                tie = not right and bool(found.above[q] < k)
+                yield Outcome(f"{side}_r@{k}", int(q), right, tie, scores, np.array([True, False]), about)
+
+
+def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
+    """match: [n, m]. Returns the ranks of n images among texts and of m texts among images, from two passes over the rows."""
+    n, m = match.shape
+    image_best, image_hardest = np.full(n, -np.inf, np.float32), np.full(n, -np.inf, np.float32)
+    text_best, text_hardest = np.full(m, -np.inf, np.float32), np.full(m, -np.inf, np.float32)
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    for part in parts:
+        scores, right = rows(part), match[part]
+        true, false = np.where(right, scores, -np.inf), np.where(right, -np.inf, scores)
+        image_best[part], image_hardest[part] = true.max(1), false.max(1)
+        text_best, text_hardest = np.maximum(text_best, true.max(0)), np.maximum(text_hardest, false.max(0))
+    image_above, image_level = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    text_above, text_level = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    for part in parts:
+        scores, wrong = rows(part), ~match[part]
+        image_above[part] = ((scores > image_best[part, None]) & wrong).sum(1)
+        image_level[part] = ((scores == image_best[part, None]) & wrong).sum(1)
+        text_above += ((scores > text_best) & wrong).sum(0)
+        text_level += ((scores == text_best) & wrong).sum(0)
+    return (
+        Ranks(image_best, image_hardest, image_above, image_level),
+        Ranks(text_best, text_hardest, text_above, text_level),
+    )
+
+
+def above_all(scores: Scores, match: Mask) -> tuple[bool, bool]:
+    """scores, match: [K]. Returns whether every right answer scores above every wrong one, and whether only ties keep it from that."""
+    worst, hardest = scores[match].min(), scores[~match].max(initial=-np.inf)
+    return bool(worst > hardest), bool(worst == hardest)
+
+
+PROTOCOLS: dict[str, Callable[[Mask, Scores], Iterator[Outcome]]] = {
+    "i2t": image_to_text,
+    "t2i": text_to_image,
+    "group": group,
+    "half_truth": half_truth,
+    "retrieval": retrieval,
+}
