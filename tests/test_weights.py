@@ -1,0 +1,142 @@
+"""Files of weights as people have them: whole models, or an error that lists what is wrong."""
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from tests.test_backbone import same_in_other_class
+from zoo.backbone import Backbone
+from zoo.errors import ZooError
+from zoo.recorded import spec
+
+State = dict[str, Tensor]
+
+
+@pytest.fixture(scope="module")
+def source() -> Backbone:
+    torch.manual_seed(7)
+    return Backbone("zoo-tiny")
+
+
+@pytest.fixture(scope="module")
+def state(source: Backbone) -> State:
+    return {name: tensor.clone() for name, tensor in source.model.state_dict().items()}
+
+
+def prefixed(state: State, prefix: str) -> State:
+    return {prefix + name: tensor for name, tensor in state.items()}
+
+
+LAYOUTS = {
+    "bare": lambda s: s,
+    "state_dict": lambda s: {"state_dict": s, "epoch": 3, "name": "run"},
+    "model": lambda s: {"model": s},
+    "model_state_dict": lambda s: {"model_state_dict": s},
+    "wrapped twice": lambda s: {"state_dict": {"model": s}},
+    "module.": lambda s: {"state_dict": prefixed(s, "module.")},
+    "model.": lambda s: prefixed(s, "model."),
+    "_orig_mod.": lambda s: prefixed(s, "_orig_mod."),
+    "module.model.": lambda s: prefixed(s, "module.model."),
+    "module._orig_mod.model.": lambda s: prefixed(s, "module._orig_mod.model."),
+    "clip_model.": lambda s: prefixed(s, "clip_model."),
+    "CS-CLIP's": lambda s: {**prefixed(s, "model."), "head.logit_scale": torch.tensor(4.0)},
+    "older versions'": lambda s: {**s, "attn_mask": torch.zeros(77, 77), "text_model.embeddings.position_ids": torch.arange(77)},
+    "half precision": lambda s: {name: tensor.half() for name, tensor in s.items()},
+    "a vector for a scale": lambda s: {**s, "logit_scale": s["logit_scale"].reshape(1)},
+}
+
+
+def same(backbone: Backbone, state: State, tolerance: float = 0.0) -> bool:
+    return all(torch.allclose(t, state[n].float(), rtol=0, atol=tolerance) for n, t in backbone.model.state_dict().items())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_loads_whole(tmp_path: Path, state: State, layout: str) -> None:
+    file = tmp_path / "weights.pt"
+    torch.save(LAYOUTS[layout](state), file)
+    assert same(Backbone("zoo-tiny", pretrained=str(file)), state, 1e-2 if layout == "half precision" else 0.0)
+
+
+def test_safetensors_load(tmp_path: Path, state: State) -> None:
+    save_file(state, tmp_path / "weights.safetensors")
+    assert same(Backbone("zoo-tiny", pretrained=str(tmp_path / "weights.safetensors")), state)
+
+
+def test_extras_are_reported(tmp_path: Path, state: State, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "weights.pt"
+    torch.save(LAYOUTS["CS-CLIP's"](state), file)
+    with caplog.at_level(logging.INFO, "zoo"):
+        Backbone("zoo-tiny", pretrained=str(file))
+    assert "head.logit_scale" in caplog.text
+
+
+def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(tmp_path: Path) -> None:
+    trained = Backbone("zoo-tiny", activation="quickgelu")
+    held = prefixed(trained.state_dict(), "backbone.")
+    held |= {"head.log_scale": torch.tensor(3.5), "head.bias": torch.tensor(1.0), "objective.weight": torch.ones(2)}
+    file = tmp_path / "last.ckpt"
+    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained)}, "loops": {}}, file)
+    with pytest.raises(ZooError, match="1 unexpected: logit_bias"):
+        Backbone("zoo-tiny", pretrained=str(file))
+    del held["head.bias"]
+    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained)}}, file)
+    again = Backbone("zoo-tiny", pretrained=str(file))
+    assert again.activation == "quickgelu"
+    assert again.model.logit_scale == 3.5
+    assert torch.equal(again.model.visual.proj, trained.model.visual.proj)
+    assert Backbone("zoo-tiny", pretrained=str(file), activation="gelu").activation == "gelu"
+
+
+def test_weights_move_between_open_clips_two_classes(tmp_path: Path, source: Backbone, state: State) -> None:
+    torch.save(state, tmp_path / "one.pt")
+    other = Backbone(same_in_other_class(tmp_path), pretrained=str(tmp_path / "one.pt"))
+    ids = source.tokenizer(["a dog"])[0]
+    assert torch.equal(other.model.encode_text(ids), source.model.encode_text(ids))
+    torch.save(other.model.state_dict(), tmp_path / "other.pt")
+    assert same(Backbone("zoo-tiny", pretrained=str(tmp_path / "other.pt")), state)
+
+
+def test_text_positions_are_stretched_only_where_a_context_is_asked_for(tmp_path: Path, state: State) -> None:
+    torch.save(state, tmp_path / "weights.pt")
+    longer = Backbone("zoo-tiny", pretrained=str(tmp_path / "weights.pt"), context_length=100)
+    assert longer.model.positional_embedding.shape == (100, 96)
+    assert torch.equal(longer.model.text_projection, state["text_projection"])
+    torch.save({**state, "positional_embedding": torch.zeros(100, 96)}, tmp_path / "long.pt")
+    with pytest.raises(ZooError, match=r"positional_embedding \(100, 96\) for \(77, 96\)"):
+        Backbone("zoo-tiny", pretrained=str(tmp_path / "long.pt"))
+
+
+WRONG = {
+    "missing": (lambda s: {n: t for n, t in s.items() if n != "visual.proj"}, "1 missing: visual.proj"),
+    "unexpected": (lambda s: {**s, "adapter.weight": torch.ones(1)}, "1 unexpected: adapter.weight"),
+    "beside the prefix": (lambda s: {**prefixed(s, "model."), "adapter.weight": torch.ones(1)}, "1 unexpected: adapter.weight"),
+    "shape": (lambda s: {**s, "visual.proj": torch.ones(2, 2)}, r"1 of another shape: visual.proj \(2, 2\) for \(96, 128\)"),
+    "many": (lambda s: {n: t for n, t in s.items() if "resblocks" not in n}, r"72 missing: .*, \.\.\."),
+    "two models": (lambda s: {**s, **prefixed(s, "model.")}, "leaves open what is meant"),
+    "unknown prefix": (lambda s: prefixed(s, "teacher."), "leaves open what is meant"),
+    "no model": (lambda s: {"t": torch.ones(1), "linear.weight": torch.ones(2, 2)}, "holds no open_clip model"),
+    "a list": (lambda s: [1, 2], "holds a list"),
+    "code": (lambda s: {"state_dict": s, "optimizer": Path("x")}, "cannot be read as weights"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_wrong_file_is_an_error_that_says_what_is_wrong(tmp_path: Path, state: State, fault: str) -> None:
+    make, message = WRONG[fault]
+    file = tmp_path / "wrong.pt"
+    torch.save(make(state), file)
+    with pytest.raises(ZooError, match=message) as raised:
+        Backbone("zoo-tiny", pretrained=str(file))
+    assert str(file) in str(raised.value)
+
+
+def test_a_truncated_file_is_an_error(tmp_path: Path, state: State) -> None:
+    file = tmp_path / "weights.pt"
+    torch.save(state, file)
+    file.write_bytes(file.read_bytes()[:10_000])
+    with pytest.raises(ZooError, match="cannot be read as weights"):
+        Backbone("zoo-tiny", pretrained=str(file))
