@@ -1,0 +1,103 @@
+"""Half-truths (CS-CLIP, Sections 3.2 and C): is a true description preferred to the same one with a wrong detail added?"""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.half_truth_rules import CONDITIONS, RULES, HalfTruthTexts
+from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError, near
+from zoo.units.reader import read_units, unit_files
+from zoo.units.record import UnitRecord
+
+HOW = "`zoo units extract CAPTIONS --out {units}` makes the units of captions, `zoo scenes render` those of scenes"
+MATCH = np.array([[True, False, True]])
+
+
+class HalfTruth(Benchmark):
+    """Half-truths made from a units file, one subset a condition: +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap, Subj.
+
+    A case's texts are the anchor, the half-truth and the true completion. units: a units file or a folder of them, absolute, from the
+    working directory or under the data root. preset: 'paper' (appendix C) or 'public_code' (what its code did); `half_truth_rules` says
+    both. max_images: how many photographs are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
+    relations apart). seed: of all draws. photographs: a reader of the captions, where the image ids of the units do not say which
+    photograph they mean (CS-CLIP's published ones do not); captions are looked up by caption id.
+    """
+
+    name = "half_truth"
+
+    def __init__(
+        self, units: str, preset: str = "paper", max_images: int = 5_000, seed: int = 0, photographs: Reader | None = None
+    ) -> None:
+        if preset not in RULES:
+            raise ZooError(f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}")
+        if max_images < 1:
+            raise ZooError(f"half_truth(max_images={max_images}): give a whole number of at least 1")
+        self.units, self.preset, self.max_images, self.seed, self.photographs = units, preset, max_images, seed, photographs
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        chance = {"half_truth": 50.0, "completion": 50.0}
+        return tuple(Part(c, (self.units,), None, HOW.format(units=self.units), chance) for c in CONDITIONS)
+
+    def read(self, root: Path) -> Reading:
+        path = next((p for p in (Path(self.units), root / self.units) if p.exists()), None)
+        if path is None:
+            return Reading([], [], list(self.parts))
+        records = list(read_units(path).values())
+        texts = RULES[self.preset](records, self.max_images, self.seed)
+        images = self._images(path, texts)
+        public = self.preset == "public_code"
+        cases = [
+            Case(
+                images=(images[made.record.caption_id],),
+                texts=(made.anchor, made.half_truth, made.truth),
+                match=MATCH,
+                protocol="half_truth",
+                subset=made.condition,
+                id=made.record.caption_id,
+                correct_first=public,
+            )
+            for made in texts
+        ]
+        return Reading(cases, unit_files(path), self._absent(cases), self._notes(records, texts))
+
+    def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
+        """Returns the photograph of every record that is asked about, by caption id."""
+        records = {made.record.caption_id: made.record for made in texts}
+        if self.photographs is not None:
+            known = {sample.caption_id: sample.image for sample in self.photographs.samples()}
+            unknown = next((caption_id for caption_id in records if caption_id not in known), None)
+            if unknown is not None:
+                raise ZooError(
+                    f"{path}: caption {unknown} is none of {type(self.photographs).__name__}'s: give the captions that the units are of"
+                )
+            return {caption_id: known[caption_id] for caption_id in records}
+        folder = (path if path.is_dir() else path.parent).absolute()
+        return {caption_id: _photograph(folder, record) for caption_id, record in records.items()}
+
+    def _absent(self, cases: list[Case]) -> list[Part]:
+        found = {case.subset for case in cases}
+        return [part for part in self.parts if part.subset not in found]
+
+    def _notes(self, records: list[UnitRecord], texts: list[HalfTruthTexts]) -> dict[str, str]:
+        photographs = len({record.image_id for record in records})
+        asked = len({made.record.image_id for made in texts})
+        makers = Counter(", ".join(f"{k} {v}" for k, v in record.source.items()) for record in records)
+        return {
+            "preset": self.preset,
+            "seed": str(self.seed),
+            "photographs": f"{asked:,} of {photographs:,} in the units file",
+            "units": "; ".join(f"{maker or 'source not said'} ({n:,} captions)" for maker, n in makers.most_common(3)),
+        }
+
+
+def _photograph(folder: Path, record: UnitRecord) -> ImageRef:
+    """A file under the folder of the units (rendered scenes) comes before a name that says which data set it is from."""
+    file = folder / record.image_id
+    return ImageRef("file", str(file)) if file.is_file() else photograph_ref(record.image_id)

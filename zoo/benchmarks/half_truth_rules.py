@@ -1,0 +1,220 @@
+"""The texts of half-truths by two rules: the paper's (CS-CLIP, appendix C) and that of its public code. Pure functions."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
+ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
+PREDICATE_EDITS = ("predicate_change", "antonym")
+# words that say nothing about what a picture shows, so that two phrases may share them
+FUNCTION_WORDS = frozenset({"a", "an", "the", "of", "and", "or", "in", "on", "at", "to", "by", "with", "from", "for", "is", "are"})
+DRAWS = 100
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class HalfTruthTexts:
+    """The three texts of one comparison; half_truth differs from truth, the anchor truly completed, in one wrong detail."""
+
+    record: UnitRecord
+    condition: str
+    anchor: str
+    half_truth: str
+    truth: str
+
+
+def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTruthTexts]:
+    """Appendix C: 'anchor and foil' against 'anchor'; the anchor is any entity for entity conditions, an argument for relation conditions.
+
+    One caption a photograph is drawn among those that yield a case, and for each condition that it allows one anchor, then one
+    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word with the caption (function words apart).
+    """
+    by_image: dict[str, list[UnitRecord]] = {}
+    for record in records:
+        by_image.setdefault(record.image_id, []).append(record)
+    images = sorted(by_image)
+    drawn = set(Random(f"{seed}/images").sample(images, min(max_images, len(images))))
+    made: list[HalfTruthTexts] = []
+    for image_id in (i for i in by_image if i in drawn):
+        rng = Random(f"{seed}/{image_id}")
+        for record in rng.sample(by_image[image_id], len(by_image[image_id])):
+            found = [*_entity_cases(record, records, rng), *_relation_cases(record, rng)]
+            if found:
+                made.extend(found)
+                break
+    return made
+
+
+def _entity_cases(record: UnitRecord, records: list[UnitRecord], rng: Random) -> Iterator[HalfTruthTexts]:
+    entities = _distinct(record.entities)
+    true = {entity.text.lower() for entity in entities}
+    for edit, condition in ENTITY_CONDITIONS.items():
+        foiled = {entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true] for entity in entities}
+        options = {anchor: [e for e in entities if e is not anchor and foiled[e.text]] for anchor in entities}
+        if any(options.values()):
+            anchor = rng.choice([entity for entity, added in options.items() if added])
+            added = rng.choice(options[anchor])
+            yield _joined(record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text)
+    if len(entities) > 1:
+        anchor, added = rng.sample(entities, 2)
+        stranger = _stranger(record, records, rng)
+        if stranger is not None:
+            yield _joined(record, "+Rand", anchor.text, stranger, added.text)
+
+
+def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]:
+    options: dict[str, dict[str, list[tuple[Relation, list[RelationFoil]]]]] = {}
+    for relation in record.relations:
+        by_condition: dict[str, list[RelationFoil]] = {}
+        for foil in relation.foils:
+            condition = condition_of(foil)
+            if condition is not None:
+                by_condition.setdefault(condition, []).append(foil)
+        for condition, foils in by_condition.items():
+            for anchor in dict.fromkeys((relation.subject, relation.object)):
+                options.setdefault(condition, {}).setdefault(anchor, []).append((relation, foils))
+    for condition in CONDITIONS:
+        if condition in options:
+            anchor = rng.choice(list(options[condition]))
+            relation, foils = rng.choice(options[condition][anchor])
+            yield _joined(record, condition, anchor, rng.choice(foils).text, relation.text)
+
+
+def condition_of(foil: RelationFoil) -> str | None:
+    """Returns the condition that a foil of a relation belongs to, None where it belongs to none (a negation, an unknown edit).
+
+    An attribute inside either argument is Rel:Attr, the object's head noun Rel:Obj, the subject's Subj.
+    """
+    if foil.edit == "argument_swap":
+        return "Swap"
+    if foil.edit in PREDICATE_EDITS:
+        return "Ant"
+    if foil.component not in ("subject", "object"):
+        return None
+    if foil.part == "attribute" or foil.edit == "attribute_change":
+        return "Rel:Attr"
+    return "Rel:Obj" if foil.component == "object" else "Subj"
+
+
+def _stranger(record: UnitRecord, records: list[UnitRecord], rng: Random) -> str | None:
+    """Returns an entity of another photograph that shares no word with the caption, None where so many draws find none."""
+    taken = content_words(record.caption).union(*(content_words(entity.text) for entity in record.entities))
+    for _ in range(DRAWS):
+        other = rng.choice(records)
+        if other.image_id != record.image_id and other.entities:
+            text = rng.choice(other.entities).text
+            if content_words(text) and not content_words(text) & taken:
+                return text
+    return None
+
+
+def content_words(text: str) -> set[str]:
+    """Returns the words of a text in lower case, function words left out."""
+    return set(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
+
+
+def _distinct(entities: Iterable[Entity]) -> list[Entity]:
+    return list({entity.text.lower(): entity for entity in reversed(tuple(entities))}.values())[::-1]
+
+
+def _joined(record: UnitRecord, condition: str, anchor: str, foil: str, truth: str) -> HalfTruthTexts:
+    return HalfTruthTexts(record, condition, anchor, f"{anchor} and {foil}", f"{anchor} and {truth}")
+
+
+def public_code(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTruthTexts]:
+    """The public code: first match in file order, lower case, relation foils alone.
+
+    Of every photograph the first caption with an ordered pair (A, B) of entities where B has a foil gives 'a and foil' against 'a';
+    +Rand's entity is the B of another such caption, whatever the picture shows. The first caption with a relation that has two
+    kinds of foil gives the foil relation alone against its subject, also for Subj, where the anchor is not in the text. Photographs of
+    entities and of relations are counted apart.
+    """
+    pairs = _first_of_each_image(records, _foiled_pair, max_images)
+    relations = _first_of_each_image(records, _foiled_relation, max_images)
+    rng = Random(seed)
+    made: list[HalfTruthTexts] = []
+    for i, (record, (anchor, added)) in enumerate(pairs):
+        for edit, condition in ENTITY_CONDITIONS.items():
+            made += [_joined(record, condition, anchor.text, foil, added.text) for foil in _texts(added.foils, edit)[:1]]
+        if len(pairs) > 1:
+            other = rng.randrange(len(pairs) - 1)
+            stranger = pairs[other + (other >= i)][1][1].text
+            made.append(_joined(record, "+Rand", anchor.text, stranger, added.text))
+    for record, (relation, foils) in relations:
+        made += [HalfTruthTexts(record, c, relation.subject, foils[c], relation.text) for c in CONDITIONS if c in foils]
+    return [HalfTruthTexts(m.record, m.condition, m.anchor.lower(), m.half_truth.lower(), m.truth.lower()) for m in made]
+
+
+def _first_of_each_image(
+    records: list[UnitRecord], find: Callable[[UnitRecord], Found | None], max_images: int
+) -> list[tuple[UnitRecord, Found]]:
+    first: dict[str, tuple[UnitRecord, Found]] = {}
+    for record in records:
+        if len(first) == max_images:
+            break
+        if record.image_id not in first:
+            found = find(record)
+            if found is not None:
+                first[record.image_id] = (record, found)
+    return list(first.values())
+
+
+def _foiled_pair(record: UnitRecord) -> tuple[Entity, Entity] | None:
+    return next(
+        (
+            (anchor, added)
+            for anchor in record.entities
+            for added in record.entities
+            if anchor.text != added.text and any(_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
+        ),
+        None,
+    )
+
+
+def _foiled_relation(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
+    for relation in record.relations:
+        foils = _mechanical_foils(record, relation)
+        if len(foils.keys() - {"Rel:Attr"}) >= 2:
+            return relation, foils
+    return None
+
+
+def _mechanical_foils(record: UnitRecord, relation: Relation) -> dict[str, str]:
+    """Returns the first foil by kind, arguments foiled with foils of their entity; a negation counts as a kind and is in no condition."""
+    subject, predicate, object_ = relation.subject, relation.predicate, relation.object
+    of_subject, of_object = _foils_of(record, subject), _foils_of(record, object_)
+    written = [f for f in relation.foils if all(map(_says_something, (f.subject, f.predicate, f.object)))]
+    foils = {
+        "Rel:Attr": [f"{subject} {predicate} {foil}" for foil in _texts(of_object, "attribute_change")],
+        "Rel:Obj": [f"{subject} {predicate} {foil}" for foil in _texts(of_object, "object_change")],
+        "Ant": [foil.text for foil in written if foil.edit in PREDICATE_EDITS],
+        "negation": [foil.text for foil in written if foil.edit == "negation"],
+        "Swap": [f"{object_} {predicate} {subject}"],
+        "Subj": [f"{foil} {predicate} {object_}" for foil in _texts(of_subject, "object_change")],
+    }
+    return {kind: texts[0] for kind, texts in foils.items() if texts}
+
+
+def _foils_of(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
+    """Returns the foils of the entity of that text, else of the first one that contains it."""
+    same = (entity.foils for entity in record.entities if entity.text == text)
+    wider = (entity.foils for entity in record.entities if text.lower() in entity.text.lower())
+    return next(same, None) or next(wider, ())
+
+
+def _texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
+    return [foil.text for foil in foils if foil.edit == edit and _says_something(foil.text)]
+
+
+def _says_something(text: str) -> bool:
+    """The public code's filter: a word of more than two letters that is no article, 'and' or preposition of its short list."""
+    return any(len(word) > 2 and word not in ("and", "the") for word in text.lower().split())
+
+
+RULES: dict[str, Callable[[list[UnitRecord], int, int], list[HalfTruthTexts]]] = {"paper": paper, "public_code": public_code}
