@@ -112,8 +112,8 @@ def hugging_face(folder: Path, pooler: str) -> Backbone:
     BertConfig(vocab_size=len(words), max_position_embeddings=64, **sizes).save_pretrained(local)
     text = {"hf_model_name": str(local), "hf_tokenizer_name": str(local), "hf_pooler_type": pooler, "hf_proj_type": "linear"}
     config = {"embed_dim": 48, "vision_cfg": SMALL_IMAGE, "text_cfg": text | {"context_length": 40}}
-    (folder / f"bert-{pooler}.json").write_text(json.dumps(config))
-    return Backbone(str(folder / f"bert-{pooler}.json"), text_lengths=(4, 8))
+    (folder / f"bert-{folder.name}.json").write_text(json.dumps(config))
+    return Backbone(str(folder / f"bert-{folder.name}.json"), text_lengths=(4, 8))
 
 
 @pytest.mark.parametrize(
