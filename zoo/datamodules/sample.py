@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
     """A photograph by name. source: 'coco', 'visual_genome', 'flickr' (key: the numeric id as text), 'file' (key: a path, absolute or under
     a data root) or 'parquet' (key: 'FILE#ROW#COLUMN'). crop: left, top, width and height in pixels, before any resize."""
@@ -16,7 +16,7 @@ class ImageRef:
         return f"{self.source}:{self.key}" + (f"@{','.join(map(str, self.crop))}" if self.crop else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One caption of one photograph.
 

@@ -10,7 +10,7 @@ from zoo.datamodules.readers.files import caption, numbered_lines
 from zoo.datamodules.sample import ImageRef, Sample
 from zoo.errors import ZooError
 
-_LINE = re.compile(r"(?P<name>[^\t#]+\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)", re.IGNORECASE)
+_LINE = re.compile(r"(?P<name>\d+(?:_[0-9a-f]+)?\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)", re.IGNORECASE)
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,293 @@
+import json
+import logging
+from types import SimpleNamespace
+
+import pytest
+import torch
+from lightning import Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch.utils.data import DataLoader
+
+from tests.datamodules.small import Appended, FakeBackbone, Made, Watcher, fingerprint
+from zoo.batch import MISSING
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.readers.flickr_token import FlickrToken
+from zoo.datamodules.readers.jsonl import JsonLines
+from zoo.datamodules.readers.negclip_tsv import NegClipTsv
+from zoo.errors import ZooError
+from zoo.units.sampler import UnitSampler
+
+
+def attached(data: CaptionDataModule, rank: int = 0, world: int = 1) -> CaptionDataModule:
+    """Returns the datamodule set up as on one of several ranks."""
+    module = SimpleNamespace(backbone=FakeBackbone(), head=None)
+    data.trainer = SimpleNamespace(lightning_module=module, world_size=world, global_rank=rank, is_global_zero=rank == 0)
+    data.setup("fit")
+    return data
+
+
+def made(tmp_path, n=10, reader=None, **options):
+    options = {"batch_size": 4, "workers": 0, "negatives": Appended(), **options}
+    return CaptionDataModule(reader or Made(tmp_path, n=n), [str(tmp_path)], **options)
+
+
+def rows(batches):
+    """(sample, pixels, negative's tokens) of every row that has a caption."""
+    out = []
+    for batch in batches:
+        for i, sample in enumerate(batch.samples.tolist()):
+            if batch.captions[i] != MISSING:
+                negative = batch.negatives[i, 0]
+                tokens = None if negative == MISSING else tuple(batch.texts.ids[negative].tolist())
+                out.append((sample, tuple(batch.images[i].flatten().tolist()), tokens))
+    return out
+
+
+def epoch_of(data, epoch):
+    loader = data.train_dataloader()
+    loader.sampler.set_epoch(epoch)
+    return list(loader)
+
+
+def trainer(tmp_path, **options):
+    quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu", "num_sanity_val_steps": 0}
+    return Trainer(default_root_dir=tmp_path, **quiet, **options)
+
+
+def test_every_batch_is_the_same_with_any_number_of_workers(tmp_path):
+    alone = [fingerprint(b) for b in epoch_of(attached(made(tmp_path)), 3)]
+    assert [fingerprint(b) for b in epoch_of(attached(made(tmp_path, workers=2)), 3)] == alone
+    assert [fingerprint(b) for b in epoch_of(attached(made(tmp_path)), 4)] != alone
+
+
+def test_a_global_batch_has_the_same_rows_on_any_number_of_ranks(tmp_path):
+    alone = epoch_of(attached(made(tmp_path, n=11)), 1)
+    for world in (2, 4):
+        ranks = [epoch_of(attached(made(tmp_path, n=11), rank, world), 1) for rank in range(world)]
+        assert {len(batches) for batches in ranks} == {len(alone)}
+        assert {len(batch) for batches in ranks for batch in batches} == {4 // world}
+        for joined, parts in zip(alone, zip(*ranks, strict=True), strict=True):
+            assert rows(parts) == rows([joined])
+
+
+def test_all_captions_come_once_an_epoch_and_the_last_batch_is_filled(tmp_path):
+    batches = epoch_of(attached(made(tmp_path, n=11)), 0)
+    assert sorted(sample for sample, *_ in rows(batches)) == list(range(22))
+    assert [len(b) for b in batches] == [4] * 6
+    assert batches[-1].captions.tolist()[2:] == batches[-1].samples.tolist()[2:] == [MISSING] * 2
+
+
+def test_one_caption_a_photograph_and_epoch(tmp_path):
+    data = attached(made(tmp_path, captions_per_image="one"))
+    drawn = [{s for s, *_ in rows(epoch_of(data, epoch))} for epoch in range(6)]
+    assert all({s // 2 for s in d} == set(range(10)) and len(d) == 10 for d in drawn)
+    assert len({frozenset(d) for d in drawn}) > 1
+
+
+def checkpoints(tmp_path, every):
+    return ModelCheckpoint(tmp_path / "checkpoints", filename="{step}", every_n_train_steps=every, save_top_k=-1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("left_at", [2, 5, 7, 10])
+def test_a_run_that_was_killed_goes_on_with_the_batches_that_remain(tmp_path, workers, left_at):
+    whole = Watcher()
+    trainer(tmp_path, max_epochs=3, callbacks=[checkpoints(tmp_path, 1)]).fit(
+        whole, datamodule=made(tmp_path, val_images=2, workers=workers)
+    )
+    assert len(whole.seen) == len(set(whole.seen)) == 12
+    resumed = Watcher()
+    checkpoint = tmp_path / "checkpoints" / f"step={left_at}.ckpt"
+    trainer(tmp_path, max_epochs=3, enable_checkpointing=False).fit(
+        resumed, datamodule=made(tmp_path, val_images=2, workers=workers), ckpt_path=checkpoint, weights_only=False
+    )
+    assert resumed.seen == whole.seen[left_at:]
+
+
+@pytest.mark.parametrize("left_at", [4, 8])
+def test_a_run_that_was_killed_at_the_end_of_an_epoch_goes_on_with_the_next(tmp_path, left_at):
+    whole = Watcher()
+    trainer(tmp_path, max_epochs=3, callbacks=[checkpoints(tmp_path, 1)]).fit(whole, datamodule=made(tmp_path, val_images=2))
+    resumed = Watcher()
+    checkpoint = tmp_path / "checkpoints" / f"step={left_at}.ckpt"
+    trainer(tmp_path, max_epochs=3, enable_checkpointing=False).fit(
+        resumed, datamodule=made(tmp_path, val_images=2), ckpt_path=checkpoint, weights_only=False
+    )
+    assert resumed.seen == whole.seen[left_at:]
+
+
+def test_validation_sees_every_held_out_caption_once_and_the_same_in_every_epoch(tmp_path):
+    module = Watcher()
+    data = made(tmp_path, val_images=3, val_batch_size=4)
+    trainer(tmp_path, max_epochs=2, enable_checkpointing=False).fit(module, datamodule=data)
+    train, val = data.sources
+    assert len(module.validated) == 4
+    assert [fingerprint(b) for b in module.validated[:2]] == [fingerprint(b) for b in module.validated[2:]]
+    assert sorted(s for s, *_ in rows(module.validated[:2])) == val.kept
+    assert not train.image_ids & val.image_ids
+    assert (len(train.image_ids), len(val.image_ids), len(train.kept)) == (7, 3, 14)
+
+
+def test_the_split_holds_whole_photographs_and_does_not_depend_on_the_seed(tmp_path):
+    splits = [made(tmp_path, n=40, val_share=0.25, seed=seed).sources for seed in (0, 1)]
+    assert splits[0][1].image_ids == splits[1][1].image_ids
+    assert len(splits[0][1].image_ids) == 10
+    with pytest.raises(ZooError, match=r"holds out 40 of 40"):
+        _ = made(tmp_path, n=40, val_images=40).sources
+    with pytest.raises(ZooError, match="give one of them"):
+        made(tmp_path, val_share=0.1, val_images=3)
+
+
+def test_companions_double_the_rows_of_training_alone(tmp_path):
+    data = attached(made(tmp_path, reader=Made(tmp_path, n=10, companions=True), hard_images=True, val_images=2), 1, 2)
+    batch = epoch_of(data, 0)[0]
+    assert (len(batch), batch.primary) == (4, 2)
+    assert len(next(iter(data.val_dataloader()[0]))) == 2
+    with pytest.raises(ZooError, match=r"hard_images wants companions, and Made gives none"):
+        attached(made(tmp_path, hard_images=True))
+
+
+def test_the_loaders_of_an_evaluation_stand_behind_that_of_the_loss(tmp_path):
+    extra = DataLoader([1])
+    evaluation = SimpleNamespace(loaders=lambda backbone, head: [extra])
+    assert attached(made(tmp_path, evaluation=evaluation)).val_dataloader() == [extra]
+    both = attached(made(tmp_path, evaluation=evaluation, val_images=2)).val_dataloader()
+    assert (len(both), both[1]) == (2, extra)
+    assert attached(made(tmp_path)).val_dataloader() == []
+
+
+def test_a_batch_size_that_devices_do_not_divide_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(ZooError, match=r"batch_size 4 .* 3 devices .*3 or 6"):
+        attached(made(tmp_path), 0, 3)
+
+
+def test_a_count_of_photographs_other_than_expected_is_refused(tmp_path):
+    attached(made(tmp_path, expect_n=10))
+    with pytest.raises(ZooError, match=r"10 training photographs, and data\.expect_n says 113,287"):
+        attached(made(tmp_path, expect_n=113_287))
+
+
+def test_missing_photographs_are_one_error_or_counted(tmp_path, caplog):
+    Made(tmp_path).samples()
+    lines = [json.dumps({"image": f"{tmp_path}/{i}.png", "caption": f"{i} dogs"}) for i in range(10)]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    for i in (3, 4):
+        (tmp_path / f"{i}.png").unlink()
+    reader = JsonLines(tmp_path / "x.jsonl")
+    with pytest.raises(ZooError, match=r"2 of 10 photographs are missing .*3\.png.*4\.png.*tolerate_missing"):
+        attached(made(tmp_path, reader=reader))
+    data = attached(made(tmp_path, reader=reader, tolerate_missing=True))
+    assert "2 photographs of the training captions are missing" in caplog.text
+    assert data.describe()["train"]["missing_images"] == 2
+    assert (data.describe()["train"]["images"], len(data.trained_images())) == (8, 8)
+
+
+def test_no_photograph_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_path):
+    (tmp_path / "t.txt").write_text("1_aa.jpg#0\ta dog\n")
+    with pytest.raises(ZooError, match="1 of 1 photographs are missing"):
+        attached(made(tmp_path, reader=FlickrToken(tmp_path / "t.txt"), tolerate_missing=True))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_broken_photograph_is_one_sentence_or_counted(tmp_path, workers, caplog):
+    Made(tmp_path).samples()
+    file = tmp_path / "3.png"
+    file.write_bytes(file.read_bytes()[:40])
+    with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*not a whole picture[^\n]*$"):
+        epoch_of(attached(made(tmp_path, workers=workers)), 0)
+    data = attached(made(tmp_path, workers=workers, tolerate_broken=True))
+    batches = epoch_of(data, 0)
+    assert sorted(s for s, *_ in rows(batches)) == [s for s in range(20) if s not in (6, 7)]
+    assert data.describe()["broken_images"] == [f"file:{file}"]
+    assert caplog.text.count("is broken") == 1
+
+
+def long_captions(tmp_path):
+    lines = [{"image": f"{tmp_path}/{i}.png", "caption": " ".join(["dog"] * (5 + 10 * (i == 7)))} for i in range(10)]
+    (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    Made(tmp_path).samples()
+    return JsonLines(tmp_path / "x.jsonl")
+
+
+def test_captions_over_the_context_length_are_counted_or_refused(tmp_path, caplog):
+    data = attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None))
+    assert "1 of 10 captions looked at are over the context length" in caplog.text
+    assert data.describe()["overlong"] == {"checked": 10, "cut": 1}
+    with pytest.raises(ZooError, match=r"x\.jsonl:8 has a caption over the context length"):
+        attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None, overlong="error"))
+
+
+def units(tmp_path, ids):
+    entities = [{"text": "dogs", "foils": [{"text": "cats", "edit": "object_change"}]}]
+    lines = [
+        {"caption_id": i, "image_id": "x", "caption": i.replace("#", " is caption "), "entities": entities, "relations": [], "source": {}}
+        for i in ids
+    ]
+    (tmp_path / "u.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    return UnitSampler(str(tmp_path / "u.jsonl"), n_units=2)
+
+
+def test_units_and_foils_stand_in_the_rows_of_their_captions(tmp_path, caplog):
+    data = attached(made(tmp_path, units=units(tmp_path, ["3#1", "5#0"])))
+    for batch in epoch_of(data, 0):
+        for i, sample in enumerate(batch.samples.tolist()):
+            assert (batch.units[i] >= 0).tolist() == [sample in (7, 10), False]
+    assert "2 of 20 training captions have units" in caplog.text
+    assert data.describe()["units"]["training_captions_with_units"] == 2
+    assert data.provides.units
+
+
+def test_units_of_captions_that_the_data_does_not_have_are_refused(tmp_path):
+    with pytest.raises(ZooError, match=r"u\.jsonl has units for 1 captions .*'77#0'"):
+        attached(made(tmp_path, units=units(tmp_path, ["3#1", "77#0"])))
+
+
+def test_what_the_data_provides_is_known_before_anything_is_read(tmp_path):
+    assert made(tmp_path / "nowhere").provides.negatives == ("appended",)
+    assert made(tmp_path, negatives=None).provides.negatives == ()
+    assert made(tmp_path, negatives=[Appended(), Appended()], source_negatives=True).provides.negatives == (
+        "source",
+        "appended",
+        "appended",
+    )
+    assert not made(tmp_path).provides.units
+
+
+def test_negatives_of_a_source_that_has_none_are_refused(tmp_path):
+    with pytest.raises(ZooError, match=r"source_negatives wants negatives, and Made gives none"):
+        attached(made(tmp_path, source_negatives=True))
+
+
+def test_the_description_is_plain_data(tmp_path):
+    data = attached(made(tmp_path, val_images=2))
+    described = json.loads(json.dumps(data.describe()))
+    assert (described["train"]["images"], described["train"]["captions"], described["val"]["images"]) == (8, 16, 2)
+    assert described["negatives"] == [{"class_path": "tests.datamodules.small.Appended", "init_args": {}}]
+
+
+def test_real_photographs_and_captions(shared_data):
+    folder = shared_data / "flickr8k"
+    reader = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt")
+    val = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.devImages.txt")
+    data = attached(CaptionDataModule(reader, [str(shared_data)], val=val, batch_size=64, workers=0, expect_n=4000))
+    loader = data.train_dataloader()
+    batch = next(iter(loader))
+    assert (len(loader), len(batch), len(data.val_dataloader()[0])) == (313, 64, 16)
+    assert torch.isfinite(batch.images).all()
+    described = data.describe()["train"]
+    assert (described["images"], described["captions"]) == (4000, 20_000)
+    assert described["files"]["Flickr8k.token.txt"] in (shared_data / "SHA256SUMS").read_text()
+
+
+def test_negclips_table_on_the_photographs_that_are_there(shared_data, caplog):
+    reader = NegClipTsv(shared_data / "neg_clip/valid_neg_clip.tsv")
+    data = CaptionDataModule(reader, [str(shared_data)], batch_size=4, workers=0, source_negatives=True, tolerate_missing=True)
+    batches = epoch_of(attached(data), 0)
+    assert [len(b) for b in batches] == [4, 4]
+    assert (torch.cat([b.negatives for b in batches])[:, 0] >= 0).sum() == 6
+    assert "1,994 photographs of the training captions are missing" in caplog.text
+
+
+@pytest.fixture(autouse=True)
+def _hear_warnings(caplog):
+    caplog.set_level(logging.INFO)
