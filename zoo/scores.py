@@ -28,6 +28,13 @@ class Block:
         """Returns the columns of both, this block's first; its matches hold."""
         return Block(torch.cat([self.logits, other.logits], dim=1), self.match, torch.cat([self.candidate, other.candidate], dim=1))
 
+    @property
+    def own(self) -> Tensor:
+        """Which columns are a row's match, [n, m]."""
+        if self.match is None:
+            raise ValueError("a block without matches has no own columns")
+        return F.one_hot(self.match, self.logits.shape[1]).bool()
+
     def cross_entropy(self, valid: Tensor) -> Tensor:
         """valid: [n]. Returns -log softmax at the match over candidates, [n], in nats; rows that are not valid give 0 without gradient."""
         if self.match is None:

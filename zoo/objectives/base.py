@@ -16,7 +16,7 @@ class Needs:
 
     negatives: whether sentence negatives are needed. generators: names of generators of which one is needed, () for any.
     units: whether units and foils are. image_keys, text_keys: tokens beside those of the head. pooled: whether the objective itself
-    reads pooled vectors.
+    reads pooled vectors. bias: whether the head must have a bias.
     """
 
     negatives: bool = False
@@ -25,6 +25,7 @@ class Needs:
     image_keys: frozenset[TokenKey] = frozenset()
     text_keys: frozenset[TokenKey] = frozenset()
     pooled: bool = False
+    bias: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.helpers import Case, attached, random_case, random_pooled, random_tokens
+from tests.objectives.loops import Formulas, average, cosine_score, zero
+from tests.objectives.parity import assert_same
+from zoo.batch import Encoded, TokenKey
+from zoo.heads.cosine import Cosine
+from zoo.objectives.base import Loss
+from zoo.objectives.fsc_clip import FSCCLIP, attention, smoothed_focal
+from zoo.scores import Scores
+
+KEY = TokenKey()
+
+
+class Tokens:
+    """Random encoded sides of a case; with `constant`, all patches of image 0 are equal."""
+
+    def __init__(self, case: Case, seed: int, constant: bool = False) -> None:
+        self.case, self.head = case, attached(Cosine(scale=3.0))
+        self.images, self.texts = random_pooled(seed, len(case.captions)), random_pooled(seed + 1, case.n_texts)
+        self.patches, self.patch_mask = random_tokens(seed + 2, len(case.captions), KEY, image=True)
+        self.words, self.word_mask = random_tokens(seed + 3, case.n_texts, KEY, image=False)
+        self.word_mask[case.captions[0]] = torch.arange(self.word_mask.shape[1]) < 2  # a caption of one token behind the start
+        if constant:
+            self.patches.data[0] = torch.ones_like(self.patches[0])
+        self.leaves = [self.images, self.texts, self.patches, self.words, self.head.log_scale]
+
+    def loss(self, objective: FSCCLIP) -> Loss:
+        images = Encoded(self.images, {KEY: self.patches}, {KEY: self.patch_mask})
+        texts = Encoded(self.texts, {KEY: self.words}, {KEY: self.word_mask})
+        batch = self.case.batch(images, texts)
+        return objective(batch, Scores(self.head, batch))
+
+
+def dot(x: Tensor, y: Tensor) -> Tensor:
+    return sum((a * b for a, b in zip(x, y, strict=True)), start=zero())
+
+
+def map_weights(similarities: list[Tensor], kind: str) -> list[Tensor]:
+    """Eq. 6 and appendix B.1, with the sum of Eq. 7 divided out."""
+    low, high, n = min(similarities), max(similarities), len(similarities)
+    if kind == "softmax":
+        a = [s.exp() for s in similarities]
+    elif low == high:
+        a = [zero() + 1] * n
+    else:
+        a = [(s - low) / (high - low) for s in similarities]
+        a = [zero() if kind == "minmax_sparse" and x < 1 / n else x for x in a]
+    return [x / sum(a) for x in a]
+
+
+def local_score(given: Tokens, i: int, t: int, objective: FSCCLIP) -> Tensor:
+    """S_l of Eq. 8, or the mean over tokens in place of its sum."""
+    values = []
+    for w in range(0 if objective.start_token else 1, given.words.shape[1]):
+        if given.word_mask[t, w]:
+            word, patches = given.words[t, w], given.patches[i]
+            similarities = [dot(word, p) for p in patches]
+            a = map_weights([s.detach() if objective.detach_map else s for s in similarities], objective.weights)
+            aligned = [sum(x * p[d] for x, p in zip(a, patches, strict=True)) for d in range(len(word))]
+            aligned = torch.stack(aligned)
+            cosine = dot(aligned, word) / dot(aligned, aligned).sqrt() / dot(word, word).sqrt()
+            values.append((cosine * given.head.log_scale.exp()).exp())
+    return sum(values) if objective.pooling == "sum" else average(values)
+
+
+def focal(scores: list[Tensor], gamma: float, beta: float) -> Tensor:
+    """Eqs. 9 and 10 of S of the caption and of its negatives."""
+    total = zero()
+    for k, score in enumerate(scores):
+        p = score / sum(scores)
+        y = (1 - beta) * (k == 0) + beta / len(scores)
+        total = total - (1 - p) ** gamma * y * p.log()
+    return total
+
+
+def formula(given: Tokens, objective: FSCCLIP) -> Tensor:
+    """Eq. 11."""
+    cosine = cosine_score(given.images, given.texts, given.head.log_scale)
+    formulas, terms = Formulas(given.case, cosine), {"global": [], "local": []}
+    for i in formulas.real:
+        negatives = [t for t in given.case.negatives[i].tolist() if t >= 0]
+        texts = [int(given.case.captions[i]), *negatives]
+        if negatives or objective.mean_over == "all":
+            terms["global"].append(focal([cosine(i, t).exp() for t in texts], objective.gamma, objective.beta))
+            terms["local"].append(focal([local_score(given, i, t, objective) for t in texts], objective.gamma, objective.beta))
+    clip = formulas.clip()
+    return clip + objective.lambda_g * average(terms["global"]) + objective.lambda_l * average(terms["local"])
+
+
+@pytest.mark.parametrize(("weights", "detach"), list(itertools.product(["minmax", "minmax_sparse", "softmax"], [True, False])))
+@pytest.mark.parametrize("constant", [False, True])
+def test_fsc_clip_equals_equation_11(weights: str, detach: bool, constant: bool) -> None:
+    given = Tokens(random_case(2, rows=4), seed=7, constant=constant)
+    objective = FSCCLIP(weights=weights, detach_map=detach)  # type: ignore[arg-type]
+    assert_same(given.loss(objective).total, formula(given, objective), given.leaves)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"gamma": 0.0}, {"gamma": 0.5}, {"beta": 0.0}, {"rows": "all"}, {"start_token": True}, {"pooling": "mean"}, {"lambda_g": 1.0}],
+    ids=str,
+)
+def test_every_option_equals_its_formula(arguments: dict[str, object]) -> None:
+    given = Tokens(random_case(4, rows=4, missing=0.6), seed=11)
+    objective = FSCCLIP(**arguments)  # type: ignore[arg-type]
+    assert_same(given.loss(objective).total, formula(given, objective), given.leaves)
+
+
+def test_a_detached_map_changes_the_gradient_and_not_the_value() -> None:
+    given = Tokens(random_case(2), seed=3)
+    kept, cut = given.loss(FSCCLIP(detach_map=False)).total, given.loss(FSCCLIP(detach_map=True)).total
+    assert kept.item() == pytest.approx(cut.item(), rel=1e-12)
+    a, b = (torch.autograd.grad(x, given.patches)[0] for x in (kept, cut))
+    assert not torch.allclose(a, b)
+
+
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_no_negative_at_all_leaves_clip_with_a_graph_to_everything(negatives: int) -> None:
+    given = Tokens(random_case(1, negatives=negatives, missing=1.0), seed=5)
+    loss = given.loss(FSCCLIP())
+    assert loss.total.item() == loss.parts["clip"].item()
+    gradients = torch.autograd.grad(loss.total, given.leaves)  # raises where no graph leads to a leaf
+    assert all(g.isfinite().all() for g in gradients)
+
+
+def test_terms_of_no_weight_ask_for_nothing() -> None:
+    assert FSCCLIP().needs.image_keys == {KEY}
+    assert FSCCLIP(lambda_l=0).needs.text_keys == frozenset()
+    assert FSCCLIP(lambda_l=0).needs.negatives
+    assert not FSCCLIP(lambda_l=0, lambda_g=0).needs.negatives
+
+
+def test_a_missing_negative_is_no_logit_of_zero() -> None:
+    logits = torch.tensor([[-3.0, -5.0, 0.0]], dtype=torch.float64)
+    candidate = torch.tensor([[True, True, False]])
+    loss = smoothed_focal(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
+    p = 1 / (1 + math.exp(-2))
+    assert loss.item() == pytest.approx((1 - p) ** 2 * -math.log(p), rel=1e-12)
+
+
+def test_labels_are_smoothed_over_what_is_there() -> None:
+    loss = smoothed_focal(torch.zeros(1, 3), torch.tensor([[True, True, False]]), torch.tensor([True]), gamma=0.0, beta=0.02)
+    assert loss.item() == pytest.approx(math.log(2))  # labels 0.99 and 0.01 sum to 1
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
+def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
+    logits = torch.tensor([[500.0, -500.0]], requires_grad=True)
+    smoothed_focal(logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0).sum().backward()
+    assert logits.grad.isfinite().all()
+
+
+def test_attention_worked_by_hand() -> None:
+    similarity, mask = torch.tensor([[0.0, 1.0, 4.0, 9.0]]), torch.tensor([True, True, True, False])
+    torch.testing.assert_close(attention(similarity, mask, "minmax"), torch.tensor([[0.0, 0.2, 0.8, 0.0]]))
+    torch.testing.assert_close(attention(similarity, mask, "minmax_sparse"), torch.tensor([[0.0, 0.0, 1.0, 0.0]]))
+    torch.testing.assert_close(attention(torch.ones(1, 4), mask, "minmax"), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3)

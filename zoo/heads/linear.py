@@ -1,0 +1,79 @@
+"""LabCLIP (Koishigarina et al., 2025): a linear map W between the towers. s(I, T) = scale * cos(v, W t), W = 1 at the start."""
+
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from zoo.batch import Encoded
+from zoo.errors import ZooError
+from zoo.heads.base import TowerShapes
+from zoo.heads.cosine import Cosine
+
+
+class Linear(Cosine):
+    """Cosine of pooled vectors, one side or both of them mapped by a matrix that starts as the identity.
+
+    side: which vectors are mapped. scale: published at 1, trained; None takes the backbone's. weights: a file of the authors' weights (a
+    state dict of `t`, the scale's logarithm, and `linear.weight`, of the text side).
+    """
+
+    def __init__(
+        self,
+        side: Literal["text", "image", "both"] = "text",
+        scale: float | None = 1.0,
+        weights: str | None = None,
+        max_scale: float = 100.0,
+        learn_scale: bool = True,
+        bias: float | None = None,
+    ) -> None:
+        super().__init__(scale, max_scale, learn_scale, bias)
+        if weights is not None and side != "text":
+            raise ZooError(f"Linear(weights={weights}) holds a map of the text side, and side is {side}: set side to text")
+        self.side, self.weights = side, weights
+        self.text_map: nn.Linear | None = None
+        self.image_map: nn.Linear | None = None
+
+    def attach(self, shapes: TowerShapes) -> None:
+        super().attach(shapes)
+        if self.side != "image":
+            self.text_map = _identity(shapes.width)
+        if self.side != "text":
+            self.image_map = _identity(shapes.width)
+        if self.weights is not None and self.text_map is not None:
+            scale, matrix = _published(self.weights, shapes.width)
+            self.log_scale.data.copy_(scale)
+            self.text_map.weight.data.copy_(matrix)
+
+    def prepare_images(self, images: Encoded) -> Encoded:
+        return super().prepare_images(Encoded(images.pooled if self.image_map is None else self.image_map(images.pooled)))
+
+    def prepare_texts(self, texts: Encoded) -> Encoded:
+        return super().prepare_texts(Encoded(texts.pooled if self.text_map is None else self.text_map(texts.pooled)))
+
+
+def _identity(width: int) -> nn.Linear:
+    layer = nn.Linear(width, width, bias=False)
+    nn.init.eye_(layer.weight)
+    return layer
+
+
+def _published(file: str, width: int) -> tuple[Tensor, Tensor]:
+    """Returns the logarithm of the scale, and the map [width, width], of a file of the authors' weights."""
+    if not Path(file).is_file():
+        raise ZooError(f"Linear(weights={file}): there is no such file: give the path of a state dict with t and linear.weight")
+    try:
+        state = torch.load(file, map_location="cpu", weights_only=True)
+        found = sorted(state)
+    except Exception as error:  # torch raises many kinds on what it cannot read
+        raise ZooError(f"Linear(weights={file}) could not be read as a state dict ({error}): download it anew") from error
+    if found != ["linear.weight", "t"]:
+        raise ZooError(f"Linear(weights={file}) has {', '.join(map(str, found))} where t and linear.weight are wanted: give another file")
+    matrix = state["linear.weight"]
+    if matrix.shape != (width, width):
+        raise ZooError(
+            f"Linear(weights={file}) maps {' x '.join(map(str, matrix.shape))}, and the backbone's vectors have {width} numbers: "
+            "give the weights made for this backbone"
+        )
+    return state["t"].reshape(()), matrix

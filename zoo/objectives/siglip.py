@@ -1,0 +1,35 @@
+"""SigLIP (Zhai et al., 2023, section 3.2). B image-caption pairs, scale t and bias b of the head; z_ij = 1 where i = j, else -1.
+
+L = -1/B sum_i sum_j log 1 / (1 + exp(z_ij (-t v_i . t_j - b)))
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.errors import ZooError
+from zoo.objectives.base import Loss, Needs, Objective
+from zoo.scores import Scores
+
+
+class SigLIP(Objective):
+    """The sigmoid loss: every image with every caption of all ranks is a question of its own. It needs a head with a bias: that of a
+    backbone trained so, or the head's argument (the paper starts at scale 10 and bias -10)."""
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(bias=True)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        if scores.head.bias is None:
+            raise ZooError("SigLIP needs a head with a bias and the backbone has none: set model.head.init_args.bias (-10 in the paper)")
+        block = scores.images_against(batch.captions)
+        total = scores.mean(sigmoid_loss(block.logits, block.own, block.candidate), scores.rows)
+        return Loss(total, {"global": total})
+
+
+def sigmoid_loss(logits: Tensor, own: Tensor, candidate: Tensor) -> Tensor:
+    """logits, own, candidate: [n, m]. Returns the sum over candidates of -log sigmoid(z logits), z = 1 for own columns, [n], in nats."""
+    signed = torch.where(own, logits, -logits)
+    return torch.where(candidate, -F.logsigmoid(signed), torch.zeros_like(logits)).sum(1)
