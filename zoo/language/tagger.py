@@ -68,13 +68,14 @@ def words(text: str) -> list[str]:
 _MARKS = {".": ".", "!": ".", "?": ".", ",": ",", "(": "-LRB-", "[": "-LRB-", ")": "-RRB-", "]": "-RRB-", '"': "''", "$": "$", "#": "#"}
 _FORMS_OF_BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am"})
 _DETERMINERS = frozenset({"a", "an", "the"})
+_PHRASE_OPENERS = ("DT", "PRP$", "CD")
 
 
 class TextBlobTagger(Tagger):
     """The Brill lexicon and chunk rules that ship inside TextBlob: no download, tens of thousands of captions a second.
 
     TextBlob's own tokeniser is not used: it keeps no offsets and breaks "man's" into three. A few of its lexicon's habits that captions
-    suffer from are mended: "is skiing" and "a stand" were a noun and a verb, "top of" an adjective, and every word with a hyphen one.
+    suffer from are mended: "is skiing" and "dog chases the" were nouns, "a stand" a verb, "top of" and any word with a hyphen adjectives.
     """
 
     name = "textblob"
@@ -95,7 +96,7 @@ class TextBlobTagger(Tagger):
         tagged = self._tags(_for_lexicon(tokens, text.isupper()))
         self._mend(tagged)
         chunked = self._chunks(tagged, language="en")
-        _join_possessives_and_split_conjunctions(chunked)
+        _mend_noun_phrases(chunked)
         return [Token(token, start, end, tag, chunk) for token, (start, end), (_, tag, chunk) in zip(tokens, found, chunked, strict=True)]
 
     def _mend(self, tagged: list[list[str]]) -> None:
@@ -106,9 +107,11 @@ class TextBlobTagger(Tagger):
                 item[1] = _mark_tag(word, before)
             elif tag == "NN" and before in _FORMS_OF_BE and word.endswith("ing"):
                 item[1] = "VBG"
-            elif (tag == "VB" and before in _DETERMINERS) or (word == "top" and _follows(tagged, i, "of")):
+            elif tag == "NNS" and i > 0 and tagged[i - 1][1] == "NN" and _follows(tagged, i, *_PHRASE_OPENERS):
+                item[1] = "VBZ"
+            elif (tag == "VB" and before in _DETERMINERS) or (word == "top" and tagged[i + 1 : i + 2] == [["of", "IN"]]):
                 item[1] = "NN"
-            elif tag == "JJ" and "-" in word and word not in self._lexicon and not _noun_follows(tagged, i):
+            elif tag == "JJ" and "-" in word and word not in self._lexicon and not _follows(tagged, i, "NN", "NNS", "NNP", "JJ"):
                 last = self._lexicon.get(word.rpartition("-")[2])
                 item[1] = last if last in ("NN", "NNS") else tag
             before = word.lower()
@@ -131,22 +134,25 @@ def _mark_tag(mark: str, before: str) -> str:
     return _MARKS.get(mark, "CC" if mark == "&" else ":" if mark[0] in "-:;–—" else "SYM")
 
 
-def _join_possessives_and_split_conjunctions(chunked: list[list[str]]) -> None:
-    """Makes one noun phrase of "a man's hat" and two of "dogs and cats", as in treebanks; "a black and white cat" stays one."""
+def _mend_noun_phrases(chunked: list[list[str]]) -> None:
+    """Makes one noun phrase of "a man's hat" and of "a black and white cat", and two of "dogs and cats", as in treebanks."""
     for i in range(1, len(chunked) - 1):
-        (_, before, left), here, after = chunked[i - 1], chunked[i], chunked[i + 1]
-        if here[1] == "POS" and left[1:] == "-NP" and after[2] == "B-NP":
+        before, here, after = chunked[i - 1], chunked[i], chunked[i + 1]
+        if here[1] == "POS" and before[2][1:] == "-NP" and after[2] == "B-NP":
             here[2] = after[2] = "I-NP"
-        elif here[1] == "CC" and here[2] == "I-NP" and before.startswith("NN"):
+        elif here[1] == "CC" and here[2] == "I-NP" and before[1].startswith("NN"):
             here[2], after[2] = "O", "B-NP"
+        elif here[1] == "CC" and before[1].startswith("JJ") and after[2] == "B-NP" and after[1] in ("JJ", "RB"):
+            first = i - 1
+            while first > 0 and chunked[first - 1][1] in ("JJ", "RB", *_PHRASE_OPENERS) and chunked[first][1] not in _PHRASE_OPENERS:
+                first -= 1
+            for item in chunked[first : i + 2]:
+                item[2] = "I-NP"
+            chunked[first][2] = "B-NP"
 
 
-def _follows(tagged: list[list[str]], i: int, word: str) -> bool:
-    return i + 1 < len(tagged) and tagged[i + 1][0] == word
-
-
-def _noun_follows(tagged: list[list[str]], i: int) -> bool:
-    return i + 1 < len(tagged) and tagged[i + 1][1].startswith(("NN", "JJ"))
+def _follows(tagged: list[list[str]], i: int, *tags: str) -> bool:
+    return i + 1 < len(tagged) and tagged[i + 1][1] in tags
 
 
 class SpacyTagger(Tagger):

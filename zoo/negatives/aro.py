@@ -73,10 +73,6 @@ def _trigrams(tokens: Sequence[Token]) -> list[list[int]]:
     return [list(range(i, min(i + 3, len(tokens)))) for i in range(0, len(tokens), 3)]
 
 
-def _as_is(text: str) -> str:
-    return text
-
-
 DRAWS = 20
 
 
@@ -84,8 +80,9 @@ class AROShuffle(NegativeGenerator):
     """One of ARO's four perturbations, drawn at random: the sentence negatives of CS-CLIP's public code.
 
     kinds: those to draw from. A draw that leaves the caption's words as they were is drawn again, and a kind that cannot change them
-    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where the caption has them so; set apart by
-    spaces throughout, as published, they would give the negative away. These are also the perturbations of ARO's order benchmark: a model trained on them knows its test.
+    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where the caption has them so; set apart
+    throughout, as published, they would give the negative away. These are also the perturbations of ARO's order benchmark: a model
+    trained on them knows its test.
     Raises ZooError on a kind or tagger that does not exist.
     """
 
@@ -105,10 +102,11 @@ class AROShuffle(NegativeGenerator):
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         tokens = tagger_named(self.tagger).analyse(caption)
-        joined = _as_is if caption.split() == [token.text for token in tokens] else attach_marks
+        set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):
             for _ in range(DRAWS):
-                negative = joined(" ".join(PERTURBATIONS[kind](tokens, rng)))
+                words = " ".join(PERTURBATIONS[kind](tokens, rng))
+                negative = words if set_apart else attach_marks(words)
                 if not same_words(negative, caption):
                     return negative
         return None

@@ -58,7 +58,7 @@ class Made:
 
 
 def make(generator: NegativeGenerator, samples: Iterable[tuple[int, Sample]], records: dict[str, UnitRecord], seed: int) -> Iterator[Made]:
-    """samples: with their positions in the source. Yields for each what `fit` with this seed and generator makes of it in its first epoch."""
+    """samples: with their positions in the source. Yields what `fit` makes of each in its first epoch with this seed and generator."""
     for index, sample in samples:
         rng = Random(seed_of(seed, 0, index, "negative/0"))
         yield Made(sample, generator.negative(sample.caption, rng, records.get(sample.caption_id)))
@@ -157,8 +157,7 @@ def _generator(name: str, tagger: str) -> NegativeGenerator:
     needed = [p.name for p in list(parameters.values())[1:] if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     if needed:
         raise ZooError(f"--generator {name} needs {', '.join(needed)}, which the command line cannot say: name one without arguments")
-    generator: NegativeGenerator = made(tagger=tagger) if "tagger" in parameters else made()
-    return generator
+    return made(**({"tagger": tagger} if "tagger" in parameters else {}))
 
 
 def _path_of(name: str) -> str:

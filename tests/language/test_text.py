@@ -1,0 +1,55 @@
+"""Small edits of a sentence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoo.language.tagger import words
+from zoo.language.text import article, attach_marks, cased_like, mend_article, replace_spans, same_words
+
+AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
+A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European banana"
+
+
+def test_case_spacing_and_marks_make_no_other_sentence() -> None:
+    assert same_words("A dog, a cat.", "a dog a  cat .")
+    assert not same_words("a dog and a cat", "a cat and a dog")
+
+
+def test_spans_are_replaced_in_any_order_and_spacing_stays() -> None:
+    assert replace_spans("a  red dog .", [(7, 10, "bird"), (3, 6, "very blue")]) == "a  very blue bird ."
+    assert replace_spans("dog", []) == "dog"
+
+
+def test_marks_are_put_back_beside_their_words() -> None:
+    assert attach_marks("a man 's hat , ( red ) ; it ’s 5 % .") == "a man's hat, (red); it’s 5%."
+
+
+@given(st.lists(st.sampled_from(["a", "man", "'s", "don't", ",", ".", "(", ")", "dog", "t-shirt"])))
+def test_putting_marks_back_changes_nothing_but_spaces(drawn: list[str]) -> None:
+    assert "".join(attach_marks(" ".join(drawn)).split()) == "".join(drawn)
+
+
+@pytest.mark.parametrize("word", AN.split())
+def test_an(word: str) -> None:
+    assert article(word) == "an"
+
+
+@pytest.mark.parametrize("word", A.split())
+def test_a(word: str) -> None:
+    assert article(word) == "a"
+
+
+def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:
+    assert mend_article("A apple on a  apple", 2) == "An apple on a  apple"
+    assert mend_article("A apple on a  apple", 14) == "A apple on an  apple"
+    assert mend_article("the banana apple", 11) == "the banana apple"
+
+
+def test_case_follows_what_is_replaced() -> None:
+    assert [cased_like("red dog", old) for old in ("cat", "Cat", "CAT", "A")] == ["red dog", "Red dog", "RED DOG", "Red dog"]
+
+
+@given(st.text(alphabet="ab ,.'s-"))
+def test_same_words_is_blind_to_how_tokens_are_joined(text: str) -> None:
+    assert same_words(text, " ".join(words(text)))

@@ -1,0 +1,85 @@
+"""NegCLIP's swap: like with like, the rest as it was."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.errors import ZooError
+from zoo.language.tagger import tagger, words
+from zoo.language.text import same_words
+from zoo.negatives.negclip_swap import NegCLIPSwap, swappable
+
+VOCABULARY = "a the man woman dogs cats red blue quickly very is sitting riding on and near two , ."
+captions = st.lists(st.sampled_from(VOCABULARY.split()), max_size=14).map(" ".join)
+
+
+def swapped(caption: str, n: int = 60) -> set[str | None]:
+    return {NegCLIPSwap("textblob").negative(caption, Random(seed)) for seed in range(n)}
+
+
+def spans_of(caption: str) -> dict[str, list[str]]:
+    found = swappable(tagger("textblob").analyse(caption))
+    return {category: [caption[a:b] for a, b in spans] for category, spans in found.items() if spans}
+
+
+@settings(deadline=None)
+@given(captions, st.integers(0, 5))
+def test_a_swap_is_a_permutation_of_the_words_and_another_sentence(caption: str, seed: int) -> None:
+    negative = NegCLIPSwap("textblob").negative(caption, Random(seed))
+    if negative is not None:
+        assert sorted(words(negative)) == sorted(words(caption))
+        assert not same_words(negative, caption)
+
+
+@settings(deadline=None)
+@given(st.text(), st.integers(0, 5))
+def test_any_text_at_all_gives_another_sentence_or_none(text: str, seed: int) -> None:
+    negative = NegCLIPSwap("textblob").negative(text, Random(seed))
+    assert negative is None or (sorted(negative) == sorted(text) and not same_words(negative, text))
+
+
+def test_the_six_categories() -> None:
+    assert spans_of("A big dog is slowly chasing two small cats, and birds have been sitting there") == {
+        "noun_phrase": ["A big dog", "two small cats"],
+        "verb_phrase": ["slowly chasing", "have been sitting"],
+        "noun": ["dog"],
+        "plural_noun": ["cats", "birds"],
+        "adverb": ["slowly"],
+        "adjective": ["big", "small"],
+    }
+
+
+def test_every_category_is_drawn_and_nothing_else_moves() -> None:
+    assert swapped("A big  dog  chases two small cats.") == {"two small cats  chases A big  dog.", "A small  dog  chases two big cats."}
+
+
+def test_categories_are_equally_likely_however_many_pairs_they_have() -> None:
+    caption = "a man, a woman, a boy, a girl, a horse, a red bus, a blue car"
+    adjectives = sum("blue bus" in str(NegCLIPSwap("textblob").negative(caption, Random(seed))) for seed in range(900))
+    assert 240 < adjectives < 360  # noun phrases, nouns, adjectives: a third each
+
+
+def test_equal_members_are_not_swapped_with_each_other() -> None:
+    assert swapped("a dog and a dog") == {None}
+    assert swapped("a dog near a dog near a cat") == {"a cat near a dog near a dog", "a dog near a cat near a dog"}
+
+
+def test_a_caption_without_two_like_words_has_none() -> None:
+    assert swapped("a dog") == {None}
+    assert swapped("") == {None}
+
+
+def test_the_random_state_alone_decides() -> None:
+    caption = "A man in a red hat and a woman in a blue coat ride two brown horses"
+    assert [NegCLIPSwap("textblob").negative(caption, Random(s)) for s in range(9)] == [
+        NegCLIPSwap("textblob").negative(caption, Random(s)) for s in range(9)
+    ]
+    assert len(swapped(caption)) > 5
+
+
+def test_the_tagger_is_named_and_checked() -> None:
+    assert NegCLIPSwap("textblob").describe() == {"generator": "negclip_swap", **tagger("textblob").describe()}
+    with pytest.raises(ZooError, match="no tagger 'nltk'"):
+        NegCLIPSwap("nltk")
