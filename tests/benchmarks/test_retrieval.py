@@ -1,0 +1,61 @@
+import json
+
+import numpy as np
+import pytest
+
+from zoo.benchmarks.retrieval import Retrieval
+from zoo.datamodules.readers.coco_captions import CocoCaptions
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+
+def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):
+    (tmp_path / "aro").mkdir()
+    records = [
+        {"image": "val2014/COCO_val2014_000000000007.jpg", "caption": ["a cat", "one cat", "cat", "a pet", "pets", "a sixth"]},
+        {"image": "val2014/COCO_val2014_000000000003.jpg", "caption": ["a dog", "a cat"]},
+    ]
+    (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
+    reading = Retrieval("coco_karpathy").read(tmp_path)
+    (case,) = reading.cases
+    assert case.images == (ImageRef("coco", "7"), ImageRef("coco", "3"))
+    assert case.texts == ("a cat", "one cat", "cat", "a pet", "pets", "a sixth", "a dog", "a cat")
+    assert case.match.tolist() == [[True] * 6 + [False] * 2, [False] * 6 + [True] * 2]
+    assert case.protocol == "retrieval"
+    assert reading.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (photographs)"}
+
+
+def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "coco" / "dataset_coco.json").write_bytes((shared_data / "coco" / "dataset_coco_sample.json").read_bytes())
+    (case,) = Retrieval("coco_karpathy").read(tmp_path).cases
+    assert case.match.shape == (14, 70)
+
+
+def test_any_reader_is_a_source(shared_data):
+    file = shared_data / "coco" / "annotations" / "captions_val2017.json"
+    reading = Retrieval(CocoCaptions(file)).read(shared_data)
+    (case,) = reading.cases
+    assert case.subset == "CocoCaptions"
+    assert case.match.shape == (96, 480)
+    assert (case.match.sum(0) == 1).all()
+    assert reading.files == [file]
+    samples = CocoCaptions(file).samples()
+    assert all(case.images[np.argmax(case.match[:, j])] == sample.image for j, sample in enumerate(samples))
+
+
+def test_the_published_sources_have_their_shapes(shared_data):
+    shapes = {case.subset: case.match.shape for case in Retrieval().read(shared_data).cases}
+    assert shapes == {"coco_karpathy": (5000, 25010), "flickr30k": (1000, 5000), "flickr8k": (1000, 5000)}
+
+
+def test_an_unknown_source_gets_the_near_one():
+    with pytest.raises(ZooError, match="near: flickr8k"):
+        Retrieval("flicker8k")
+
+
+def test_flickr8k_without_its_split_is_refused(tmp_path):
+    (tmp_path / "flickr8k").mkdir()
+    (tmp_path / "flickr8k" / "Flickr8k.token.txt").write_text("1_ab.jpg#0\ta dog\n")
+    with pytest.raises(ZooError, match=r"Flickr_8k\.testImages\.txt"):
+        Retrieval("flickr8k").read(tmp_path)

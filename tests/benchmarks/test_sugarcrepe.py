@@ -1,0 +1,58 @@
+import json
+from collections import Counter
+
+import pytest
+
+from zoo.benchmarks.sugarcrepe import SugarCrepe
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+
+def write(root, subset, cases):
+    (root / "sugarcrepe").mkdir(exist_ok=True)
+    (root / "sugarcrepe" / f"{subset}.json").write_text(json.dumps(cases))
+
+
+CASE = {"filename": "000000222235.jpg", "caption": " A cat sits. ", "negative_caption": "A dog sits."}
+
+
+def test_keys_are_ids_and_captions_are_left_raw(tmp_path):
+    write(tmp_path, "swap_obj", {"107": CASE, "109": CASE})
+    reading = SugarCrepe().read(tmp_path)
+    assert [case.id for case in reading.cases] == ["107", "109"]
+    case = reading.cases[0]
+    assert case.images == (ImageRef("coco", "222235"),)
+    assert case.texts == (" A cat sits. ", "A dog sits.")
+    assert case.match.tolist() == [[True, False]]
+    assert (case.protocol, case.subset, case.correct_first) == ("i2t", "swap_obj", False)
+
+
+def test_parts_without_a_file_are_absent_and_another_number_of_cases_is_noted(tmp_path):
+    write(tmp_path, "swap_obj", {"0": CASE})
+    reading = SugarCrepe().read(tmp_path)
+    assert len(reading.absent) == 6
+    assert reading.notes == {"swap_obj cases": "1 in the file, 245 as published"}
+
+
+def test_an_override_stands_for_the_published_name(tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps({"0": CASE}))
+    reading = SugarCrepe(files={"add_obj": str(tmp_path / "mine.json")}).read(tmp_path)
+    assert [case.subset for case in reading.cases] == ["add_obj"]
+
+
+def test_a_case_without_a_foil_is_named_by_file_and_key(tmp_path):
+    write(tmp_path, "add_att", {"17": {"filename": "000000222235.jpg", "caption": "A cat."}})
+    with pytest.raises(ZooError, match=r"add_att\.json\[17\] has no field 'negative_caption'"):
+        SugarCrepe().read(tmp_path)
+
+
+def test_the_published_files_give_7511_cases_of_which_481_have_photographs(shared_data):
+    reading = SugarCrepe().read(shared_data)
+    finder = PhotographFinder([shared_data])
+    found = Counter(case.subset for case in reading.cases if finder.find(case.images[0]))
+    assert len(reading.cases) == 7511
+    assert not reading.absent
+    assert not reading.notes
+    assert found == {"add_att": 34, "add_obj": 138, "replace_att": 66, "replace_obj": 109, "replace_rel": 86, "swap_att": 34, "swap_obj": 14}
+    assert len({(case.subset, case.id) for case in reading.cases}) == 7511
