@@ -127,7 +127,7 @@ OWN_MEANS = (
     Mean("aro, mean of 4", (*ARO_MACRO, *ARO_ORDER)),
     Mean("half_truth, by cases", (Member("half_truth", figure="half_truth"),), "cases"),
 )
-CS_CLIP_BENCHMARKS = (
+CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
     Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
     Mean("sugarcrepe", (*ADD, *REPLACE, *SWAP)),
     WINOGROUND["text"],

@@ -39,8 +39,8 @@ class Macro:
 class Rules:
     """What counts as right, and what is averaged over groups.
 
-    official_ties: a tie is right where the official script's argmax makes it so; else every tie is wrong. drop_identical: options equal to the
-    right text are dropped. macros: by benchmark and subset; '*' is any subset.
+    official_ties: a tie is right where the official script's argmax makes it so; else every tie is wrong. drop_identical: options equal
+    to the right text are dropped. macros: by benchmark and subset; '*' is any subset.
     """
 
     official_ties: bool
@@ -56,9 +56,10 @@ class Rules:
 class Figure:
     """One number of the report.
 
-    figure: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where nothing was
-    scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. photographs, photographs_of: distinct ones
-    scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per cent, where known.
+    figure: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
+    nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. photographs,
+    photographs_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
+    cent, where known.
     """
 
     benchmark: str
@@ -107,9 +108,7 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
     return outcome.where(counts[index])
 
 
-def _figure(
-    place: Place, outcome: Judged, by_image: bool, macro: bool, by_options: bool, references: Mapping[Place, Reference]
-) -> Figure:
+def _figure(place: Place, outcome: Judged, by_image: bool, macro: bool, by_options: bool, references: Mapping[Place, Reference]) -> Figure:
     scored = outcome.where(outcome.scored)
     n = len(scored.right)
     groups = scored.group.astype(str) if macro else np.zeros(n)
@@ -120,7 +119,9 @@ def _figure(
         low, high = bootstrap(scored.right, clusters, groups) if by_image else wilson(int(scored.right.sum()), n)
     if n and by_options:
         chance = _mean(1 / scored.options, groups)
-    trained = {image for images, seen in zip(scored.images, scored.trained, strict=True) for image, s in zip(images, seen, strict=True) if s}
+    trained = {
+        image for images, seen in zip(scored.images, scored.trained, strict=True) for image, s in zip(images, seen, strict=True) if s
+    }
     reference = references.get(place, Reference())
     return Figure(
         *place,

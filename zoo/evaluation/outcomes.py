@@ -16,9 +16,9 @@ from zoo.evaluation.protocols import Outcome, above_all
 class Row:
     """One outcome with its place.
 
-    right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as right. match:
-    which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone). images:
-    the photographs it is about, without crops; trained: which of them the model was trained on.
+    right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as
+    right. match: which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone).
+    images: the photographs it is about, without crops; trained: which of them the model was trained on.
     """
 
     benchmark: str
@@ -60,7 +60,8 @@ SCHEMA = pa.schema(
 
 
 def rows(benchmark: str, case: Case, outcomes: Iterable[Outcome], trained: frozenset[str], scored: bool = True) -> Iterator[Row]:
-    """trained: photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the outcomes of any scores."""
+    """trained: photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the outcomes of any
+    scores."""
     photographs = [str(replace(image, crop=None)) for image in case.images]
     for outcome in outcomes:
         about = [photographs[i] for i in outcome.images]

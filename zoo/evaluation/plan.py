@@ -25,8 +25,8 @@ class Question:
 
 @dataclass
 class Plan:
-    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings: by benchmark;
-    absent: parts without annotation files."""
+    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings: by
+    benchmark; absent: parts without annotation files."""
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Plan:
     parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
 
 
-def plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder) -> Plan:
+def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder) -> Plan:
     """Reads the benchmarks and looks for their photographs.
 
     Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
@@ -94,8 +94,9 @@ def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
     if found.all() or not found.any() or case.protocol != "retrieval":
         yield case, bool(found.all())
         return
-    yield _gallery(case, found, case.match[found].any(0)), True
-    yield replace(_gallery(case, ~found, ~case.match[found].any(0)), id=f"{case.id}, missing"), False
+    there: NDArray[np.bool_] = np.any(case.match[found], axis=0)
+    yield _gallery(case, found, there), True
+    yield replace(_gallery(case, ~found, ~there), id=f"{case.id}, missing"), False
 
 
 def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:
@@ -110,7 +111,9 @@ def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) ->
 def _check(benchmark: str, case: Case) -> None:
     place = f"case {case.id} of {benchmark}/{case.subset}"
     if case.match.shape != (len(case.images), len(case.texts)):
-        raise ZooError(f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader")
+        raise ZooError(
+            f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader"
+        )
     if case.protocol in ("i2t", "half_truth", "group") and not (case.match.any(1).all() and (~case.match).any(1).all()):
         raise ZooError(f"{place} has an image without a right or without a wrong text: {case.protocol} needs both")
     if case.protocol in ("t2i", "group") and not (case.match.any(0).all() and (~case.match).any(0).all()):

@@ -1,8 +1,8 @@
-"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct photograph and text once, or, for heads that read
-tokens, windows of cases with all that they need."""
+"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct photograph and text once, or, for heads
+that read tokens, windows of cases with all that they need."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,9 @@ def _no_rows() -> Tensor:
 class Portion:
     """Photographs and texts to encode.
 
-    image_rows: [n] rows of the plan, FILLING where a rank has nothing to do; pixels: [n, 3, H, W]. text_rows: [m] rows of the plan; texts: the
-    bank of their distinct token ids; bank_rows: [m] rows into it. questions: those to be scored with these, for heads that read
-    tokens. error: what is wrong with a photograph, in a sentence.
+    image_rows: [n] rows of the plan, FILLING where a rank has nothing to do; pixels: [n, 3, H, W]. text_rows: [m] rows of the plan;
+    texts: the bank of their distinct token ids; bank_rows: [m] rows into it. questions: those to be scored with these, for heads that
+    read tokens. error: what is wrong with a photograph, in a sentence.
     """
 
     image_rows: Tensor = field(default_factory=_no_rows)
@@ -51,8 +51,14 @@ class Portion:
         return self._map(lambda t: t.pin_memory())
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> "Portion":
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return Portion(**{k: v.map(f) if isinstance(v, TextBank) else f(v) if isinstance(v, Tensor) else v for k, v in values.items()})
+        return replace(
+            self,
+            image_rows=f(self.image_rows),
+            pixels=None if self.pixels is None else f(self.pixels),
+            text_rows=f(self.text_rows),
+            texts=None if self.texts is None else self.texts.map(f),
+            bank_rows=f(self.bank_rows),
+        )
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,8 @@ class Rows(Dataset[Any]):
 
 
 def loader(entries: Sequence[Any], filling: Any, make: Callable[[Any], Portion], batch: int | None, workers: int) -> DataLoader[Any]:
-    """entries: dealt to ranks by turns, none twice. filling: what a rank gets that would have none, since Lightning refuses an empty loader."""
+    """entries: dealt to ranks by turns, none twice. filling: what a rank gets that would have none, since Lightning refuses an empty
+    loader."""
     whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
     data = Rows(whole)
     return DataLoader(data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make)
@@ -125,8 +132,8 @@ def item_loaders(plan: Plan, maker: Maker, image_batch: int, text_batch: int, wo
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """image_bytes, text_bytes: of one item, encoded. Returns windows of questions, sorted by photograph, that hold at most `limit` bytes each, or one
-    question."""
+    """image_bytes, text_bytes: of one item, encoded. Returns windows of questions, sorted by photograph, that hold at most `limit` bytes
+    each, or one question."""
     order = sorted(range(len(plan.questions)), key=lambda q: (int(plan.questions[q].images[0]), q))
     return list(_windows(plan, order, image_bytes, text_bytes, limit))
 

@@ -1,6 +1,7 @@
 """Protocols: how the scores of a case become outcomes. Pure numpy; a change of what counts as right raises VERSION.
 
-An outcome keeps what the strict rule says (`>`, ties wrong) and whether equal scores alone made it say so; a preset decides what ties count.
+An outcome keeps what the strict rule says (`>`, ties wrong) and whether equal scores alone made it say so; a preset decides what ties
+count.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,8 +41,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where each of q queries has its best right answer. best, hardest: [q] the best right and the best wrong score; above, level: [q] how many
-    wrong answers score higher, and equally."""
+    """Where each of q queries has its best right answer. best, hardest: [q] the best right and the best wrong score; above, level: [q]
+    how many wrong answers score higher, and equally."""
 
     best: Scores
     hardest: Scores
@@ -50,7 +51,8 @@ class Ranks:
 
 
 def judge(case: Case, scores: Scores) -> list[Outcome]:
-    """scores: [images, texts] of the case. Returns its outcomes by the case's protocol; raises ZooError for a protocol that does not exist."""
+    """scores: [images, texts] of the case. Returns its outcomes by the case's protocol; raises ZooError for a protocol that does not
+    exist."""
     if case.protocol not in PROTOCOLS:
         raise ZooError(
             f"case {case.id} of {case.subset} asks for the protocol {case.protocol!r}, which does not exist"
@@ -84,8 +86,8 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
 
 
 def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
-    """`half_truth`: the anchor (first right text) above the half-truth (first wrong text), CS-CLIP Eq. 1; `completion`, where the case has a second
-    right text: that one, the anchor truly completed, above the half-truth."""
+    """`half_truth`: the anchor (first right text) above the half-truth (first wrong text), CS-CLIP Eq. 1; `completion`, where the case
+    has a second right text: that one, the anchor truly completed, above the half-truth."""
     for i in range(len(match)):
         true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
         for figure, column in zip(("half_truth", "completion"), true, strict=False):

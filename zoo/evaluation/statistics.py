@@ -17,9 +17,11 @@ def wilson(right: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
 def bootstrap(
     right: ArrayLike, cluster: ArrayLike, group: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """right: [n] outcomes; cluster: [n] labels of what is drawn anew as a whole (photographs); group: [n] labels of a macro average, None for the rate.
+    """right: [n] outcomes; cluster: [n] labels of what is drawn anew as a whole (photographs); group: [n] labels of a macro average, None
+    for the rate.
 
-    Returns the percentile interval of the mean over groups of the rate inside each. A group that a draw leaves empty is not in that draw's mean.
+    Returns the percentile interval of the mean over groups of the rate inside each. A group that a draw leaves empty is not in that
+    draw's mean.
     """
     outcomes = np.asarray(right, dtype=np.float64)
     clusters, c = np.unique(np.asarray(cluster), return_inverse=True)
@@ -43,7 +45,8 @@ def bootstrap(
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> float:
-    """first, second: [n] outcomes of two models on the same queries. Returns the two-sided mid-p of McNemar's test; 1 where they never differ."""
+    """first, second: [n] outcomes of two models on the same queries. Returns the two-sided mid-p of McNemar's test; 1 where they never
+    differ."""
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     fewer, differ = int(min((a & ~b).sum(), (b & ~a).sum())), int((a != b).sum())
     if differ == 0:

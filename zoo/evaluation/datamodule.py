@@ -1,0 +1,58 @@
+"""EvaluationDataModule: what `zoo validate --benchmarks` runs on."""
+
+from pathlib import Path
+from typing import Any
+
+from lightning import LightningDataModule
+from torch.utils.data import DataLoader
+
+from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.catalog import benchmark
+from zoo.evaluation.engine import Evaluation
+from zoo.evaluation.show import show
+from zoo.module import ZooModule
+
+
+class EvaluationDataModule(LightningDataModule):
+    """Benchmarks and nothing else.
+
+    benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. The rest is Evaluation's; without `out`,
+    results go to the logger's folder.
+    """
+
+    def __init__(
+        self,
+        benchmarks: list[str | Benchmark],
+        data_root: str | list[str] = ".",
+        out: str | None = None,
+        presets: list[str] | None = None,
+        image_batch: int = 64,
+        text_batch: int = 256,
+        workers: int = 2,
+    ) -> None:
+        super().__init__()
+        self.evaluation = Evaluation(
+            [benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks],
+            data_root,
+            out,
+            presets or ["official"],
+            image_batch,
+            text_batch,
+            workers=workers,
+        )
+
+    def setup(self, stage: str) -> None:
+        self.evaluation.prepare()
+
+    def val_dataloader(self) -> list[DataLoader[Any]]:
+        assert self.trainer is not None
+        module = self.trainer.lightning_module
+        assert isinstance(module, ZooModule)
+        self.evaluation.trained_images = frozenset(module.origin.get("trained_images", ()))
+        if self.evaluation.out is None and self.trainer.log_dir is not None:
+            self.evaluation.out = Path(self.trainer.log_dir)
+        return self.evaluation.loaders(module.backbone, module.head)
+
+    def teardown(self, stage: str) -> None:
+        if self.evaluation.results is not None and self.trainer is not None and self.trainer.is_global_zero:
+            show(self.evaluation.results)

@@ -1,0 +1,208 @@
+"""Report: what a run found, as results.json, cases.parquet and a table; and figures made again from them."""
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zoo.benchmarks.base import Benchmark
+from zoo.errors import ZooError
+from zoo.evaluation import protocols
+from zoo.evaluation.averages import Average, Preset, averages
+from zoo.evaluation.figures import Figure, Place, Reference, figures
+from zoo.evaluation.outcomes import SCHEMA
+from zoo.evaluation.plan import Plan
+from zoo.recorded import spec
+
+SCHEMA_VERSION = 1
+SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
+RESULTS, CASES = "results.json", "cases.parquet"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The figures and averages under one preset."""
+
+    preset: str
+    says: str
+    figures: tuple[Figure, ...]
+    averages: tuple[Average, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run found. header: all that results.json says beside figures; cases: one row an outcome."""
+
+    header: dict[str, Any]
+    counted: tuple[Counted, ...]
+    cases: pa.Table
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of the first preset."""
+        return self.counted[0].figures
+
+    @property
+    def averages(self) -> tuple[Average, ...]:
+        """The averages of the first preset."""
+        return self.counted[0].averages
+
+    def scalars(self) -> dict[str, float]:
+        """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/figure'."""
+        return {f"{f.benchmark}/{f.subset}/{f.figure}": f.value for f in self.figures if f.value is not None}
+
+    def value(self, benchmark: str, subset: str, figure: str) -> float | None:
+        """Returns one value of the first preset in per cent, None where it was not scored; raises ZooError where there is no such
+        figure."""
+        for found in self.figures:
+            if (found.benchmark, found.subset, found.figure) == (benchmark, subset, figure):
+                return found.value
+        known = ", ".join(f"{f.benchmark}/{f.subset}/{f.figure}" for f in self.figures)
+        raise ZooError(f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}")
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns what results.json holds."""
+        return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
+
+    def recounted(self, presets: Sequence[Preset]) -> "Results":
+        """Returns the same outcomes counted under other presets."""
+        return Results(self.header, count(self.cases, presets, references(self.header)), self.cases)
+
+
+def report(
+    plan: Plan,
+    benchmarks: Sequence[Benchmark],
+    roots: Sequence[Path],
+    presets: Sequence[Preset],
+    cases: pa.Table,
+    model: Mapping[str, Any],
+    scoring: Mapping[str, Any],
+    out: Path | None,
+) -> Results:
+    """Counts the cases under the presets and, where `out` is given, writes results.json and cases.parquet there."""
+    header: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "protocols": protocols.VERSION,
+        "software": software(),
+        "model": dict(model),
+        "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
+        "data_root": [str(root) for root in roots],
+        "benchmarks": {b.name: _described(b, plan) for b in benchmarks},
+        "absent": [{"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how} for name, part in plan.absent],
+    }
+    results = Results(header, count(cases, presets, references(header)), cases)
+    if out is not None:
+        write(results, out)
+    return results
+
+
+def count(cases: pa.Table, presets: Sequence[Preset], known: Mapping[Place, Reference]) -> tuple[Counted, ...]:
+    """Returns figures and averages by preset."""
+    counted = []
+    for preset in presets:
+        found = figures(cases, preset.rules, known)
+        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found))))
+    return tuple(counted)
+
+
+def references(header: Mapping[str, Any]) -> dict[Place, Reference]:
+    """Returns chance and published values by figure, as the header keeps them."""
+    found: dict[Place, Reference] = {}
+    for name, benchmark in header["benchmarks"].items():
+        for subset, part in benchmark["parts"].items():
+            for figure in {*part["chance"], *part["published"]}:
+                found[name, subset, figure] = Reference(part["chance"].get(figure), part["published"].get(figure))
+    return found
+
+
+def software() -> dict[str, str]:
+    """Returns the versions of what figures depend on."""
+    found = {"python": platform.python_version()}
+    for package in SOFTWARE:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def write(results: Results, out: Path) -> None:
+    """Writes both files beside their places and renames them; raises ZooError where that fails, and then leaves what was there."""
+    text = json.dumps(results.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _beside(out / CASES, lambda path: pq.write_table(results.cases, path))
+        _beside(out / RESULTS, lambda path: path.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise ZooError(f"results cannot be written to {out} ({error}): make room, or name another folder by --out") from error
+
+
+def read(run: Path) -> Results:
+    """Returns the results that a run wrote; raises ZooError where a file is missing, broken or of a newer schema."""
+    for name in (RESULTS, CASES):
+        if not (run / name).is_file():
+            raise ZooError(f"{run} holds no {name}: name the folder that `zoo validate --out` wrote")
+    try:
+        content = json.loads((run / RESULTS).read_text("utf-8"))
+        cases = pq.read_table(run / CASES).select(SCHEMA.names).cast(SCHEMA)
+        if content["schema"] > SCHEMA_VERSION:
+            raise ZooError(f"{run / RESULTS} has schema {content['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo")
+        counted = tuple(
+            Counted(
+                c["preset"],
+                c["says"],
+                tuple(Figure(**figure) for figure in c["figures"]),
+                tuple(Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])}) for a in c["averages"]),
+            )
+            for c in content.pop("presets")
+        )
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise ZooError(f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again") from error
+    return Results(content, counted, cases)
+
+
+def _beside(path: Path, put: Callable[[Path], object]) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        put(Path(name))
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _described(benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
+    reading = plan.readings[benchmark.name]
+    return {
+        **spec(benchmark),
+        "version": benchmark.version,
+        "notes": reading.notes,
+        "files": {str(path): file_hash(path) for path in _files(reading.files)},
+        "parts": {
+            part.subset: {"published_n": part.n, "chance": dict(part.chance), "published": dict(part.published)}
+            for part in plan.parts[benchmark.name]
+        },
+    }
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.is_file())
+        else:
+            yield path
+
+
+def file_hash(path: Path) -> str:
+    """Returns the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

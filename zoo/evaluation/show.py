@@ -1,0 +1,92 @@
+"""The report on the screen: figures, averages and what is absent, readable at 100 columns."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zoo.evaluation.averages import Average
+from zoo.evaluation.figures import Figure
+from zoo.evaluation.report import Counted, Results
+
+
+def show(results: Results, console: Console | None = None) -> None:
+    """Prints the results."""
+    (console or Console()).print(shown(results))
+
+
+def shown(results: Results) -> RenderableType:
+    """Returns the report: by preset a table of figures and its averages, then the notes and the parts without annotation files."""
+    return Group(*_lines(results))
+
+
+def _lines(results: Results) -> Iterator[RenderableType]:
+    for counted in results.counted:
+        yield Text(f"preset {counted.preset}: {counted.says}")
+        yield _figures(counted)
+        if counted.averages:
+            yield _averages(counted)
+            yield from (Text(f"{a.name} is withheld, for want of {', '.join(a.missing)}") for a in counted.averages if a.value is None)
+        yield Text("")
+    yield from _remarks(results.figures)
+    for name, benchmark in results.header["benchmarks"].items():
+        yield from (Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items())
+    for part in results.header["absent"]:
+        yield Text(f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): {part['how']}")
+
+
+def _figures(counted: Counted) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("benchmark", no_wrap=True)
+    table.add_column("subset", overflow="fold")
+    table.add_column("figure", no_wrap=True)
+    for name in ("%", "95 % interval", "n / of all", "ties", "chance", "B/32"):
+        table.add_column(name, justify="right", no_wrap=True)
+    before = ""
+    for f in counted.figures:
+        interval = "" if f.low is None or f.high is None else f"{f.low:.1f} to {f.high:.1f}"
+        table.add_row(
+            f.benchmark if f.benchmark != before else "",
+            f.subset,
+            f.figure,
+            _number(f.value),
+            interval,
+            f"{f.n:,} / {f.of:,}",
+            f"{f.ties:,}" if f.ties else "",
+            _number(f.chance),
+            _number(f.published),
+        )
+        before = f.benchmark
+    return table
+
+
+def _averages(counted: Counted) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("average")
+    table.add_column("%", justify="right")
+    table.add_column("weighting")
+    table.add_column("n / of all", justify="right")
+    table.add_column("")
+    for average in counted.averages:
+        table.add_row(average.name, _number(average.value), average.weighting, f"{average.n:,} / {average.of:,}", _state(average))
+    return table
+
+
+def _state(average: Average) -> str:
+    if average.value is None:
+        return f"withheld: {len(average.missing)} missing"
+    return "" if average.n == average.of else "of what was scored alone"
+
+
+def _remarks(figures: tuple[Figure, ...]) -> Iterator[Text]:
+    """What each subset's photographs were: how many are there, how many the model was trained on."""
+    subsets = {(f.benchmark, f.subset): f for f in reversed(figures) if f.figure != "macro"}
+    for (benchmark, subset), f in reversed(subsets.items()):
+        if f.photographs < f.photographs_of or f.trained_on:
+            trained = f", {f.trained_on:,} of which the model was trained on" if f.trained_on else ""
+            yield Text(f"{benchmark}/{subset}: {f.photographs:,} of {f.photographs_of:,} photographs{trained}")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
