@@ -54,5 +54,13 @@ def test_the_published_files_give_7511_cases_of_which_481_have_photographs(share
     assert len(reading.cases) == 7511
     assert not reading.absent
     assert not reading.notes
-    assert found == {"add_att": 34, "add_obj": 138, "replace_att": 66, "replace_obj": 109, "replace_rel": 86, "swap_att": 34, "swap_obj": 14}
+    assert found == {
+        "add_att": 34,
+        "add_obj": 138,
+        "replace_att": 66,
+        "replace_obj": 109,
+        "replace_rel": 86,
+        "swap_att": 34,
+        "swap_obj": 14,
+    }
     assert len({(case.subset, case.id) for case in reading.cases}) == 7511

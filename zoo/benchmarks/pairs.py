@@ -57,7 +57,7 @@ def _cases(path: Path) -> Iterator[Case]:
             subset = (row.get("subset") or "").strip() or path.stem
             yield Case((_photograph(path.parent, image),), (caption, foil), match, "i2t", subset, str(rows.line_num))
     except csv.Error as error:
-        raise ZooError(f"{path}:{rows.line_num} is not CSV ({error}): mend the quotes of the line") from error
+        raise ZooError(f"{path}:{rows.reader.line_num} is not CSV ({error}): mend the quotes of the line") from error
 
 
 def _text(row: dict[str, str | None], column: str, origin: str) -> str:

@@ -1,0 +1,144 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoo.benchmarks.half_truth_rules import CONDITIONS, condition_of, content_words, paper, public_code
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+DOG = Entity("Brown dog", (EntityFoil("brown cat", "object_change"), EntityFoil("white dog", "attribute_change")))
+BALL = Entity("red ball", (EntityFoil("red kite", "object_change"), EntityFoil("blue ball", "attribute_change")))
+CHASES = Relation(
+    "Brown dog",
+    "chases",
+    "red ball",
+    (
+        RelationFoil("Brown dog", "ignores", "red ball", "predicate_change", "predicate"),
+        RelationFoil("red ball", "chases", "Brown dog", "argument_swap"),
+        RelationFoil("brown cat", "chases", "red ball", "argument_change", "subject", "head"),
+        RelationFoil("white dog", "chases", "red ball", "argument_change", "subject", "attribute"),
+        RelationFoil("Brown dog", "chases", "red kite", "argument_change", "object", "head"),
+        RelationFoil("Brown dog", "chases", "blue ball", "argument_change", "object", "attribute"),
+    ),
+)
+PARK = UnitRecord("1_0", "1", "Brown dog chases a red ball", (DOG, BALL), (CHASES,))
+SEA = UnitRecord("2_0", "2", "a surfer on the sea", (Entity("a surfer"), Entity("the sea")), ())
+
+
+def by_condition(made, caption_id="1_0"):
+    return {m.condition: m for m in made if m.record.caption_id == caption_id}
+
+
+def test_the_paper_joins_anchor_and_foil_in_all_eight_conditions():
+    found = by_condition(paper([PARK, SEA], 10, seed=3))
+    assert list(found) == list(CONDITIONS)
+    for made in found.values():
+        assert made.half_truth.startswith(f"{made.anchor} and ")
+        assert made.truth.startswith(f"{made.anchor} and ")
+        assert made.half_truth != made.truth
+        assert made.anchor in ("Brown dog", "red ball")
+    pair = {"Brown dog": "red ball", "red ball": "Brown dog"}
+    assert found["+Obj"].truth == f"{found['+Obj'].anchor} and {pair[found['+Obj'].anchor]}"
+    assert found["+Rand"].half_truth.removeprefix(f"{found['+Rand'].anchor} and ") in ("a surfer", "the sea")
+    assert found["Ant"].half_truth.endswith(" and Brown dog ignores red ball")
+    assert found["Swap"].half_truth.endswith(" and red ball chases Brown dog")
+    assert found["Subj"].half_truth.endswith(" and brown cat chases red ball")
+    assert found["Rel:Obj"].half_truth.endswith(" and Brown dog chases red kite")
+    assert found["Rel:Attr"].half_truth.endswith((" and white dog chases red ball", " and Brown dog chases blue ball"))
+    assert found["Ant"].truth.endswith(" and Brown dog chases red ball")
+
+
+def test_both_arguments_come_up_as_anchor():
+    anchors = Counter(by_condition(paper([PARK], 1, seed))["Ant"].anchor for seed in range(100))
+    assert min(anchors["Brown dog"], anchors["red ball"]) > 30
+
+
+def test_the_paper_takes_a_swap_only_where_the_units_have_one():
+    symmetric = Relation("Brown dog", "next to", "red ball")
+    assert "Swap" not in by_condition(paper([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0))
+
+
+def test_a_foil_that_is_true_of_the_caption_is_no_half_truth():
+    twins = (Entity("red cube", (EntityFoil("blue cube", "attribute_change"),)), Entity("blue cube"))
+    assert paper([UnitRecord("1", "1", "a red cube and a blue cube", twins)], 1, 0) == []
+
+
+def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_photograph():
+    near_miss = UnitRecord("2_0", "2", "c", (Entity("the brown chair"), Entity("a ball")))
+    same = UnitRecord("1_1", "1", "c", (Entity("wet grass"),))
+    assert "+Rand" not in by_condition(paper([PARK, near_miss, same], 10, 0))
+    found = by_condition(paper([PARK, near_miss, SEA], 10, 0))["+Rand"]
+    assert not content_words(found.half_truth.removeprefix(found.anchor)) & content_words(PARK.caption)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_asked(seed, max_images):
+    records = [UnitRecord(f"{i}_{k}", str(i), PARK.caption, PARK.entities, PARK.relations) for i in range(5) for k in range(3)]
+    made = paper(records, max_images, seed)
+    captions = {m.record.caption_id for m in made}
+    assert len({m.record.image_id for m in made}) == len(captions) == min(max_images, 5)
+    assert made == paper(records, max_images, seed)
+    assert max(Counter((m.record.caption_id, m.condition) for m in made).values()) == 1
+
+
+def test_a_caption_without_units_gives_way_to_another_of_its_photograph():
+    empty = UnitRecord("1_1", "1", "nothing", ())
+    assert all(by_condition(paper([empty, PARK], 1, seed)) for seed in range(10))
+
+
+def test_the_public_code_compares_the_foil_relation_alone_in_lower_case():
+    found = by_condition(public_code([PARK, SEA], 10, 0))
+    assert {c: (m.anchor, m.half_truth, m.truth) for c, m in found.items()} == {
+        "+Obj": ("brown dog", "brown dog and red kite", "brown dog and red ball"),
+        "+Attr": ("brown dog", "brown dog and blue ball", "brown dog and red ball"),
+        "Rel:Attr": ("brown dog", "brown dog chases blue ball", "brown dog chases red ball"),
+        "Rel:Obj": ("brown dog", "brown dog chases red kite", "brown dog chases red ball"),
+        "Ant": ("brown dog", "brown dog ignores red ball", "brown dog chases red ball"),
+        "Swap": ("brown dog", "red ball chases brown dog", "brown dog chases red ball"),
+        "Subj": ("brown dog", "brown cat chases red ball", "brown dog chases red ball"),
+    }
+
+
+def test_the_public_code_takes_the_distractor_from_another_record_unchecked():
+    other = UnitRecord("2_0", "2", "c", (SEA.entities[0], DOG))
+    assert by_condition(public_code([PARK, other], 10, 0))["+Rand"].half_truth == "brown dog and brown dog"
+
+
+def test_the_public_code_takes_the_first_caption_and_counts_entities_and_relations_apart():
+    only_entities = UnitRecord("0_0", "0", "c", (DOG, BALL))
+    later = UnitRecord("1_1", "1", "c", (BALL, DOG), (CHASES,))
+    made = public_code([only_entities, PARK, later], 1, 0)
+    assert {m.record.caption_id for m in made if m.condition.startswith("+")} == {"0_0"}
+    assert {m.record.caption_id for m in made if not m.condition.startswith("+")} == {"1_0"}
+
+
+def test_the_public_code_drops_a_relation_foil_whose_part_says_nothing_and_needs_two_kinds():
+    on = Relation("dog", "is under", "mat", (RelationFoil("dog", "is on", "mat", "predicate_change", "predicate"),))
+    assert public_code([UnitRecord("1", "1", "c", (), (on,))], 1, 0) == []
+    under = Relation("dog", "is on", "mat", (RelationFoil("dog", "is under", "mat", "predicate_change", "predicate"),))
+    assert [m.condition for m in public_code([UnitRecord("1", "1", "c", (), (under,))], 1, 0)] == ["Ant", "Swap"]
+
+
+def test_the_public_code_falls_back_to_the_first_entity_that_contains_the_argument():
+    relation = Relation("dog", "near", "ball", ())
+    found = by_condition(public_code([UnitRecord("1_0", "1", "c", (DOG, BALL), (relation,))], 1, 0))
+    assert found["Subj"].half_truth == "brown cat near ball"
+    assert found["Rel:Obj"].half_truth == "dog near red kite"
+
+
+@pytest.mark.parametrize(
+    ("edit", "component", "part", "condition"),
+    [
+        ("antonym", None, None, "Ant"),
+        ("negation", "predicate", None, None),
+        ("argument_swap", None, None, "Swap"),
+        ("argument_change", "subject", None, "Subj"),
+        ("argument_change", "object", "attribute", "Rel:Attr"),
+        ("attribute_change", "subject", None, "Rel:Attr"),
+        ("entity_change", "object", None, "Rel:Obj"),
+        ("anything", None, None, None),
+    ],
+)
+def test_conditions_of_relation_foils(edit, component, part, condition):
+    assert condition_of(RelationFoil("a", "b", "c", edit, component, part)) == condition

@@ -1,0 +1,56 @@
+import pytest
+
+from zoo.benchmarks.pairs import Pairs
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+
+
+def write(tmp_path, text):
+    path = tmp_path / "mine.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_rows_become_cases_with_their_subset(tmp_path):
+    (tmp_path / "cat.png").write_bytes(b"")
+    path = write(
+        tmp_path, 'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n'
+    )
+    reading = Pairs(str(path)).read(tmp_path)
+    assert [case.images[0] for case in reading.cases] == [
+        ImageRef("file", str(tmp_path / "cat.png")),
+        ImageRef("coco", "724"),
+        ImageRef("file", "x/y.png"),
+    ]
+    assert [case.subset for case in reading.cases] == ["pets", "mine", "pets"]
+    assert reading.cases[0].texts == ("a cat, asleep", "a dog")
+    assert [case.id for case in reading.cases] == ["2", "3", "4"]
+    assert reading.cases[0].match.tolist() == [[True, False]]
+
+
+def test_the_file_may_lie_under_the_data_root(tmp_path):
+    write(tmp_path, "image,caption,foil\nx.png,a,b\n")
+    assert [case.subset for case in Pairs("mine.csv").read(tmp_path).cases] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("image,captions,foil\nx.png,a,b\n", r"mine\.csv:1 has no column 'caption' \(near: captions\)"),
+        ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3 has nothing in column 'foil'"),
+        ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has nothing in column 'foil'"),
+        ("image,caption,foil\nx.png,a,b,c\n", r"mine\.csv:2 has more fields"),
+        ('image,caption,foil\nx.png,"a"a,b\n', r"mine\.csv:2 is not CSV"),
+        ("image,caption,foil\n", r"mine\.csv has no row"),
+        ("", r"mine\.csv:1 has no column 'image'"),
+    ],
+)
+def test_mistakes_are_named_by_line_and_column(tmp_path, text, named):
+    path = write(tmp_path, text)
+    with pytest.raises(ZooError, match=named):
+        Pairs(str(path)).read(tmp_path)
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(ZooError, match=r"none\.csv are neither"):
+        Pairs("none.csv").read(tmp_path)
