@@ -66,6 +66,11 @@ def test_both_spellings_give_the_same_units(tmp_path: Path, row: dict[str, objec
     )
 
 
+def test_the_photograph_is_named_by_its_coco_number(tmp_path: Path) -> None:
+    (record,) = read_units(write(tmp_path, [{**NEW, "image_path": "COCO/train2014/COCO_train2014_000000391895.jpg"}])).values()
+    assert record.image_id == "coco:391895"
+
+
 def test_an_entity_with_foils_that_is_not_listed_is_an_entity(tmp_path: Path) -> None:
     (record,) = read_units(write(tmp_path, [{**NEW, "entities": ["window"]}])).values()
     assert [e.text for e in record.entities] == ["window", "two cats", "grey sofa"]

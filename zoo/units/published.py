@@ -5,6 +5,7 @@ place. They are made here instead, so that a record is complete and the half-tru
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +17,15 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 
 _SWAPS = ("swap", "subject_object_swap", "argument_swap")
 _PART_OF_EDIT = {"object_change": "head", "attribute_change": "attribute"}
+_COCO_NUMBER = re.compile(r"(\d{12})\.jpe?g$")
 _BARE_EDIT = "entity_change"
 
 
 def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     """Yields each record with 'FILE[ENTRY]'; raises ZooError that names file, entry and field of what is wrong.
 
-    caption_id is the published sample_id ("coco_17_85"), image_id the same without its last part ("coco_17").
+    caption_id is the published sample_id ("coco_17_85"); image_id is COCO's number where image_path has it ("coco:391895"), else the
+    sample_id without its last part ("coco_17").
     """
     try:
         rows = json.loads(file.read_text(encoding="utf-8-sig"))
@@ -41,7 +44,9 @@ def _record(row: dict[str, Any], where: str, source: dict[str, Any]) -> UnitReco
     loose = _loose_foils(row, where)
     relations = tuple(_relation(r, where, f"relations[{i}]", foils_of, loose) for i, r in enumerate(_maybe_list(row, "relations", where)))
     caption = text_field(row, _spelling(row, "original_caption", "caption"), where).strip()
-    return UnitRecord(caption_id, caption_id.rpartition("_")[0] or caption_id, caption, entities, relations, source)
+    photograph = _COCO_NUMBER.search(_part(row, "image_path", where, ""))
+    image_id = f"coco:{int(photograph[1])}" if photograph else caption_id.rpartition("_")[0] or caption_id
+    return UnitRecord(caption_id, image_id, caption, entities, relations, source)
 
 
 def _entities(row: dict[str, Any], where: str) -> tuple[Entity, ...]:

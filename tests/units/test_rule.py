@@ -1,0 +1,120 @@
+"""The rule-based extractor: worked captions, what holds for every caption, and its yield on real ones."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.recorded import spec
+from zoo.units.filters import phrase_fault, relation_fault
+from zoo.units.lexicon import NUMBERS
+from zoo.units.record import UnitRecord
+from zoo.units.rule import RuleExtractor
+
+EXTRACTOR = RuleExtractor(tagger="textblob")
+NOUNS = ["dog", "dogs", "man", "woman", "red car", "two cats", "black and white dog", "wooden table", "group of people", "thing", "grass"]
+LINKS = ["on", "next to", "riding", "is sitting on", "and", "with", "holds", ",", "in front of"]
+
+
+def extract(caption: str, extractor: RuleExtractor = EXTRACTOR) -> UnitRecord:
+    return extractor.extract(caption, "1", "2")
+
+
+def test_a_worked_caption() -> None:
+    record = extract("Three dogs sit on the wooden table next to a thing .")
+    assert (record.caption_id, record.image_id, record.source["extractor"]) == ("1", "2", "rule")
+    dogs, table = record.entities
+    assert (dogs.text, table.text) == ("three dogs", "wooden table")
+    assert [f.edit for f in dogs.foils] == ["object_change", "object_change", "attribute_change"]
+    assert all(re.fullmatch(r"three \w+s", f.text) for f in dogs.foils[:2])
+    assert re.fullmatch(r"(two|four|five|six|seven) dogs", dogs.foils[2].text)
+    (relation,) = record.relations
+    assert relation.text == "three dogs sitting on wooden table"
+    by_edit = {(f.edit, f.component, f.part): f.text for f in relation.foils}
+    assert by_edit[("argument_swap", None, None)] == "wooden table sitting on three dogs"
+    assert ("predicate_change", "predicate", None) in by_edit
+    assert relation.foils[0].text == "three dogs sitting under wooden table"
+    arguments = {key[1:] for key in by_edit if key[0] == "argument_change"}
+    assert arguments == {("subject", "head"), ("subject", "attribute"), ("object", "head"), ("object", "attribute")}
+
+
+def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
+    extractor = RuleExtractor(tagger="textblob")
+    (relation,) = extract("A dog next to a cat", extractor).relations
+    assert "argument_swap" not in {f.edit for f in relation.foils}
+    assert extractor.dropped["symmetric_swap"] == 1
+
+
+def test_what_the_caption_names_makes_no_foil() -> None:
+    for seed in range(20):
+        record = extract("A man and a woman with a boy", RuleExtractor(seed, "textblob"))
+        assert all(f.text == "girl" for e in record.entities for f in e.foils)
+
+
+def test_two_alike_share_their_foils() -> None:
+    record = extract("A man and a woman")
+    assert all(entity.foils for entity in record.entities)
+
+
+def test_coats_and_ages_stay_plausible() -> None:
+    for seed in range(20):
+        dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, "textblob")).entities
+        assert all(f.text.split()[0] in ("black", "white", "grey", "spotted") for f in dog.foils if f.edit == "attribute_change")
+        assert [f.text for f in boy.foils] == ["young girl"]
+
+
+@pytest.mark.parametrize("caption", ["", "!!!", "Something in the background .", "running", "and , of the"])
+def test_a_caption_without_entities_gives_an_empty_record(caption: str) -> None:
+    assert extract(caption).entities == extract(caption).relations == ()
+
+
+@given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(LINKS)), min_size=1, max_size=5), st.integers(0, 3))
+@settings(max_examples=150, deadline=None)
+def test_every_foil_passes_the_filters_and_every_argument_is_an_entity(parts: list[tuple[str, str]], seed: int) -> None:
+    caption = " ".join(f"a {noun} {link}" for noun, link in parts)
+    check(extract(caption, RuleExtractor(seed, "textblob")))
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_taken(caption: str) -> None:
+    check(extract(caption))
+
+
+def check(record: UnitRecord) -> None:
+    entities = {e.text for e in record.entities}
+    units = [*(e.text for e in record.entities), *(r.text for r in record.relations)]
+    foils = [f.text for e in record.entities for f in e.foils] + [f.text for r in record.relations for f in r.foils]
+    assert len(set(units)) == len(units)
+    assert len(set(foils)) == len(foils)
+    assert not set(units) & set(foils)
+    for entity in record.entities:
+        assert all(phrase_fault(entity.text, foil.text) is None for foil in entity.foils)
+        assert all(bool(NUMBERS & set(entity.text.split())) == bool(NUMBERS & set(foil.text.split())) for foil in entity.foils)
+    for relation in record.relations:
+        assert {relation.subject, relation.object} <= entities
+        assert relation.subject != relation.object
+        assert all(relation_fault(relation, foil) is None for foil in relation.foils)
+
+
+def test_foils_are_a_function_of_caption_and_seed() -> None:
+    caption = "A man in a red shirt rides a brown horse"
+    assert extract(caption, RuleExtractor(3, "textblob")) == extract(caption, RuleExtractor(3, "textblob"))
+    assert len({extract(caption, RuleExtractor(seed, "textblob")).entities for seed in range(5)}) > 1
+
+
+def test_its_arguments_are_plain_data() -> None:
+    assert spec(RuleExtractor(7, "textblob"))["init_args"] == {"seed": 7, "tagger": "textblob"}
+
+
+def test_real_captions_yield_units(shared_data: Path) -> None:
+    lines = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()[::13]
+    records = [extract(line.split("\t")[1]) for line in lines]
+    for record in records:
+        check(record)
+    with_foil = sum(any(e.foils for e in r.entities) for r in records) / len(records)
+    related = sum(any(e.foils for e in r.relations) for r in records) / len(records)
+    assert with_foil > 0.95
+    assert related > 0.8
