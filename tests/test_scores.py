@@ -1,9 +1,10 @@
 import pytest
 import torch
 
-from tests.helpers import Case, attached, random_case, random_pooled
+from tests.helpers import Case, attached, random_case, random_pooled, random_tokens
 from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
+from zoo.heads.max_sim import MaxSim
 from zoo.scores import Block, Scores
 
 
@@ -140,3 +141,17 @@ def test_own_scores_have_no_match_to_be_right_about() -> None:
         block.cross_entropy(case.captions >= 0)
     with pytest.raises(ValueError, match="matches"):
         block.correct()
+
+
+def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    head, case, sent = attached(MaxSim()), random_case(0), []
+    monkeypatch.setattr("zoo.gather.gather", lambda x: (sent.append(x.shape), x)[1])
+    (image_key,), (text_key,) = head.image_keys, head.text_keys
+    patches, words = random_tokens(0, 6, image_key, image=True), random_tokens(1, case.n_texts, text_key, image=False)
+    images = Encoded(random_pooled(0, 6), {image_key: patches[0]}, {image_key: patches[1]})
+    texts = Encoded(random_pooled(1, case.n_texts), {text_key: words[0]}, {text_key: words[1]})
+    scores = Scores(head, case.batch(images, texts))
+    scores.texts_against_images(case.captions)
+    scores.images_against(case.negatives, true=False)
+    assert (6, *words[0].shape[1:]) in sent
+    assert not [shape for shape in sent if tuple(shape[1:]) == tuple(patches[0].shape[1:])]

@@ -1,0 +1,163 @@
+"""The cross-modal transformer, TF-Local and TF-Global (Role of Inference, section 4.2). Patches v_p and tokens t_w of frozen towers; A, B:
+learned projections; e: learned positions; d: width.
+
+x       = [CLS + e_0, A v_1 + e_1, .., A v_N + e_N, SEP + e_(N+1), B t_1 + e_(N+2), .., B t_M + e_(N+M+1)]
+s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
+
+TF-Global has one image and one text vector, the pooled ones, in place of patches and tokens. With ViT-B/32 this has 13,333,505
+parameters (the paper: 13.3M), TF-Global 13,138,433.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError
+from zoo.heads.base import Head, TowerShapes, without_autocast
+
+
+class CrossModal(Head):
+    """A small transformer reads an image and a text together and scores the pair.
+
+    granularity: `local` reads patches and tokens, `global` the pooled vectors. layers: 4 in the paper, of 1 to 4 tried.
+
+    The paper leaves the rest open. width, ffn: d and the hidden width of a block; 512 and 2,048 give the paper's parameter count.
+    attention_heads, dropout, activation, pre_norm: as in torch's encoder layer; pre_norm brings a final norm. layer, norm: which tokens are
+    read, the penultimate layer's without final norm for CLIP, -1 for PE. cls_patch: whether the image's prefix tokens are read. separator:
+    a `token` between image and text, or a `type` vector added to every token of each. attend_pads: whether padding of texts takes part; it
+    needs texts at full length. init_std: of CLS, separator and positions. scale, learn_scale: the temperature, none by default.
+    chunk: how many pairs are scored at once; their activations are made again in the backward pass, so that memory is that of one chunk.
+    """
+
+    def __init__(
+        self,
+        granularity: Literal["local", "global"] = "local",
+        layers: int = 4,
+        width: int = 512,
+        ffn: int = 2048,
+        attention_heads: int = 8,
+        dropout: float = 0.1,
+        activation: Literal["relu", "gelu"] = "relu",
+        pre_norm: bool = False,
+        layer: int = -2,
+        norm: bool = False,
+        cls_patch: bool = True,
+        separator: Literal["token", "type"] = "token",
+        attend_pads: bool = False,
+        init_std: float = 0.02,
+        chunk: int = 128,
+        scale: float | None = 1.0,
+        max_scale: float = 100.0,
+        learn_scale: bool = False,
+        bias: float | None = None,
+    ) -> None:
+        super().__init__(scale, max_scale, learn_scale, bias)
+        if width % attention_heads:
+            raise ZooError(
+                f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"
+            )
+        self.granularity, self.width, self.separator = granularity, width, separator
+        self.attend_pads, self.init_std, self.chunk = attend_pads, init_std, chunk
+        self.image_key = TokenKey(layer, norm, project=False, prefix=cls_patch)
+        self.text_key = TokenKey(layer, norm, project=False)
+        self.encoder = nn.ModuleList(
+            nn.TransformerEncoderLayer(width, attention_heads, ffn, dropout, activation, batch_first=True, norm_first=pre_norm)
+            for _ in range(layers)
+        )
+        self.final_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.score = nn.Linear(width, 1)
+
+    def attach(self, shapes: TowerShapes) -> None:
+        super().attach(shapes)
+        if self.granularity == "global":
+            widths, counts = (shapes.width, shapes.width), (1, 1)
+        elif shapes.patches is None:
+            raise ZooError("CrossModal reads patches, and this backbone's image tower gives none: take a ViT, or set granularity to global")
+        else:
+            patches = shapes.patches + (shapes.prefix if self.image_key.prefix else 0)
+            widths, counts = (shapes.image_width, shapes.text_width), (patches, shapes.context)
+        self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
+        self.image_positions, self.text_positions = (self._learned(n) for n in counts)
+        separators = self.separator == "token"
+        self.special = self._learned(1 + separators)  # CLS, and the separator where it is a token
+        self.special_positions = self._learned(1 + separators)
+        self.types = None if separators else self._learned(2)
+
+    def _learned(self, n: int) -> nn.Parameter:
+        return nn.Parameter(torch.randn(n, self.width) * self.init_std)
+
+    @property
+    def image_keys(self) -> frozenset[TokenKey]:
+        return frozenset({self.image_key} if self.granularity == "local" else ())
+
+    @property
+    def text_keys(self) -> frozenset[TokenKey]:
+        return frozenset({self.text_key} if self.granularity == "local" else ())
+
+    @property
+    def uses_pooled(self) -> bool:
+        return self.granularity == "global"
+
+    def prepare_images(self, images: Encoded) -> Encoded:
+        tokens, mask = self._sequence(images, self.image_key)
+        places = len(self.image_positions)
+        if tokens.shape[1] != places:
+            raise ZooError(
+                f"CrossModal has positions for {places} image tokens and was given {tokens.shape[1]}: use the resolution it was made for"
+            )
+        x = self.image_projection(tokens) + self.image_positions
+        return self._prepared(x if self.types is None else x + self.types[0], mask, self.image_key)
+
+    def prepare_texts(self, texts: Encoded) -> Encoded:
+        tokens, mask = self._sequence(texts, self.text_key)
+        length, places = tokens.shape[1], len(self.text_positions)
+        if length > places or (self.attend_pads and length < places):
+            raise ZooError(
+                f"CrossModal has positions for {places} text tokens and was given {length}: "
+                + ("use the context it was made for" if length > places else "texts are cut, set attend_pads to false")
+            )
+        x = self.text_projection(tokens) + self.text_positions[:length]
+        return self._prepared(x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key)
+
+    def _sequence(self, items: Encoded, key: TokenKey) -> tuple[Tensor, Tensor]:
+        if self.granularity == "local":
+            return items.tokens[key], items.masks[key]
+        return items.pooled[:, None], torch.ones(len(items), 1, dtype=torch.bool, device=items.pooled.device)
+
+    def _prepared(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
+        return Encoded(x.new_zeros(len(x), 0), {key: x}, {key: mask})
+
+    def block(self, images: Encoded, texts: Encoded) -> Tensor:
+        n, m = len(images), len(texts)
+        i, j = (torch.arange(k, device=self.special.device) for k in (n, m))
+        return self.pairs(images, texts, i.repeat_interleave(m), j.repeat(n)).reshape(n, m)
+
+    def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        if not len(i):
+            return self.logits(images.tokens[self.image_key].new_zeros(0))
+        lengths = texts.masks[self.text_key].sum(1)[j]
+        order = lengths.argsort()  # texts of like length share a chunk, which is cut to its longest
+        chunks = torch.split(order, self.chunk)
+        longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
+        scores = [
+            checkpoint(self._chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False)
+            for chunk, length in zip(chunks, longest, strict=True)
+        ]
+        return self.logits(torch.cat(scores)[order.argsort()])
+
+    def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
+        """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
+        patches, patch_mask = images.tokens[self.image_key][i], images.masks[self.image_key][i]
+        words, word_mask = texts.tokens[self.text_key][j, :length], texts.masks[self.text_key][j, :length]
+        special = (self.special + self.special_positions).to(patches.dtype).expand(len(i), -1, -1)
+        one = patch_mask.new_ones(len(i), special.shape[1])
+        x = torch.cat([special[:, :1], patches, special[:, 1:], words], dim=1)
+        padding = ~torch.cat([one[:, :1], patch_mask, one[:, 1:], word_mask], dim=1)
+        for layer in self.encoder:
+            x = layer(x, src_key_padding_mask=padding)
+        with without_autocast(x):
+            similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
+        return similarity[:, 0]
