@@ -1,11 +1,13 @@
 """NegCLIP's swap: like with like, the rest as it was."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zoo.datamodules.readers.flickr_token import FlickrToken
 from zoo.errors import ZooError
 from zoo.language.tagger import tagger, words
 from zoo.language.text import same_words
@@ -77,6 +79,13 @@ def test_the_random_state_alone_decides() -> None:
         NegCLIPSwap("textblob").negative(caption, Random(s)) for s in range(9)
     ]
     assert len(swapped(caption)) > 5
+
+
+def test_nearly_every_real_caption_has_one(shared_data: Path) -> None:
+    file = shared_data / "flickr8k" / "Flickr8k.token.txt"
+    samples = FlickrToken(file).samples()[::50]
+    made = [NegCLIPSwap("textblob").negative(sample.caption, Random(i)) for i, sample in enumerate(samples)]
+    assert sum(negative is not None for negative in made) > 0.9 * len(samples)
 
 
 def test_the_tagger_is_named_and_checked() -> None:
