@@ -53,6 +53,10 @@ def test_the_six_categories() -> None:
     }
 
 
+def test_noun_phrases_have_three_words_at_least() -> None:
+    assert spans_of("a dog near two small cats near the bird")["noun_phrase"] == ["two small cats"]
+
+
 def test_every_category_is_drawn_and_nothing_else_moves() -> None:
     assert swapped("A big  dog  chases two small cats.") == {"two small cats  chases A big  dog.", "A small  dog  chases two big cats."}
 
