@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -75,7 +74,7 @@ class Results:
 
     def recounted(self, presets: Sequence[Preset]) -> "Results":
         """Returns the same outcomes counted under other presets."""
-        return Results(self.header, count(self.cases, presets, references(self.header)), self.cases)
+        return Results(self.header, count(self.cases, presets, self.header), self.cases)
 
 
 def report(
@@ -99,17 +98,20 @@ def report(
         "benchmarks": {b.name: _described(b, plan) for b in benchmarks},
         "absent": [{"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how} for name, part in plan.absent],
     }
-    results = Results(header, count(cases, presets, references(header)), cases)
+    results = Results(header, count(cases, presets, header), cases)
     if out is not None:
         write(results, out)
     return results
 
 
-def count(cases: pa.Table, presets: Sequence[Preset], known: Mapping[Place, Reference]) -> tuple[Counted, ...]:
-    """Returns figures and averages by preset."""
-    counted = []
+def count(cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]) -> tuple[Counted, ...]:
+    """Returns figures, in the order of the header's benchmarks and their parts, and averages by preset."""
+    order = [(name, subset) for name, benchmark in header["benchmarks"].items() for subset in benchmark["parts"]]
+    place = {key: i for i, key in enumerate(order)}
+    known, counted = references(header), []
     for preset in presets:
         found = figures(cases, preset.rules, known)
+        found.sort(key=lambda f: place.get((f.benchmark, f.subset), len(place)))
         counted.append(Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found))))
     return tuple(counted)
 
@@ -171,13 +173,12 @@ def read(run: Path) -> Results:
 
 
 def _beside(path: Path, put: Callable[[Path], object]) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        put(Path(name))
-        os.replace(name, path)
+        put(beside)
+        os.replace(beside, path)
     finally:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
 
 
 def _described(benchmark: Benchmark, plan: Plan) -> dict[str, Any]:

@@ -12,8 +12,11 @@ from zoo.evaluation.report import Counted, Results
 
 
 def show(results: Results, console: Console | None = None) -> None:
-    """Prints the results."""
-    (console or Console()).print(shown(results))
+    """Prints the results, at 100 columns where the output is no terminal."""
+    screen = console or Console()
+    if console is None and not screen.is_terminal:
+        screen = Console(width=100)
+    screen.print(shown(results))
 
 
 def shown(results: Results) -> RenderableType:
