@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.made import make_root
+
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
@@ -17,3 +19,9 @@ def shared_data() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def made_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root of twelve drawn pictures with captions, units and a recipe, for runs that need no download."""
+    return make_root(tmp_path_factory.mktemp("made"))

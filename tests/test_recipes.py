@@ -1,5 +1,6 @@
 """Where `--config` looks."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,23 @@ def test_an_unknown_recipe_gets_the_near_names() -> None:
 
 
 def test_both_spellings_of_the_flag_are_located_and_inline_json_is_left() -> None:
-    path = str(shipped_recipes()["clip.yaml"])
-    argv = ["fit", "--config", "clip.yaml", "--config=clip", "--config", '{"model": {}}', "--x", "clip.yaml"]
+    path = str(shipped_recipes()["tiny_from_scratch.yaml"])
+    argv = ["fit", "--config", "tiny_from_scratch.yaml", "--config=tiny_from_scratch", "--config", '{"model": {}}', "--x", "clip.yaml"]
     assert with_recipes(argv) == ["fit", "--config", path, f"--config={path}", "--config", '{"model": {}}', "--x", "clip.yaml"]
+
+
+def test_the_place_of_the_data_root_is_filled() -> None:
+    filled = json.loads(with_recipes(["fit", "--config", "clip.yaml"], "some/root")[2])
+    assert filled["data"]["init_args"]["photographs"] == ["some/root"]
+    assert filled["data"]["init_args"]["train"]["init_args"]["file"] == "some/root/coco/dataset_coco.json"
+
+
+def test_a_recipe_that_wants_a_data_root_says_so() -> None:
+    with pytest.raises(ZooError, match="--data_root DIR"):
+        with_recipes(["fit", "--config", "clip.yaml"])
+
+
+def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("model: [1\n")
+    with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
+        with_recipes(["fit", "--config", str(tmp_path / "broken.yaml")])

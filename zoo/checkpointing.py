@@ -53,7 +53,9 @@ class BestCheckpoint(ModelCheckpoint):
     """best.ckpt: the one with the lowest validation loss."""
 
     def __init__(self, monitor: str = "val/loss", dirpath: str | None = None) -> None:
-        super().__init__(dirpath=dirpath, filename="best", monitor=monitor, mode="min", save_top_k=1, enable_version_counter=False)
+        super().__init__(
+            dirpath=dirpath, filename="best", monitor=monitor, mode="min", save_on_train_epoch_end=False, enable_version_counter=False
+        )
 
 
 def newest_last(folder: Path) -> Path:

@@ -53,6 +53,13 @@ class ZooCLI(LightningCLI):
     def subcommands() -> dict[str, set[str]]:
         return {name: arguments for name, arguments in LightningCLI.subcommands().items() if name in ("fit", "validate")}
 
+    def before_fit(self) -> None:
+        """Refuses what cannot be before any process is launched, so that one process says it once."""
+        check_devices = getattr(self.datamodule, "check_devices", None)
+        if check_devices is not None:
+            check_devices(self.trainer.world_size)
+        self.model.refuse_what_cannot_be(self.datamodule)
+
     def _parse_ckpt_path(self) -> None:
         """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
 
@@ -61,21 +68,32 @@ def run(argv: list[str]) -> int:
     """argv: subcommand and flags. Returns the exit status."""
     quieten()
     arguments = below_flags(located_last(with_recipes(*data_root_flag(argv))))
-    ZooCLI(
-        ZooModule,
-        LightningDataModule,
-        subclass_mode_data=True,
-        trainer_class=ZooTrainer,
-        trainer_defaults={"logger": LOGGER, "callbacks": [LastCheckpoint(), BestCheckpoint()] if argv[0] == "fit" else []},
-        parser_class=ZooParser,
-        parser_kwargs={argv[0]: {"default_env": False}},
-        save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
-        save_config_kwargs={"overwrite": True},
-        seed_everything_default=0,
-        auto_configure_optimizers=False,
-        args=arguments,
-    )
+    try:
+        ZooCLI(
+            ZooModule,
+            LightningDataModule,
+            subclass_mode_data=True,
+            trainer_class=ZooTrainer,
+            trainer_defaults={"logger": LOGGER, "callbacks": [LastCheckpoint(), BestCheckpoint()] if argv[0] == "fit" else []},
+            parser_class=ZooParser,
+            parser_kwargs={argv[0]: {"default_env": False}},
+            save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
+            save_config_kwargs={"overwrite": True},
+            seed_everything_default=0,
+            auto_configure_optimizers=False,
+            args=arguments,
+        )
+    except ZooError:
+        raise
+    except Exception as error:
+        raise _zoo_error(error) or error  # jsonargparse wraps what a part's constructor raised
     return 0
+
+
+def _zoo_error(error: BaseException | None) -> ZooError | None:
+    while error is not None and not isinstance(error, ZooError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def data_root_flag(argv: list[str]) -> tuple[list[str], str | None]:
@@ -150,16 +168,11 @@ def below_flags(argv: list[str]) -> list[str]:
 
 def with_near_names(message: str) -> str:
     """Returns the parser's message with the names most like an unknown one."""
-    known: list[str] = []
-    if not re.search(r"import path|not accepted|nrecognized", message):
+    asked = re.search(r"import path string: ([\w.]+)|[Oo]ption '([\w.-]+)' is not accepted|nrecognized arguments: ([\w.-]+)", message)
+    if asked is None:
         return message
-    for word in re.findall(r"['\"]([\w.]+)['\"]|: (\w+)$", message):
-        name = next(w for w in word if w)
-        known = known or _known_names()
-        close = near(name.rpartition(".")[2], known)
-        if close and name.rpartition(".")[2] not in known:
-            return message + close
-    return message
+    name = next(group for group in asked.groups() if group).rpartition(".")[2]
+    return message + near(name, _known_names())
 
 
 def _known_names() -> list[str]:
@@ -178,6 +191,7 @@ def quieten() -> None:
         lambda r: "Tip:" not in r.getMessage() and "litlogger" not in r.getMessage()
     )
     for pattern in (
+        ".*callbacks used to create the checkpoint need.*",
         ".*does not have many workers.*",
         ".*LightningCLI's args parameter.*",
         ".*exists and is not empty.*",

@@ -1,6 +1,7 @@
 """ZooModule: the one LightningModule. Encodes a batch, lets the head score it, lets the objective judge it."""
 
 import dataclasses
+import logging
 import time
 from typing import Any, Protocol
 
@@ -21,6 +22,8 @@ from zoo.objectives.clip import CLIP
 from zoo.optim import Optimization
 from zoo.recorded import spec
 from zoo.scores import Scores
+
+log = logging.getLogger(__name__)
 
 PARTS = ("backbone", "head", "objective")
 
@@ -63,6 +66,11 @@ class ZooModule(LightningModule):
     def setup(self, stage: str) -> None:
         if stage == "fit":
             self.refuse_what_cannot_be(getattr(self.trainer, "datamodule", None))
+            if self.frozen and self.trainer.is_global_zero:
+                shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
+                log.info(
+                    "frozen, as no output reaches them or as tune=%s says: %d tensors (%s)", self.backbone.tune, len(self.frozen), shown
+                )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
         """Raises ZooError where the objective needs what the data does not bring."""
@@ -129,7 +137,8 @@ class ZooModule(LightningModule):
         if self.evaluation is None or self.trainer.sanity_checking:
             return
         results = self.evaluation.finish(self.head, self.about())
-        for name, value in results.scalars().items():
+        figures = results.scalars() if self.trainer.state.fn == "fit" else {}  # `validate` prints a table of its own
+        for name, value in figures.items():
             self.log(f"benchmark/{name}", value, rank_zero_only=True)
 
     @property

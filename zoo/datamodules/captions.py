@@ -132,10 +132,14 @@ class CaptionDataModule(LightningDataModule):
             records = check_units(self.units, [*train.samples, *elsewhere])
         return CaptionTexts(self.seed, self.generators, self.source_negatives, self.units, records)
 
+    def check_devices(self, world: int) -> None:
+        """Raises ZooError where the devices do not divide a batch size."""
+        for size in (self.batch_size, self.val_batch_size):
+            local_batch_size(size, world)
+
     def setup(self, stage: str) -> None:
         assert self.trainer is not None
-        for size in (self.batch_size, self.val_batch_size):
-            local_batch_size(size, self.trainer.world_size)
+        self.check_devices(self.trainer.world_size)
         train, val = self.sources
         self._check_count(train)
         self._check_companions(train)
@@ -184,7 +188,7 @@ class CaptionDataModule(LightningDataModule):
             "captions_per_image": self.captions_per_image,
             "hard_images": self.hard_images,
             "source_negatives": self.source_negatives,
-            "negatives": [spec(generator) for generator in self.generators],
+            "negatives": [{**spec(generator), **generator.describe()} for generator in self.generators],
             "units": units,
             "overlong": self.overlong_found,
         }
@@ -233,6 +237,8 @@ class CaptionDataModule(LightningDataModule):
 
     def _check_texts(self, train: Source) -> None:
         samples = [train.samples[index] for index in train.kept]
+        for generator in self.generators:
+            generator.check(sample.caption for sample in samples)
         if self.source_negatives:
             with_one = sum(bool(usable_negatives(sample)) for sample in samples)
             if not with_one:

@@ -98,9 +98,13 @@ class BatchLoader(DataLoader[Any]):
                 if self.seen is not None:
                     self.seen(batch)
                 yield batch
+            return
         except ZooError as error:
             # torch wraps a worker's error in the text of its traceback
-            raise ZooError(str(error).rstrip().rsplit(f"{type(error).__name__}: ", 1)[-1]) from None
+            reason = str(error).rstrip().rsplit(f"{type(error).__name__}: ", 1)[-1]
+            # the traceback holds the workers' iterator, in a cycle: without it they end now, and not some time later in another process
+            error.__traceback__ = self._iterator = None
+        raise ZooError(reason)
 
     def state_dict(self) -> dict[str, int]:
         """Returns the epoch and how many of its batches were handed out."""

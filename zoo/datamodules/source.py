@@ -96,7 +96,7 @@ def split_by_image(source: Source, share: float | None, n_images: int | None) ->
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Spares half of the time of reading COCO's captions: what is made there is kept, and the collector looks through it again and again."""
+    """Halves the time of reading COCO's captions: all that is made there is kept, and the collector looks through it in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -142,7 +142,7 @@ def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
         return _starts(tags, i + 1, _NOUNS)
     if tags[i] not in ("VBG", "VBN") or i == 0 or tags[i - 1] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}:
         return False
-    if tags[i - 1] in ("IN", "TO") and words[i] in BASES:
+    if tags[i - 1] in ("IN", "TO") and words[i - 1] != "of" and words[i] in BASES:
         return False
     return _starts(tags, i + 1, _NOUNS | {"JJ"})
 

@@ -87,7 +87,7 @@ class UnitSampler(Recorded):
         return pairs
 
     def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> Pair | None:
-        """used: the texts of the units drawn before, which grows by those drawn now."""
+        """used: the texts of the units drawn before, which grows by this one."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
             kinds.reverse()
@@ -115,13 +115,15 @@ class UnitSampler(Recorded):
         return rng.choice(foils[rng.choice(list(foils))]) if foils else None
 
     def _join(self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random) -> Pair:
-        """Returns the entity, joined with up to K - 1 others in an order that unit and foil share, or by itself."""
+        """Returns the entity, joined with up to K - 1 others in an order that unit and foil share, or by itself.
+
+        Entities drawn before join no more, so that no conjunction comes twice in another order.
+        """
         others = list(dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil))
         most = min(self.max_conjunction - 1, len(others))
         if most == 0 or rng.random() >= self.conjunction_share:
             return entity.text, foil
         members = [entity.text, *rng.sample(others, rng.randint(1, most))]
-        used.update(members)
         order = rng.sample(range(len(members)), len(members))
         text = " and ".join(members[i] for i in order)
         if foil is None:

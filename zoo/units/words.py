@@ -101,6 +101,7 @@ toy ball frisbee doll balloon ; fruit apple banana
 
 # singular, plural
 IRREGULAR_PLURALS = """
+potato potatoes ; tomato tomatoes ; mango mangoes
 man men ; woman women ; child children ; person people ; foot feet ; tooth teeth ; mouse mice ; goose geese ; sheep sheep ; fish fish
 deer deer ; knife knives ; leaf leaves ; shelf shelves ; wolf wolves ; gentleman gentlemen ; policeman policemen ; fireman firemen
 businessman businessmen ; bus buses
@@ -108,6 +109,7 @@ businessman businessmen ; bus buses
 
 # Nouns without a singular and a plural to tell apart: a number never stands before them.
 UNCOUNTED = """
+ice_cream broccoli lettuce cattle
 clothes bubbles steps dirt pavement fire smoke
 snow ice rain hair skis skates chopsticks sand fruit meat bread cheese rice pasta soup coffee tea beer wine milk juice soda pants
 jeans shorts glasses goggles sunglasses shoes boots sandals sneakers socks slippers luggage football soccer basketball volleyball

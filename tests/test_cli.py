@@ -1,0 +1,162 @@
+"""The command line, run as a user runs it."""
+
+import csv
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from zoo.cli import main
+from zoo.recipes import shipped_recipes
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the made recipe was trained."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "--config", str(made_root / "recipe.yaml")]) == 0
+    return folder
+
+
+def checkpoint(folder: Path) -> Path:
+    return folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
+
+
+def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[int, float]:
+    with (folder / "runs" / f"version_{version}" / "metrics.csv").open() as file:
+        return {int(row["step"]): float(row[column]) for row in csv.DictReader(file) if row[column]}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]])
+def test_help_and_ls_answer_within_a_second_and_without_torch(arguments: list[str]) -> None:
+    code = f"import sys; from zoo.cli import main; main({arguments!r}); assert 'torch' not in sys.modules, 'torch was imported'"
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert time.perf_counter() - began < 3  # a second on a quiet machine; three leave room for a busy one, and torch takes more
+
+
+def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for what, name in (
+        ("objectives", "CSCLIP"),
+        ("heads", "Cosine"),
+        ("benchmarks", "sugarcrepe"),
+        ("configs", "cs_clip.yaml"),
+        ("readers", "KarpathyJson"),
+    ):
+        assert main(["ls", what]) == 0
+        assert name in capsys.readouterr().out
+
+
+def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validat"]) == 2
+    assert "validate" in capsys.readouterr().err
+
+
+def test_a_run_leaves_the_last_and_the_best_checkpoint_and_its_losses(trained: Path) -> None:
+    assert sorted(p.name for p in checkpoint(trained).parent.iterdir()) == ["best.ckpt", "last.ckpt"]
+    assert len(losses(trained)) == 4  # two epochs of eight pictures, four a step
+    assert all(value > 0 for value in losses(trained).values())
+
+
+def test_a_checkpoint_loads_safely_and_names_its_recipe_and_its_data(trained: Path, made_root: Path) -> None:
+    content = torch.load(checkpoint(trained), weights_only=True)
+    recipe = content["hyper_parameters"]
+    assert recipe["objective"]["class_path"] == "zoo.objectives.cs_clip.CSCLIP"
+    assert recipe["backbone"]["init_args"]["activation"] in ("gelu", "quickgelu")
+    assert len(content["zoo"]["trained_images"]) == 8
+    assert content["zoo"]["data"]["units"]["file"].endswith("units.jsonl")
+
+
+def test_flags_win_over_what_a_checkpoint_recorded(trained: Path, folder: Path, made_root: Path) -> None:
+    """The recipe of the checkpoint lies below configs and flags."""
+    flags = ["--model.objective.lambda_u", "0.9", "--model.optimizer.lr", "0.25", "--trainer.max_epochs", "3"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", str(checkpoint(trained)), *flags]) == 0
+    content = torch.load(checkpoint(folder), weights_only=True)
+    assert content["hyper_parameters"]["objective"]["init_args"]["lambda_u"] == 0.9
+    assert content["hyper_parameters"]["optimizer"]["lr"] == 0.25
+
+
+def test_print_config_round_trips(folder: Path, made_root: Path) -> None:
+    def printed(config: str) -> str:
+        run = [sys.executable, "-m", "zoo.cli", "fit", "--config", config, "--print_config"]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+    first = printed(str(made_root / "recipe.yaml"))
+    (folder / "again.yaml").write_text(first)
+    assert yaml.safe_load(printed("again.yaml")) == yaml.safe_load(first)
+
+
+def test_a_third_party_objective_works_by_its_dotted_path(folder: Path, made_root: Path) -> None:
+    (folder / "my_lab_margin.py").write_text(
+        "from zoo.objectives.base import Loss, Objective\n"
+        "class Margin(Objective):\n"
+        "    def __init__(self, margin: float = 0.2) -> None:\n"
+        "        super().__init__()\n"
+        "        self.margin = margin\n"
+        "    def forward(self, batch, scores):\n"
+        "        block = scores.images_against(batch.captions)\n"
+        "        total = scores.mean(block.cross_entropy(scores.rows), scores.rows) + self.margin\n"
+        "        return Loss(total, {'margin': total})\n"
+    )
+    flags = ["--model.objective", "my_lab_margin.Margin", "--model.objective.margin", "0.5", "--trainer.max_epochs", "1"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), *flags]) == 0
+    recorded = torch.load(checkpoint(folder), weights_only=True)["hyper_parameters"]["objective"]
+    assert recorded == {"class_path": "my_lab_margin.Margin", "init_args": {"margin": 0.5}}
+
+
+MISTAKES = {
+    "an unknown recipe": (["fit", "--config", "cs_clap.yaml"], "cs_clip.yaml"),
+    "a recipe without a data root": (["fit", "--config", "cs_clip.yaml"], "--data_root"),
+    "an unknown objective": (["fit", "--config", "RECIPE", "--model.objective", "CSCLP"], "CSCLIP"),
+    "an unknown argument": (["fit", "--config", "RECIPE", "--model.objective.lamda_u", "1"], "lamda_u"),
+    "a missing checkpoint": (["fit", "--config", "RECIPE", "--ckpt_path", "nowhere.ckpt"], "nowhere.ckpt"),
+    "no checkpoint to resume": (["fit", "--config", "RECIPE", "--ckpt_path", "last"], "last.ckpt"),
+    "a wrong checkpoint": (["fit", "--config", "RECIPE", "--ckpt_path", "RECIPE"], "recipe.yaml"),
+    "an unknown benchmark": (["validate", "--benchmarks", "sugarcrape", "--model.backbone.name", "zoo-tiny"], "sugarcrepe"),
+    "an unknown backbone": (["fit", "--config", "RECIPE", "--model.backbone.name", "zoo-tinny"], "zoo-tiny"),
+    "another number of images": (["fit", "--config", "RECIPE", "--data.expect_n", "13"], "13"),
+    "quickgelu weights in a gelu tower": (
+        ["fit", "--config", "RECIPE", "--model.backbone.name", "ViT-B-32", "--model.backbone.pretrained", "openai"],
+        "quickgelu",
+    ),
+    "a batch size that devices do not divide": (
+        ["fit", "--config", "RECIPE", "--data.batch_size", "5", "--trainer.devices", "2", "--trainer.strategy", "ddp"],
+        "batch_size 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_one_sentence_that_names_it(
+    mistake: str, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Any other exception than the parser's exit would be a traceback, and fails the test."""
+    arguments, named = MISTAKES[mistake]
+    try:
+        status = main([a.replace("RECIPE", str(made_root / "recipe.yaml")) for a in arguments])
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("zoo: ")]
+    assert status in (1, 2)
+    assert len(told) == 1
+    assert named in told[0]
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_every_shipped_recipe_is_parsed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["fit", "--config", "clip.yaml", "--config", name, "--data_root", "DATA_ROOT", "--print_config"])
+    assert stop.value.code in (None, 0)
+    assert "- DATA_ROOT\n" in capsys.readouterr().out
