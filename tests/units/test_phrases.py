@@ -25,6 +25,7 @@ def shown(caption: str) -> str:
         ("A boy skating down a rail", "n:boy v:skating p:down n:rail"),
         ("A girl has a toy and tries to catch a ball .", "n:girl v:with n:toy j:and v:trying_to_catch n:ball"),
         ("A street with no cars", "n:street p:with"),
+        ("A line of waiting cars", "n:line_of_waiting_cars"),
         ("", ""),
         (" . , !", "j:,"),
     ],

@@ -101,6 +101,14 @@ def test_conjunctions_come_at_their_share_and_in_both_orders() -> None:
     assert first == pytest.approx(0.5, abs=0.08)
 
 
+def test_no_two_conjunctions_have_the_same_members() -> None:
+    record = UnitRecord("1", "1", "c", ROOM.entities[:2])
+    for seed in range(30):
+        pairs = sampler(n_units=2, conjunction_share=1.0).sample(record, Random(seed))
+        members = [frozenset(pair[0].split(" and ")) for pair in pairs if pair]
+        assert len(set(members)) == 2
+
+
 def test_up_to_k_entities_are_joined() -> None:
     sizes = Counter(text.count(" and ") + 1 for text, _ in draws(ROOM, 300, max_conjunction=3, conjunction_share=1.0))
     assert set(sizes) == {2, 3}
