@@ -17,6 +17,8 @@ from zoo.datamodules.readers.negclip_tsv import NegClipTsv
 from zoo.errors import ZooError
 from zoo.units.sampler import UnitSampler
 
+SPLIT_FILES = ("Flickr_8k.trainImages.txt", "Flickr_8k.devImages.txt")
+
 
 def attached(data: CaptionDataModule, rank: int = 0, world: int = 1) -> CaptionDataModule:
     """Returns the datamodule set up as on one of several ranks."""
@@ -242,6 +244,21 @@ def test_units_of_captions_that_the_data_does_not_have_are_refused(tmp_path):
         attached(made(tmp_path, units=units(tmp_path, ["3#1", "77#0"])))
 
 
+def test_units_of_all_splits_of_a_token_file_serve_one_split(shared_data, tmp_path):
+    folder = shared_data / "flickr8k"
+    train, dev, whole = (FlickrToken(folder / "Flickr8k.token.txt", s) for s in [*map(folder.joinpath, SPLIT_FILES), None])
+    samples = whole.samples()[::40]
+    entities = [{"text": "dogs", "foils": []}]
+    records = [
+        {"caption_id": s.caption_id, "image_id": "x", "caption": s.caption, "entities": entities, "relations": [], "source": {}}
+        for s in samples
+    ]
+    (tmp_path / "u.jsonl").write_text("\n".join(json.dumps(r) for r in records) + "\n")
+    sampler = UnitSampler(str(tmp_path / "u.jsonl"))
+    data = CaptionDataModule(train, [str(shared_data)], val=dev, units=sampler, workers=0)
+    assert len(attached(data).texts.records) == len(samples) == 650
+
+
 def test_what_the_data_provides_is_known_before_anything_is_read(tmp_path):
     assert made(tmp_path / "nowhere").provides.negatives == ("appended",)
     assert made(tmp_path, negatives=None).provides.negatives == ()
@@ -253,6 +270,13 @@ def test_what_the_data_provides_is_known_before_anything_is_read(tmp_path):
     assert not made(tmp_path).provides.units
 
 
+def test_a_generator_looks_at_the_training_captions_before_the_first_batch(tmp_path):
+    generator, looked_at = Appended(), []
+    generator.check = looked_at.extend
+    attached(made(tmp_path, negatives=generator, val_images=2))
+    assert len(looked_at) == 16
+
+
 def test_negatives_of_a_source_that_has_none_are_refused(tmp_path):
     with pytest.raises(ZooError, match=r"source_negatives wants negatives, and Made gives none"):
         attached(made(tmp_path, source_negatives=True))
@@ -262,7 +286,7 @@ def test_the_description_is_plain_data(tmp_path):
     data = attached(made(tmp_path, val_images=2))
     described = json.loads(json.dumps(data.describe()))
     assert (described["train"]["images"], described["train"]["captions"], described["val"]["images"]) == (8, 16, 2)
-    assert described["negatives"] == [{"class_path": "tests.datamodules.small.Appended", "init_args": {}}]
+    assert described["negatives"] == [{"class_path": "tests.datamodules.small.Appended", "init_args": {}, "generator": "appended"}]
 
 
 def test_real_photographs_and_captions(shared_data):

@@ -40,12 +40,12 @@ def test_a_generator_that_finds_nothing_leaves_its_column_missing():
 
 
 def test_negatives_of_the_source_come_first_and_never_equal_the_caption():
-    own = sample(negatives=("4 Dogs  run .", "4 dogs  RUN", "run 4 dogs"))
+    own = sample(negatives=("4 Dogs  run .", "dogs 4 run", "run 4 dogs"))
     texts = CaptionTexts(generators=[Appended()], from_source=True)
     assert texts.names == ("source", "appended")
-    assert usable_negatives(own) == ["4 Dogs  run .", "run 4 dogs"]
+    assert usable_negatives(own) == ["dogs 4 run", "run 4 dogs"]
     drawn = {texts.negatives(own, epoch, 0)[0] for epoch in range(30)}
-    assert drawn == {"4 Dogs  run .", "run 4 dogs"}
+    assert drawn == {"dogs 4 run", "run 4 dogs"}
     assert texts.negatives(sample(), 0, 0)[0] is None
 
 
@@ -65,6 +65,17 @@ def test_units_of_unknown_captions_are_refused_by_id(tmp_path):
 def test_units_of_another_caption_under_the_same_id_are_refused(tmp_path):
     with pytest.raises(ZooError, match=r"'a' as '5 cats sit', and captions\.txt:1 as '4 dogs run'"):
         check_units(units_file(tmp_path, ("a", "5 cats sit")), [sample()])
+
+
+def test_units_of_another_split_of_the_files_are_known(tmp_path):
+    units = units_file(tmp_path, ("a", "4 dogs run"), ("b", "2 cats sit"))
+    assert set(check_units(units, [sample()], lambda: [sample("2 cats sit", "b")])) == {"a", "b"}
+    with pytest.raises(ZooError, match=r"1 captions that the data does not have .*'b'"):
+        check_units(units, [sample()], lambda: [sample("2 cats sit", "c")])
+
+
+def test_a_caption_in_two_readers_of_one_file_is_one(tmp_path):
+    assert check_units(units_file(tmp_path, ("a", "4 dogs run")), [sample(), sample()])
 
 
 def test_two_captions_of_one_id_are_refused(tmp_path):

@@ -16,6 +16,7 @@ from zoo.datamodules.dataset import CaptionDataset
 from zoo.datamodules.overlong import overlong
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.sample import Sample
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
 from zoo.datamodules.source import Source, read, split_by_image, with_photographs
 from zoo.datamodules.texts import CaptionTexts, check_units, usable_negatives
@@ -129,7 +130,12 @@ class CaptionDataModule(LightningDataModule):
         if self.units is not None:
             train, val = self.sources
             elsewhere = val.samples if val is not None and val.samples is not train.samples else []
-            records = check_units(self.units, [*train.samples, *elsewhere])
+            readers = [train.reader] if val is None else [train.reader, val.reader]
+
+            def whole() -> list[Sample]:
+                return [sample for reader in readers for sample in reader.whole().samples()]
+
+            records = check_units(self.units, [*train.samples, *elsewhere], whole)
         return CaptionTexts(self.seed, self.generators, self.source_negatives, self.units, records)
 
     def check_devices(self, world: int) -> None:

@@ -1,12 +1,13 @@
 """What stands beside a caption in a batch: its negatives, units and foils. Free of torch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from zoo.datamodules.randomness import seed_of
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError
+from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import Pair, UnitSampler
@@ -59,22 +60,25 @@ class CaptionTexts:
 
 
 def usable_negatives(sample: Sample) -> list[str]:
-    """Returns the negatives that came with the sample, without those that are the caption in other spacing or case."""
-    return [text for text in sample.negatives if _words(text) != _words(sample.caption)]
+    """Returns the negatives that came with the sample, without those that are the caption but for case, spacing and marks."""
+    return [text for text in sample.negatives if not same_words(text, sample.caption)]
 
 
-def check_units(units: UnitSampler, samples: Iterable[Sample]) -> dict[str, UnitRecord]:
+def check_units(units: UnitSampler, samples: Iterable[Sample], others: Callable[[], Iterable[Sample]] = tuple) -> dict[str, UnitRecord]:
     """Returns the records by caption id.
 
+    samples: those in use. others: reads further captions that units may be of (other splits of the files), if a record asks for them.
     Raises ZooError for a record of an unknown caption, of other words than the caption has, and for two captions of one id.
     """
     records = units.records()
     known: dict[str, Sample] = {}
     for sample in samples:
-        if known.setdefault(sample.caption_id, sample) is not sample:
+        if known.setdefault(sample.caption_id, sample).origin != sample.origin:
             raise ZooError(
                 f"{sample.origin} has caption id {sample.caption_id!r}, and so has {known[sample.caption_id].origin}: make ids unique"
             )
+    if any(caption_id not in known for caption_id in records):
+        known = {sample.caption_id: sample for sample in others()} | known
     unknown = [caption_id for caption_id in records if caption_id not in known]
     if unknown:
         raise ZooError(
@@ -82,13 +86,9 @@ def check_units(units: UnitSampler, samples: Iterable[Sample]) -> dict[str, Unit
             "extract units from the captions that are trained on"
         )
     for caption_id, record in records.items():
-        if _words(record.caption) != _words(known[caption_id].caption):
+        if not same_words(record.caption, known[caption_id].caption):
             raise ZooError(
                 f"{units.file} has caption {caption_id!r} as {record.caption[:60]!r}, and {known[caption_id].origin} as "
                 f"{known[caption_id].caption[:60]!r}: extract units from the captions that are trained on"
             )
     return records
-
-
-def _words(text: str) -> str:
-    return "".join(text.split()).casefold()

@@ -18,3 +18,7 @@ class Reader(Recorded, ABC):
     def files(self) -> tuple[Path, ...]:
         """The files that were read, whose hashes stand in checkpoints and results."""
         return ()
+
+    def whole(self) -> "Reader":
+        """Returns a reader of all splits that the files hold; itself where there are none."""
+        return self

@@ -29,6 +29,9 @@ class FlickrToken(Reader):
     def files(self) -> tuple[Path, ...]:
         return (self.file,) if self.split is None else (self.file, self.split)
 
+    def whole(self) -> Reader:
+        return FlickrToken(self.file)
+
     def samples(self) -> list[Sample]:
         wanted = None if self.split is None else {line.strip(): number for number, line in numbered_lines(self.split)}
         name = None if self.split is None else self.split.stem

@@ -39,6 +39,9 @@ class KarpathyJson(Reader):
     def files(self) -> tuple[Path, ...]:
         return (self.file,)
 
+    def whole(self) -> Reader:
+        return KarpathyJson(self.file, SPLITS)
+
     def samples(self) -> list[Sample]:
         content = read_json(self.file, object_hook=_without_tokens)
         images = field(content, "images", list, str(self.file))
