@@ -1,0 +1,234 @@
+"""The engine against a loop over cases, on one process and on two, with photographs that are missing, broken or trained on."""
+
+import os
+import socket
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+from tests.evaluation.fakes import ByHand, FakeBackbone, InMemory, TokenHead, cases, cosine, evaluation, measured, photographs
+from zoo.benchmarks.base import Case
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+from zoo.evaluation.compare import differences, largest_difference
+from zoo.evaluation.engine import Evaluation
+from zoo.evaluation.report import Results, read
+from zoo.heads.base import Head
+
+
+def place(results: Results) -> list[tuple[object, ...]]:
+    return [(f.benchmark, f.subset, f.figure, f.value, f.n, f.of, f.ties, f.photographs) for f in results.figures]
+
+
+def assert_same(first: Results, second: Results) -> None:
+    assert largest_difference(first.cases, second.cases) < 1e-5
+    assert differences(first.cases, second.cases) == []
+    assert sorted(map(str, place(first))) == sorted(map(str, place(second)))
+
+
+@pytest.mark.parametrize("head", [cosine(), TokenHead()], ids=["pooled", "tokens"])
+def test_the_engine_finds_what_a_loop_over_cases_finds(tmp_path: Path, head: Head) -> None:
+    made = cases(photographs(tmp_path, 7), retrieval=head.image_keys == frozenset())
+    found = measured(evaluation(tmp_path, made, window_bytes=4000), FakeBackbone(), head)
+    by_hand = evaluation(tmp_path, made).run(ByHand(FakeBackbone(), head))
+    assert_same(found, by_hand)
+    values = {f.value for f in found.figures}
+    assert len(values) > 3, "outcomes vary"
+
+
+def test_each_photograph_and_text_is_encoded_once(tmp_path: Path) -> None:
+    made, backbone = cases(photographs(tmp_path, 7)), FakeBackbone()
+    measured(evaluation(tmp_path, made), backbone, cosine())
+    assert backbone.images_seen == 7
+    assert backbone.texts_seen == len({text for case in made for text in case.texts})
+
+
+def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Path) -> None:
+    made, backbone = cases(photographs(tmp_path, 7), retrieval=False), FakeBackbone()
+    found = measured(evaluation(tmp_path, made, window_bytes=4000), backbone, TokenHead())
+    scoring = found.header["scoring"]
+    assert scoring["windows"] > 1
+    assert backbone.images_seen == 7 + scoring["photographs encoded twice"] > 7
+    assert backbone.texts_seen == scoring["texts"] + scoring["texts encoded twice"] > scoring["texts"]
+
+
+def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
+    from zoo.evaluation.portions import windows
+
+    engine = evaluation(tmp_path, cases(photographs(tmp_path, 9), retrieval=False))
+    made = windows(engine.plan, image_bytes=100, text_bytes=10, limit=400)
+    assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.questions)))
+    assert all(100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made)
+    assert len(made) < len(engine.plan.questions)
+
+
+def test_a_head_that_reads_tokens_refuses_a_retrieval_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match=r"in_memory/gallery scores every photograph against every text.*TokenHead"):
+        measured(evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), TokenHead())
+
+
+def test_it_runs_again_and_again(tmp_path: Path) -> None:
+    engine, backbone = evaluation(tmp_path, cases(photographs(tmp_path, 5))), FakeBackbone()
+    first = measured(engine, backbone, cosine())
+    engine.step(backbone, cosine(), next(iter(engine.loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
+    assert_same(first, measured(engine, backbone, cosine()))
+
+
+def test_a_case_whose_photograph_is_missing_is_counted_and_not_scored(tmp_path: Path) -> None:
+    images = photographs(tmp_path, 4)
+    (tmp_path / "pictures" / "1.png").unlink()
+    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(images)]
+    found = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
+    figure = found.figures[0]
+    assert (figure.n, figure.of, figure.photographs, figure.photographs_of) == (3, 4, 3, 4)
+    row = next(row for row in found.cases.to_pylist() if row["case"] == "1")
+    assert row["right"] is None
+    assert row["scores"] is None
+    assert row["images"] == ["file:pictures/1.png"]
+
+
+def test_a_retrieval_is_over_the_photographs_that_are_there(tmp_path: Path) -> None:
+    images = photographs(tmp_path, 6)
+    whole = next(case for case in cases(images) if case.protocol == "retrieval")
+    (tmp_path / "pictures" / "2.png").unlink()
+    found = {f.figure: f for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).figures}
+    assert (found["i2t_r@1"].n, found["i2t_r@1"].of) == (5, 6)
+    assert (found["t2i_r@5"].n, found["t2i_r@5"].of) == (10, 12)
+    assert found["t2i_r@5"].value == 100.0, "five photographs are left"
+
+
+def test_photographs_that_were_trained_on_are_counted_whatever_their_crop(tmp_path: Path) -> None:
+    images = photographs(tmp_path, 3)
+    cropped = [ImageRef(image.source, image.key, (0, 0, 4, 4)) for image in images]
+    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate([*images, *cropped])]
+    found = measured(evaluation(tmp_path, made, trained_images=["file:pictures/0.png", "file:pictures/9.png"]), FakeBackbone(), cosine())
+    figure = found.figures[0]
+    assert (figure.n, figure.photographs, figure.trained_on) == (6, 3, 1)
+
+
+def test_nothing_to_score_is_an_error_before_any_model_work(tmp_path: Path) -> None:
+    missing = [Case((ImageRef("coco", "17"),), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", "0")]
+    with pytest.raises(ZooError, match=r"nothing can be scored: 1 cases were read.*coco:17, of in_memory/pairs"):
+        evaluation(tmp_path, missing).prepare()
+
+
+def test_a_malformed_case_is_named(tmp_path: Path) -> None:
+    images = photographs(tmp_path, 1)
+    bad = [Case((images[0],), ("ab", "cd"), np.array([[False, False]]), "i2t", "pairs", "k9")]
+    with pytest.raises(ZooError, match="case k9 of in_memory/pairs has an image without a right"):
+        evaluation(tmp_path, bad).prepare()
+
+
+def test_a_broken_photograph_is_named_also_from_a_worker(tmp_path: Path) -> None:
+    images = photographs(tmp_path, 4)
+    path = tmp_path / "pictures" / "2.png"
+    path.write_bytes(path.read_bytes()[:60])
+    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(images)]
+    engine = Evaluation([InMemory(made)], str(tmp_path), workers=1)
+    with pytest.raises(ZooError, match=r"2\.png") as caught:
+        measured(engine, FakeBackbone(), cosine())
+    assert "Traceback" not in str(caught.value)
+
+
+def test_scores_that_are_no_numbers_are_an_error_and_not_wrong_answers(tmp_path: Path) -> None:
+    backbone = FakeBackbone()
+    backbone.image.weight.data.fill_(float("nan"))
+    with pytest.raises(ZooError, match="of in_memory/pairs has a score that is not a number"):
+        measured(evaluation(tmp_path, cases(photographs(tmp_path, 3))), backbone, cosine())
+
+
+def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -> None:
+    engine, backbone, head = evaluation(tmp_path, cases(photographs(tmp_path, 7))), FakeBackbone(), cosine()
+    engine.start(backbone, head)  # type: ignore[arg-type]
+    for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+        engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
+    found = engine.finish(head, {})
+    assert found.header["scoring"]["cases not reached, the run was cut short"] > 0
+    assert all(f.n < f.of for f in found.figures)
+
+
+def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path: Path) -> None:
+    class Flat:
+        def score(self, images: list[object], texts: list[str]) -> np.ndarray:
+            return np.zeros(len(texts))
+
+    with pytest.raises(ZooError, match=r"Flat\.score gave an array of shape \(2,\) for 1 images and 2 texts: it must be \(1, 2\)"):
+        evaluation(tmp_path, cases(photographs(tmp_path, 3))).run(Flat())
+
+
+def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: Path) -> None:
+    class Half(FakeBackbone):
+        def encode_images(self, images, keys=frozenset()):  # type: ignore[no-untyped-def]
+            return super().encode_images(images, keys).map(lambda t: t.bfloat16())
+
+    found = measured(evaluation(tmp_path, cases(photographs(tmp_path, 5))), Half(), cosine())
+    assert (found.header["scoring"]["towers"], found.header["scoring"]["pairs"]) == ("bfloat16", "float32")
+    scores = np.array([s for row in found.cases.to_pylist() for s in row["scores"]], dtype=np.float32)
+    assert (scores != torch.from_numpy(scores).bfloat16().float().numpy()).any()
+
+
+def test_results_say_which_weights_were_measured(tmp_path: Path) -> None:
+    engine, backbone = evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone()
+    first = measured(engine, backbone, cosine()).header["model"]
+    backbone.image.weight.data += 1
+    second = measured(engine, backbone, cosine()).header["model"]
+    assert first["name"] == "fake"
+    assert first["weights_sha256"] != second["weights_sha256"]
+
+
+def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
+    from zoo.benchmarks.sugarcrepe import SugarCrepe
+    from zoo.evaluation.plan import read as read_benchmark
+
+    for root, subset, caption in (("a", "add_att", "first"), ("b", "add_att", "second"), ("b", "swap_obj", "other")):
+        path = tmp_path / root / "sugarcrepe" / f"{subset}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'{{"0": {{"filename": "000000000001.jpg", "caption": "{caption}", "negative_caption": "no"}}}}', encoding="utf-8")
+    reading = read_benchmark(SugarCrepe(), [tmp_path / "a", tmp_path / "b"])
+    assert {(case.subset, case.texts[0]) for case in reading.cases} == {("add_att", "first"), ("swap_obj", "other")}
+    assert len(reading.absent) == 5
+
+
+def two_ranks(rank: int, port: int, folder: str, n: int, tokens: bool) -> None:
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    root = Path(folder)
+    images = [ImageRef("file", f"pictures/{i}.png") for i in range(n)]
+    engine = evaluation(root, cases(images, retrieval=not tokens), out=str(root / "two"), window_bytes=4000)
+    head = TokenHead() if tokens else cosine()
+    results = measured(engine, FakeBackbone(), head)
+    assert results.cases.num_rows == read(root / "two").cases.num_rows  # every rank has them
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(("n", "tokens"), [(7, False), (2, False), (5, True)])
+def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) -> None:
+    made = cases(photographs(tmp_path, n), retrieval=not tokens)
+    one = measured(evaluation(tmp_path, made, window_bytes=4000), FakeBackbone(), TokenHead() if tokens else cosine())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mp.spawn(two_ranks, args=(port, str(tmp_path), n, tokens), nprocs=2)
+    assert_same(one, read(tmp_path / "two"))
+    assert pq.read_table(tmp_path / "two" / "cases.parquet").num_rows == one.cases.num_rows
+
+
+def test_a_rank_without_items_gets_filling_that_counts_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.evaluation import portions
+
+    made = [Case((photographs(tmp_path, 1)[0],), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", "0")]
+    engine, backbone, head = evaluation(tmp_path, made), FakeBackbone(), cosine()
+    monkeypatch.setattr(portions, "world_size", lambda: 4)
+    monkeypatch.setattr(portions, "rank", lambda: 3)
+    loaders = engine.loaders(backbone, head)  # type: ignore[arg-type]
+    assert [len(loader) for loader in loaders] == [1, 1], "Lightning refuses an empty loader"
+    for loader in loaders:
+        for portion in loader:
+            engine.step(backbone, head, portion)  # type: ignore[arg-type]
+    assert sum(len(rows) for rows, _ in [*engine._images, *engine._texts]) == 0
