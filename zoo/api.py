@@ -63,7 +63,7 @@ class Model:
         parts = []
         for start in range(0, len(bank), self.batch_size):
             some = TextBank(*(t[start : start + self.batch_size] for t in (bank.ids, bank.lengths, bank.hashes)))
-            parts.append(self.module.backbone.encode_texts(some.to(self.device), self.module.text_keys))
+            parts.append(self.module.backbone.encode_texts(some.map(lambda t: t.to(self.device)), self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device))
 
 

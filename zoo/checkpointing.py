@@ -45,7 +45,7 @@ class LastCheckpoint(ModelCheckpoint):
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_train_end(trainer, pl_module)
-        if not trainer.fast_dev_run:
+        if not getattr(trainer, "fast_dev_run", False):
             self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
 
 

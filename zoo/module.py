@@ -195,7 +195,7 @@ class ZooModule(LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["hyper_parameters"] = {**self.recipe(), "_instantiator": "lightning.pytorch.cli.instantiate_module"}
         datamodule = getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
-        if hasattr(datamodule, "describe"):
+        if datamodule is not None and hasattr(datamodule, "describe"):
             self.origin = {"data": datamodule.describe(), "trained_images": datamodule.trained_images()}
         checkpoint["zoo"] = {"version": __version__, "lightning": lightning.__version__, **self.origin}
 
