@@ -1,0 +1,151 @@
+"""What a run leaves on disk, what is made of it again, and what is said on the screen."""
+
+import errno
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.evaluation.fakes import FakeBackbone, cases, cosine, evaluation, measured, photographs
+from zoo.errors import ZooError
+from zoo.evaluation import report
+from zoo.evaluation.averages import preset_named
+from zoo.evaluation.command import main
+from zoo.evaluation.compare import differences, paired
+from zoo.evaluation.report import Results, file_hash, read
+from zoo.evaluation.show import show
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> tuple[Path, Results]:
+    images = photographs(tmp_path, 6)
+    (tmp_path / "pictures" / "5.png").unlink()
+    made = evaluation(
+        tmp_path, cases(images), out=str(tmp_path / "out"), presets=("official", "strict"), trained_images=["file:pictures/0.png"]
+    )
+    return tmp_path / "out", measured(made, FakeBackbone(), cosine())
+
+
+def test_what_is_written_is_read_again(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    again = read(folder)
+    assert again.counted == results.counted
+    assert again.header == json.loads(json.dumps(results.header))
+    assert again.cases.equals(results.cases)
+    assert sorted(path.name for path in folder.iterdir()) == ["cases.parquet", "results.json"]
+
+
+def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
+    content = json.loads((run[0] / "results.json").read_text("utf-8"))
+    assert content["schema"] == report.SCHEMA_VERSION
+    assert content["protocols"] >= 1
+    assert content["software"]["torch"]
+    assert content["benchmarks"]["in_memory"]["version"] == 1
+    assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
+    assert {"value", "low", "high", "n", "of", "ties", "trained_on", "chance", "published"} <= content["presets"][0]["figures"][0].keys()
+
+
+def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> None:
+    rows = pq.read_table(run[0] / "cases.parquet").to_pylist()
+    assert len({(r["subset"], r["case"], r["query"], r["figure"]) for r in rows}) == len(rows)
+    missing = [r for r in rows if r["subset"] == "pairs" and "file:pictures/5.png" in r["images"]]
+    assert [r["right"] for r in missing] == [None]
+    assert all(len(r["scores"]) == len(r["match"]) for r in rows if r["scores"] is not None)
+
+
+def test_figures_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
+
+
+def test_rescore_counts_under_another_preset_and_writes_it(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+    folder, results = run
+    assert main([str(folder), "--preset", "strict", "--out", str(folder / "again")]) == 0
+    assert read(folder / "again").counted == results.counted[1:]
+    printed = capsys.readouterr().out
+    assert "preset strict" in printed
+    assert "in_memory/pairs: 5 of 6 photographs, 1 of which the model was trained on" in printed
+
+
+def test_rescore_against_another_run_lists_what_differs(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+    folder, _ = run
+    assert main([str(folder), "--against", str(folder)]) == 0
+    assert "0 outcomes differ" in capsys.readouterr().out
+
+
+def test_outcomes_that_differ_come_with_their_margins(tmp_path: Path, run: tuple[Path, Results]) -> None:
+    _, first = run
+    other = FakeBackbone()
+    other.image.weight.data *= -1
+    images = photographs(tmp_path, 6)
+    (tmp_path / "pictures" / "5.png").unlink()
+    second = measured(evaluation(tmp_path, cases(images)), other, cosine())
+    found = differences(first.cases, second.cases)
+    assert found
+    pairs = [d for d in found if d.figure == "i2t"]
+    assert all((d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right for d in pairs)
+    tests = {t.place: t for t in paired(first.cases, second.cases)}
+    i2t = tests["in_memory", "pairs", "i2t"]
+    assert (i2t.both, i2t.first + i2t.second) == (5, len(pairs))
+
+
+def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
+    other = measured(evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine())
+    with pytest.raises(ZooError, match="not over the same cases"):
+        differences(run[1].cases, other.cases)
+
+
+@pytest.mark.parametrize("at", ["cases.parquet", "results.json"])
+def test_a_write_that_fails_leaves_what_was_there(
+    tmp_path: Path, run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    folder, results = run
+    before = {path.name: file_hash(path) for path in folder.iterdir()}
+
+    def full(path: Path, put: object) -> None:
+        if path.name == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(report, "_beside", full)
+    with pytest.raises(ZooError, match=r"cannot be written to .*No space left"):
+        report.write(results, folder)
+    assert {path.name: file_hash(path) for path in folder.iterdir()} == before
+
+
+def test_a_disk_that_fills_up_at_some_byte_leaves_no_part(
+    tmp_path: Path, run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, results = run
+    before = {path.name: file_hash(path) for path in folder.iterdir()}
+
+    def half(table: object, path: Path) -> None:
+        path.write_bytes(b"PAR1 half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(report.pq, "write_table", half)
+    with pytest.raises(ZooError, match="make room"):
+        report.write(results, folder)
+    assert {path.name: file_hash(path) for path in folder.iterdir()} == before
+
+
+def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Results]) -> None:
+    with pytest.raises(ZooError, match=r"holds no results\.json"):
+        read(tmp_path / "elsewhere")
+    (run[0] / "cases.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ZooError, match="does not hold whole results"):
+        read(run[0])
+
+
+def test_the_report_fits_100_columns(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+    show(run[1])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any("95 % interval" in line for line in lines)
+
+
+def test_scalars_are_the_first_presets_values(run: tuple[Path, Results]) -> None:
+    scalars = run[1].scalars()
+    assert scalars["in_memory/pairs/i2t"] == run[1].value("in_memory", "pairs", "i2t")
+    with pytest.raises(ZooError, match="no figure in_memory/pairs/t2i"):
+        run[1].value("in_memory", "pairs", "t2i")
