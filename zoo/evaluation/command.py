@@ -3,13 +3,12 @@
 import argparse
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from zoo.evaluation.averages import PRESETS, preset_named
 from zoo.evaluation.compare import differences, paired
 from zoo.evaluation.report import Results, read, write
-from zoo.evaluation.show import show
+from zoo.evaluation.show import screen, show
 
 
 def main(argv: list[str]) -> int:
@@ -34,7 +33,7 @@ def _compare(results: Results, others: Results) -> None:
     table = Table("figure", "both", "this run alone", "the other alone", "p (mid-p McNemar)", "q", box=None, pad_edge=False)
     for test in paired(results.cases, others.cases):
         table.add_row("/".join(test.place), f"{test.both:,}", f"{test.first:,}", f"{test.second:,}", f"{test.p:.3g}", f"{test.q:.3g}")
-    console = Console()
+    console = screen()
     console.print(table)
     found = differences(results.cases, others.cases)
     console.print(f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else ""))

@@ -17,7 +17,7 @@ class EvaluationDataModule(LightningDataModule):
     """Benchmarks and nothing else.
 
     benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. The rest is Evaluation's; without `out`,
-    results go to the logger's folder.
+    results go to the logger's folder. quiet: whether to leave the table out.
     """
 
     def __init__(
@@ -29,8 +29,10 @@ class EvaluationDataModule(LightningDataModule):
         image_batch: int = 64,
         text_batch: int = 256,
         workers: int = 2,
+        quiet: bool = False,
     ) -> None:
         super().__init__()
+        self.quiet = quiet
         self.evaluation = Evaluation(
             [benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks],
             data_root,
@@ -54,5 +56,5 @@ class EvaluationDataModule(LightningDataModule):
         return self.evaluation.loaders(module.backbone, module.head)
 
     def teardown(self, stage: str) -> None:
-        if self.evaluation.results is not None and self.trainer is not None and self.trainer.is_global_zero:
+        if not self.quiet and self.evaluation.results is not None and self.trainer is not None and self.trainer.is_global_zero:
             show(self.evaluation.results)

@@ -12,11 +12,14 @@ from zoo.evaluation.report import Counted, Results
 
 
 def show(results: Results, console: Console | None = None) -> None:
-    """Prints the results, at 100 columns where the output is no terminal."""
-    screen = console or Console()
-    if console is None and not screen.is_terminal:
-        screen = Console(width=100)
-    screen.print(shown(results))
+    """Prints the results."""
+    (console or screen()).print(shown(results))
+
+
+def screen() -> Console:
+    """Returns the terminal, or a console of 100 columns where the output is none."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=100)
 
 
 def shown(results: Results) -> RenderableType:
