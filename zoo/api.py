@@ -62,8 +62,9 @@ class Model:
         bank, rows = text_bank(*self.module.backbone.tokenizer(list(texts)))
         parts = []
         for start in range(0, len(bank), self.batch_size):
-            some = TextBank(*(t[start : start + self.batch_size] for t in (bank.ids, bank.lengths, bank.hashes)))
-            parts.append(self.module.backbone.encode_texts(some.map(lambda t: t.to(self.device)), self.module.text_keys))
+            rows_of = slice(start, start + self.batch_size)
+            some = TextBank(bank.ids[rows_of], bank.lengths[rows_of], bank.hashes[rows_of]).map(lambda t: t.to(self.device))
+            parts.append(self.module.backbone.encode_texts(some, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device))
 
 

@@ -26,7 +26,7 @@ LOGGER = {"class_path": "lightning.pytorch.loggers.CSVLogger", "init_args": {"sa
 class ZooParser(LightningArgumentParser):
     """Answers a wrong argument with one line and near names, not with the whole usage."""
 
-    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+    def error(self, message: str, ex: Exception | None = None) -> None:
         if not self.exit_on_error:
             super().error(message, ex)
         print(f"zoo: {with_near_names(' '.join(message.split()))}", file=sys.stderr)
@@ -53,6 +53,11 @@ class ZooCLI(LightningCLI):
     def subcommands() -> dict[str, set[str]]:
         return {name: arguments for name, arguments in LightningCLI.subcommands().items() if name in ("fit", "validate")}
 
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Lets `last_checkpoint` and `best_checkpoint` be set; `validate` takes them too, so that it reads the config of a run."""
+        parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
+        parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
+
     def before_fit(self) -> None:
         """Refuses what cannot be before any process is launched, so that one process says it once."""
         check_devices = getattr(self.datamodule, "check_devices", None)
@@ -74,7 +79,7 @@ def run(argv: list[str]) -> int:
             LightningDataModule,
             subclass_mode_data=True,
             trainer_class=ZooTrainer,
-            trainer_defaults={"logger": LOGGER, "callbacks": [LastCheckpoint(), BestCheckpoint()] if argv[0] == "fit" else []},
+            trainer_defaults={"logger": LOGGER},
             parser_class=ZooParser,
             parser_kwargs={argv[0]: {"default_env": False}},
             save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
@@ -86,7 +91,10 @@ def run(argv: list[str]) -> int:
     except ZooError:
         raise
     except Exception as error:
-        raise _zoo_error(error) or error  # jsonargparse wraps what a part's constructor raised
+        mistake = _zoo_error(error)  # jsonargparse wraps what a part's constructor raised
+        if mistake is None:
+            raise
+        raise mistake from error
     return 0
 
 
