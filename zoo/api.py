@@ -19,6 +19,7 @@ from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.quiet import quieten
 
 Picture = Image.Image | str | Path
 
@@ -112,6 +113,7 @@ def evaluate(
     if not isinstance(model, Model | ZooModule):
         return data.evaluation.run(model)
     module, device = (model.module, model.device) if isinstance(model, Model) else (model, model.device)
+    quieten()
     trainer = Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=1,

@@ -5,6 +5,7 @@ half-truths and attribute swaps about scenes that it never saw.
 """
 
 import argparse
+import math
 import time
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.readers.scenes import Scenes
 from zoo.evaluation.datamodule import EvaluationDataModule
 from zoo.evaluation.figures import Figure
-from zoo.lightning_cli import ZooTrainer, quieten
+from zoo.lightning_cli import ZooTrainer
 from zoo.module import ZooModule
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.objectives.base import Objective
@@ -28,6 +29,7 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
+from zoo.quiet import quieten
 from zoo.scenes.cache import render_scenes
 from zoo.scenes.sheet import contact_sheet
 from zoo.units.sampler import UnitSampler
@@ -99,8 +101,9 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         units=UnitSampler(str(folder / "units.train.jsonl")) if needs.units else None,
         workers=0,
     )
+    epochs = math.ceil(steps / math.ceil(len(data.sources[0].samples) / data.batch_size))
     quiet = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
-    ZooTrainer(max_steps=steps, max_epochs=-1, accelerator="cpu", gradient_clip_val=1.0, **quiet).fit(module, datamodule=data)
+    ZooTrainer(max_steps=steps, max_epochs=epochs, accelerator="cpu", gradient_clip_val=1.0, **quiet).fit(module, datamodule=data)
 
 
 def measure(module: ZooModule, folder: Path) -> dict[str, Figure]:

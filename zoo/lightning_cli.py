@@ -2,10 +2,8 @@
 
 import argparse
 import json
-import logging
 import re
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveCon
 from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last
 from zoo.errors import ZooError, near
 from zoo.module import ZooModule
+from zoo.quiet import quieten
 from zoo.recipes import with_recipes
 
 RUNS = Path("runs")
@@ -191,18 +190,3 @@ def _known_names() -> list[str]:
 
     names = [path.rpartition(".")[2] for room in ROOMS for _, path, _ in classes(room)]
     return [*names, *inspect.signature(Optimization).parameters, *inspect.signature(ZooModule).parameters]
-
-
-def quieten() -> None:
-    """Keeps Lightning's advertising and notices about things chosen on purpose off the screen."""
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(
-        lambda r: "Tip:" not in r.getMessage() and "litlogger" not in r.getMessage()
-    )
-    for pattern in (
-        ".*callbacks used to create the checkpoint need.*",
-        ".*does not have many workers.*",
-        ".*LightningCLI's args parameter.*",
-        ".*exists and is not empty.*",
-        ".*isinstance.treespec.*",
-    ):
-        warnings.filterwarnings("ignore", pattern)

@@ -155,8 +155,8 @@ class ZooModule(LightningModule):
         figures["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
         for name in ("negatives", "units", "foils"):
             asked = getattr(batch, name)[rows]
-            if asked.numel():
-                figures[f"missing_{name}"] = (asked < 0).float().mean()
+            if getattr(batch, name).shape[1]:
+                figures[f"missing_{name}"] = (asked < 0).sum() / max(asked.numel(), 1)  # 0 where all rows are filling
         figures |= {f"share_{name}": share for name, share in scores.false_negative_shares().items()}
         if isinstance(batch.texts, TextBank) and batch.texts.asked:
             figures["deduplicated"] = torch.tensor(1 - len(batch.texts) / batch.texts.asked)
