@@ -1,0 +1,233 @@
+"""The pages hold what they say: their files are written, their commands run or parsed, their names found, their figures those of the code.
+
+A ```bash run block is run for real, command by command, in a folder of made data with the page's own files and a trained run; the `zoo`
+commands of every other ```bash block are parsed to the end and stopped before they do anything.
+"""
+
+import argparse
+import importlib
+import inspect
+import re
+import shlex
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.made import make_root
+from zoo.benchmarks.base import Part
+from zoo.benchmarks.catalog import BUILT_IN, benchmark
+from zoo.cli import LIGHTNING, main
+from zoo.evaluation.averages import PRESETS
+from zoo.recipes import shipped_recipes
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+EXTEND = "docs/extend.md"
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r"# (\S+\.\w+)\n")
+CLASSES = {
+    "clip.md": "zoo.objectives.clip.CLIP",
+    "negclip.md": "zoo.objectives.negclip.NegCLIP",
+    "cs_clip.md": "zoo.objectives.cs_clip.CSCLIP",
+    "fsc_clip.md": "zoo.objectives.fsc_clip.FSCCLIP",
+    "siglip.md": "zoo.objectives.siglip.SigLIP",
+    "linear.md": "zoo.heads.linear.Linear",
+    "cross_modal.md": "zoo.heads.cross_modal.CrossModal",
+    "max_sim.md": "zoo.heads.max_sim.MaxSim",
+}
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """Returns (language, what stands beside it, content) of the fenced blocks of a page."""
+    return [(language, mark.strip(), content) for language, mark, content in BLOCK.findall(text_of(page))]
+
+
+def commands(script: str) -> list[list[str]]:
+    """Returns the arguments of the `zoo` commands of a script, in order."""
+    lines = script.replace("\\\n", " ").splitlines()
+    words = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
+    return [line[1:] for line in words if line[:1] == ["zoo"]]
+
+
+@pytest.fixture(scope="module")
+def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of runs that training the made recipe leaves, for `--ckpt_path last`."""
+    folder = tmp_path_factory.mktemp("documented")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1"]) == 0
+    return folder / "runs"
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with made data and a run."""
+    make_root(tmp_path)
+    shutil.copytree(trained, tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+class Parsed(Exception):
+    """Raised where a command has understood its arguments and would begin."""
+
+
+def parse(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fails where the command line does not understand the arguments."""
+    original = argparse.ArgumentParser.parse_args
+
+    def stopped(parser: argparse.ArgumentParser, *given: object, **named: object) -> None:
+        original(parser, *given, **named)  # type: ignore[call-overload]
+        raise Parsed
+
+    with monkeypatch.context() as patch:
+        if arguments[0] in LIGHTNING:
+            arguments = [*arguments, "--print_config"]
+        else:
+            patch.setattr(argparse.ArgumentParser, "parse_args", stopped)
+        try:
+            status: object = main(arguments)
+        except Parsed:
+            status = 0
+        except SystemExit as stop:
+            status = stop.code
+    assert status in (None, 0), f"zoo {shlex.join(arguments)} is not understood: {capsys.readouterr().err}"
+
+
+def write_files(page: str, folder: Path) -> list[Path]:
+    """Writes the blocks that begin with the comment of a file's name, and what installing their entry points would leave."""
+    written = []
+    for language, _, content in blocks(page):
+        title = TITLE.match(content)
+        if title:
+            path = folder / title[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+            written.append(path)
+        if language == "toml":
+            groups = tomllib.loads(content)["project"]["entry-points"]
+            installed = folder / "documented-1.0.dist-info"
+            installed.mkdir()
+            (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n")
+            lines = [
+                f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in offered.items()) for group, offered in groups.items()
+            ]
+            (installed / "entry_points.txt").write_text("\n".join(lines))
+    importlib.invalidate_caches()
+    return written
+
+
+def follow(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Writes a page's files, runs or parses its commands in order, and returns what those that ran printed."""
+    for path in write_files(page, folder):
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
+    shown = []
+    for language, mark, content in blocks(page):
+        if language != "bash":
+            assert not commands(content), f"{page} has a zoo command in a block of {language}: mark it bash"
+            continue
+        for arguments in commands(content):
+            if mark == "run":
+                assert main(arguments) == 0, f"zoo {shlex.join(arguments)} failed: {capsys.readouterr().err}"
+                shown.append(capsys.readouterr().out)
+            else:
+                parse(arguments, monkeypatch, capsys)
+    return shown
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != EXTEND])
+def test_commands_run_or_are_understood(
+    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    follow(page, folder, monkeypatch, capsys)
+
+
+def test_what_extend_adds_is_trained_measured_and_listed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, measured, objectives, benchmarks, _ = follow(EXTEND, folder, monkeypatch, capsys)
+    content = torch.load(folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert content["hyper_parameters"]["objective"]["class_path"] == "my_lab.HardestWrong"
+    assert content["hyper_parameters"]["objective"]["init_args"]["margin"] == 1.5
+    assert "one_of_four" in measured
+    assert (folder / "results" / "results.json").is_file()
+    assert "my_lab.HardestWrong" in objectives
+    assert "my_benchmark.OneOfFour" in benchmarks
+
+
+@pytest.mark.parametrize("recipe", shipped_recipes())
+def test_commands_of_a_recipe_are_understood(
+    recipe: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comments = [line.removeprefix("#").strip() for line in shipped_recipes()[recipe].read_text("utf-8").splitlines() if line[:1] == "#"]
+    asked = commands("\n".join(line for line in comments if line.startswith("zoo ")))
+    assert asked
+    for arguments in asked:
+        parse(arguments, monkeypatch, capsys)
+
+
+NOT_UNDERSTOOD = [
+    ["fit", "--config", "tiny_from_scratch.yaml", "--data_rot", "D"],
+    ["fit", "--config", "clap.yaml"],
+    ["ls", "objective"],
+    ["doctor", "--photographs", "D"],
+    ["fitt"],
+]
+
+
+@pytest.mark.parametrize("arguments", NOT_UNDERSTOOD, ids=shlex.join)
+def test_a_command_that_is_not_understood_is_found(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AssertionError, match="is not understood"):
+        parse(arguments, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
+    for shown, target in re.findall(r"\[([^\]]*)\]\(([^)#:]+)\)", text_of(page)):
+        path = (ROOT / page).parent / target
+        assert path.exists(), f"{page} links to {target}, which is not there"
+        name = shown.strip("`")
+        if path.suffix == ".py" and re.fullmatch(r"\w+(\.\w+)*", name):
+            found = importlib.import_module(".".join(path.resolve().relative_to(ROOT).with_suffix("").parts))
+            for part in name.split("."):
+                assert hasattr(found, part), f"{page} names {name}, which {target} does not have"
+                found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", CLASSES)
+def test_every_argument_of_a_method_is_on_its_page_with_its_default(page: str) -> None:
+    module, _, name = CLASSES[page].rpartition(".")
+    text = text_of(f"docs/{page}")
+    for parameter in list(inspect.signature(getattr(importlib.import_module(module), name).__init__).parameters.values())[1:]:
+        default = "null" if parameter.default is None else str(parameter.default).lower()
+        assert f"| `{parameter.name}` | {default} |" in text
+
+
+@pytest.mark.parametrize("room", ["objectives", "heads"])
+def test_every_method_has_a_page(room: str) -> None:
+    described = {path.split(".")[2] for path in CLASSES.values()} | {"base", "cosine", "__init__"}
+    assert {path.stem for path in (ROOT / "zoo" / room).glob("*.py")} <= described
+
+
+def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
+    text = text_of("docs/benchmarks.md")
+    assert set(BUILT_IN) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
+    for preset in PRESETS:
+        assert f"| `{preset}` |" in text
+    parts: list[Part] = [p for name in ("sugarcrepe", "aro", "winoground", "retrieval") for p in benchmark(name).parts]
+    for part in parts:
+        row = next(line for line in text.splitlines() if line.startswith(f"| {part.subset} |"))
+        assert f"{part.n:,}" in row
+        for value in part.published.values():
+            assert f"{value:g}" in row
