@@ -29,9 +29,7 @@ def test_the_rate_rises_to_its_peak_and_falls_to_nothing() -> None:
     assert factor(99) < 0.001
 
 
-@pytest.mark.parametrize(
-    ("given", "length"), [({"warmup_epochs": 1.0}, 4), ({"warmup_share": 0.1}, 10), ({"warmup_steps": 7}, 7), ({}, 0)]
-)
+@pytest.mark.parametrize(("given", "length"), [({"warmup_epochs": 1.0}, 4), ({"warmup_share": 0.1}, 10), ({"warmup_steps": 7}, 7), ({}, 0)])
 def test_warm_up_is_counted_in_steps_whatever_it_is_given_in(given: dict[str, float], length: int) -> None:
     assert Optimization(**given).warmup_length(total_steps=100, epochs=25) == length  # type: ignore[arg-type]
 
