@@ -26,6 +26,14 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(shared_
     assert all(abs(d.first_margin) < 1e-4 for d in differences(found.cases, by_hand.cases))
 
 
+def test_photographs_that_a_checkpoint_was_trained_on_are_counted(shared_data: Path) -> None:
+    model = zoo.load("zoo-tiny", device="cpu")
+    coco = [int(path.stem) for path in (shared_data / "coco" / "val2017").glob("*.jpg")]
+    model.module.origin = {"trained_images": [f"coco:{number}" for number in coco]}
+    found = zoo.evaluate(model, ["sugarcrepe"], data_root=shared_data)
+    assert [f.trained_on for f in found.figures] == [f.photographs for f in found.figures]
+
+
 def test_an_unknown_benchmark_or_preset_is_refused_with_near_names() -> None:
     with pytest.raises(ZooError, match="near: sugarcrepe"):
         EvaluationDataModule(["sugarcrep"])

@@ -22,7 +22,7 @@ def run(tmp_path: Path) -> tuple[Path, Results]:
     images = photographs(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     made = evaluation(
-        tmp_path, cases(images), out=str(tmp_path / "out"), presets=("official", "strict"), trained_images=["file:pictures/0.png"]
+        tmp_path, cases(images), out=str(tmp_path / "out"), presets=["official", "strict"], trained_images=["file:pictures/0.png"]
     )
     return tmp_path / "out", measured(made, FakeBackbone(), cosine())
 

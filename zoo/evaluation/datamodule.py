@@ -7,7 +7,6 @@ from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.catalog import benchmark
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.show import show
 from zoo.module import ZooModule
@@ -33,15 +32,7 @@ class EvaluationDataModule(LightningDataModule):
     ) -> None:
         super().__init__()
         self.quiet = quiet
-        self.evaluation = Evaluation(
-            [benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks],
-            data_root,
-            out,
-            presets or ["official"],
-            image_batch,
-            text_batch,
-            workers=workers,
-        )
+        self.evaluation = Evaluation(benchmarks, data_root, out, presets, image_batch, text_batch, workers=workers)
 
     def setup(self, stage: str) -> None:
         self.evaluation.prepare()
@@ -51,7 +42,7 @@ class EvaluationDataModule(LightningDataModule):
         module = self.trainer.lightning_module
         assert isinstance(module, ZooModule)
         self.evaluation.trained_images = frozenset(module.origin.get("trained_images", ()))
-        if self.evaluation.out is None and self.trainer.log_dir is not None:
+        if self.evaluation.out is None and self.trainer.logger is not None and self.trainer.log_dir is not None:
             self.evaluation.out = Path(self.trainer.log_dir)
         return self.evaluation.loaders(module.backbone, module.head)
 

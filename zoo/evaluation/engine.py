@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, concatenate
 from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.catalog import benchmark as named_benchmark
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.errors import ZooError
 from zoo.evaluation import portions
@@ -35,34 +36,33 @@ Share = list[tuple[NDArray[np.int64], NDArray[np.float32]]]
 class Evaluation:
     """One run of some benchmarks on one model; it can run again and again in `fit`.
 
-    benchmarks: what to ask. data_root: where annotations and photographs are, one folder or several, the first that has a thing wins.
-    out: the folder of results.json and cases.parquet, None to write nothing. presets: ways of counting and averaging, the first for
-    logged figures. image_batch, text_batch: items encoded at once. window_bytes: of tokens held at once, for heads that read tokens.
-    workers: processes that load photographs, on each device. trained_images: photographs that the model was trained on, as references in
-    text.
+    benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. data_root: where annotations and
+    photographs are, one folder or several, the first that has a thing wins. out: the folder of results.json and cases.parquet, None to
+    write nothing. presets: ways of counting and averaging, `official` where None; the first is logged. image_batch, text_batch: items
+    encoded at once. window_bytes: of tokens held at once, for heads that read tokens. workers: processes that load photographs, on each
+    device. trained_images: photographs that the model was trained on, as references in text.
     """
 
     def __init__(
         self,
-        benchmarks: Sequence[Benchmark],
-        data_root: str | Sequence[str],
+        benchmarks: list[str | Benchmark],
+        data_root: str | list[str] = ".",
         out: str | None = None,
-        presets: Sequence[str] = ("official",),
+        presets: list[str] | None = None,
         image_batch: int = 64,
         text_batch: int = 256,
         window_bytes: int = 1 << 28,
         workers: int = 2,
-        trained_images: Iterable[str] = (),
+        trained_images: list[str] | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
-        if not presets:
-            raise ZooError("no preset is asked for: name one, such as official")
-        self.benchmarks, self.presets = list(benchmarks), [preset_named(name) for name in presets]
+        self.benchmarks = [named_benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks]
+        self.presets = [preset_named(name) for name in presets or ["official"]]
         self.roots = [Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)]
         self.out = None if out is None else Path(out)
         self.image_batch, self.text_batch, self.window_bytes, self.workers = image_batch, text_batch, window_bytes, workers
-        self.trained_images = frozenset(trained_images)
+        self.trained_images = frozenset(trained_images or ())
         self.finder = PhotographFinder(self.roots)
         self.results: Results | None = None
         self._plan: Plan | None = None
