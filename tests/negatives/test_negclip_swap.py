@@ -96,3 +96,7 @@ def test_the_tagger_is_named_and_checked() -> None:
     assert NegCLIPSwap("textblob").describe() == {"generator": "negclip_swap", **tagger("textblob").describe()}
     with pytest.raises(ZooError, match="no tagger 'nltk'"):
         NegCLIPSwap("nltk")
+
+
+def test_equal_words_on_either_side_of_a_mark_are_no_swap() -> None:
+    assert NegCLIPSwap("textblob").negative("sitting sitting , sitting", Random(0)) is None

@@ -36,9 +36,10 @@ class NegCLIPSwap(NegativeGenerator):
         categories = [spans for spans in swappable(tagger_named(self.tagger).analyse(caption)).values() if len(spans) > 1]
         for spans in rng.sample(categories, len(categories)):
             for first in rng.sample(spans, len(spans)):
-                others = [span for span in spans if not same_words(_text(caption, span), _text(caption, first))]
-                if others:
-                    return _swapped(caption, first, rng.choice(others))
+                swaps = [_swapped(caption, first, second) for second in spans if second != first]
+                negatives = [swap for swap in swaps if not same_words(swap, caption)]
+                if negatives:
+                    return rng.choice(negatives)
         return None
 
 
