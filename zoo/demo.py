@@ -144,7 +144,8 @@ def picture(figures: dict[str, dict[str, Figure]], path: Path) -> Path:
         above = [max((f.high or 0.0) - h, 0.0) for h, (_, f) in zip(heights, known, strict=True)]
         axes.bar([i + 0.27 * (k - 1) for i, _ in known], heights, 0.25, yerr=[below, above], label=arm, error_kw={"elinewidth": 1})
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
-    axes.text(len(names) - 0.5, 51, "chance", fontsize=8)
+    axes.text(-0.72, 51, "chance", fontsize=8)
+    axes.set_xlim(-0.75, len(names) - 0.4)
     axes.set_xticks(range(len(names)), names)
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
