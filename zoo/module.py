@@ -116,8 +116,11 @@ class ZooModule(LightningModule):
         self.log_step("train", batch, scores, loss)
         return loss.total
 
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        self.head.clamp_scale()  # here, since callbacks write checkpoints before `on_train_batch_end` of the module
+
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        self.head.clamp_scale()
         if isinstance(batch.texts, TextBank):
             seconds = time.perf_counter() - self._step_began
             self.log("train/texts_a_second", len(batch.texts) / max(seconds, 1e-9), batch_size=1)

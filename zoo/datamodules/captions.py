@@ -56,7 +56,8 @@ class CaptionDataModule(LightningDataModule):
         negatives: makers of sentence negatives, one column each.
         source_negatives: whether one of the negatives that came with a caption is drawn as a further column, the first.
         units: draws units and foils from a units file.
-        hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP).
+        hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP); in validation,
+            only such as are never rows by themselves (TROHN-Img).
         captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one a photograph and epoch.
         seed: what order, augmentation, negatives and units are drawn from.
         workers: processes that load, on each device.
@@ -102,6 +103,7 @@ class CaptionDataModule(LightningDataModule):
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation = evaluation
         self.broken: set[str] = set()
+        self._resumed: dict[str, Any] | None = None
         self.overlong_found: dict[str, int] = {}
 
     @property
@@ -116,12 +118,16 @@ class CaptionDataModule(LightningDataModule):
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
         """Training and validation captions whose photographs are there."""
-        train = with_photographs(read(self.train_reader), self.finder, self.tolerate_missing)
+        train = self._source(self.train_reader)
         if self.val_share is not None or self.val_images is not None:
             return split_by_image(train, self.val_share, self.val_images)
         if self.val_reader is None:
             return train, None
-        return train, with_photographs(read(self.val_reader), self.finder, self.tolerate_missing)
+        return train, self._source(self.val_reader)
+
+    def _source(self, reader: Reader) -> Source:
+        used = read(reader).where(lambda sample: self.hard_images or not sample.companion_only)
+        return with_photographs(used, self.finder, self.tolerate_missing)
 
     @cached_property
     def texts(self) -> CaptionTexts:
@@ -158,7 +164,19 @@ class CaptionDataModule(LightningDataModule):
                 self._report("%s photographs of the %s captions are missing and left out", f"{source.missing:,}", name)
 
     def train_dataloader(self) -> BatchLoader:
-        return self._loader(self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False)
+        loader = self._loader(self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False)
+        if self._resumed is not None:
+            loader.load_state_dict(self._resumed)
+        return loader
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where training is in its epoch. Kept here since Lightning forgets the loader's own state where the schedule has asked
+        for the loader's length before (its issue 20550)."""
+        loader = None if self.trainer is None else self.trainer.train_dataloader
+        return loader.state_dict() if isinstance(loader, BatchLoader) else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._resumed = state_dict or None
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loader of the validation loss, where there is one, and those of the evaluation."""
@@ -168,6 +186,7 @@ class CaptionDataModule(LightningDataModule):
             loaders.append(self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True))
         if self.evaluation is not None:
             assert self.trainer is not None
+            self.evaluation.trained_images = frozenset(self.trained_images())
             loaders += self.evaluation.loaders(self._backbone, self.trainer.lightning_module.head)
         return loaders
 
@@ -208,7 +227,7 @@ class CaptionDataModule(LightningDataModule):
             self.finder,
             transform,
             self.seed,
-            companions=self.hard_images and not fixed,
+            companions=self._companions(source, fixed),
             tolerate_broken=self.tolerate_broken,
         )
         sampler = GlobalBatchSampler(len(data), batch_size, self.seed, self.trainer.global_rank, self.trainer.world_size, fixed)
@@ -235,11 +254,16 @@ class CaptionDataModule(LightningDataModule):
         if not self.hard_images:
             return
         eligible = frozenset(train.kept)
-        with_one = sum(any(c in eligible for c in train.samples[index].companions) for index in train.kept)
+        with_one = sum(any(c in eligible for c in train.samples[index].companions) for index in train.rows)
         if not with_one:
             reader = type(train.reader).__name__
             raise ZooError(f"data.hard_images wants companions, and {reader} gives none: read NegCLIP's table, or set hard_images: false")
-        self._report_share(with_one, len(train.kept), "a hard image")
+        self._report_share(with_one, len(train.rows), "a hard image")
+
+    def _companions(self, source: Source, fixed: bool) -> list[int]:
+        if not self.hard_images:
+            return []
+        return [index for index in source.kept if source.samples[index].companion_only] if fixed else source.kept
 
     def _check_texts(self, train: Source) -> None:
         samples = [train.samples[index] for index in train.kept]
