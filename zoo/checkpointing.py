@@ -3,7 +3,7 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from lightning import LightningModule, Trainer
@@ -50,11 +50,11 @@ class LastCheckpoint(ModelCheckpoint):
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """best.ckpt: the one with the lowest validation loss."""
+    """best.ckpt: the one with the lowest validation loss, or the lowest or highest (mode) of another figure that is logged."""
 
-    def __init__(self, monitor: str = "val/loss", dirpath: str | None = None) -> None:
+    def __init__(self, monitor: str = "val/loss", mode: Literal["min", "max"] = "min", dirpath: str | None = None) -> None:
         super().__init__(
-            dirpath=dirpath, filename="best", monitor=monitor, mode="min", save_on_train_epoch_end=False, enable_version_counter=False
+            dirpath=dirpath, filename="best", monitor=monitor, mode=mode, save_on_train_epoch_end=False, enable_version_counter=False
         )
 
 

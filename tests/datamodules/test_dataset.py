@@ -42,7 +42,7 @@ def test_making_a_row_takes_nothing_from_the_global_random_state(tmp_path):
 
 
 def test_a_companion_brings_its_own_caption_and_negatives(tmp_path):
-    data = dataset(tmp_path, companions=True)
+    data = dataset(tmp_path, companions=range(12))
     drawn = set()
     for epoch in range(20):
         primary, companion = data[(epoch, 3)]
@@ -54,7 +54,7 @@ def test_a_companion_brings_its_own_caption_and_negatives(tmp_path):
 
 
 def test_companions_outside_the_split_are_not_drawn(tmp_path):
-    data = dataset(tmp_path, groups=[(3,), (5,), (6,)], companions=True)
+    data = dataset(tmp_path, groups=[(3,), (5,), (6,)], companions=(3, 5, 6))
     assert {data[(epoch, 0)][1].sample for epoch in range(20)} == {5}
     primary, companion = data[(0, 2)]
     assert (primary.sample, companion.sample, companion.caption) == (6, MISSING, None)

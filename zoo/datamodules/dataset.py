@@ -1,6 +1,6 @@
 """What a sample becomes: a row with its image and texts, a function of (seed, epoch, sample) alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -34,11 +34,12 @@ class Row:
 
 
 class CaptionDataset(Dataset[list[Row]]):
-    """Rows by (epoch, entry): the primary row and, where `companions`, the row of one hard image.
+    """Rows by (epoch, entry): the primary row and, where there are `companions`, the row of one hard image.
 
     samples: all of the source. entries: positions in it, one group a row, of which each epoch draws one (a group of one is a caption; all
-    captions of a photograph are a group where one a photograph is wanted). transform: PIL image to tensor, random by torch's global
-    generator alone. A photograph that cannot be decoded raises ZooError, or makes a filling row where `tolerate_broken`.
+    captions of a photograph are a group where one a photograph is wanted). companions: positions in it that may come along. transform: PIL
+    image to tensor, random by torch's global generator alone. A photograph that cannot be decoded raises ZooError, or makes a filling row
+    where `tolerate_broken`.
     """
 
     def __init__(
@@ -49,12 +50,11 @@ class CaptionDataset(Dataset[list[Row]]):
         finder: PhotographFinder,
         transform: Transform,
         seed: int = 0,
-        companions: bool = False,
+        companions: Collection[int] = (),
         tolerate_broken: bool = False,
     ) -> None:
         self.samples, self.entries, self.texts, self.finder, self.transform = samples, entries, texts, finder, transform
-        self.seed, self.companions, self.tolerate_broken = seed, companions, tolerate_broken
-        self.eligible = frozenset(index for entry in entries for index in entry) if companions else frozenset()
+        self.seed, self.companions, self.tolerate_broken = seed, frozenset(companions), tolerate_broken
         self.blank = torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), 0, MISSING))
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class CaptionDataset(Dataset[list[Row]]):
         index = MISSING if entry == MISSING else self._drawn(self.entries[entry], epoch, entry, "caption")
         if not self.companions:
             return [self._row(epoch, index)]
-        hard = () if index == MISSING else tuple(c for c in self.samples[index].companions if c in self.eligible)
+        hard = () if index == MISSING else tuple(c for c in self.samples[index].companions if c in self.companions)
         return [self._row(epoch, index), self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING)]
 
     def _drawn(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:

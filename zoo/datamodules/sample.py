@@ -22,7 +22,8 @@ class Sample:
 
     image_id: equal for all captions of a photograph, the unit of splits. caption_id: unique in its source, by which units are looked up.
     split: the source's own name for it, or None. negatives: sentence negatives that came with the source. companions: positions, in
-    the source's list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages.
+    the source's list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages. companion_only: whether it makes no row
+    by itself, and comes along as another's companion at most.
     """
 
     image: ImageRef
@@ -33,3 +34,4 @@ class Sample:
     negatives: tuple[str, ...] = ()
     companions: tuple[int, ...] = ()
     origin: str = ""
+    companion_only: bool = False

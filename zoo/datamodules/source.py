@@ -34,6 +34,11 @@ class Source:
     def image_ids(self) -> frozenset[str]:
         return frozenset(self.samples[index].image_id for index in self.kept)
 
+    @property
+    def rows(self) -> list[int]:
+        """The positions in use that make rows by themselves."""
+        return [index for index in self.kept if not self.samples[index].companion_only]
+
     def where(self, keep: Callable[[Sample], bool]) -> "Source":
         """Returns the source with those samples in use that satisfy `keep`."""
         return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
@@ -41,9 +46,9 @@ class Source:
     def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
         """Returns the groups of positions of which a row draws one: every caption by itself, or those of a photograph together."""
         if captions_per_image == "all":
-            return list(zip(self.kept, strict=True))
+            return list(zip(self.rows, strict=True))
         groups: dict[str, list[int]] = {}
-        for index in self.kept:
+        for index in self.rows:
             groups.setdefault(self.samples[index].image_id, []).append(index)
         return [tuple(group) for group in groups.values()]
 

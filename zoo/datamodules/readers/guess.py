@@ -12,6 +12,7 @@ from zoo.datamodules.readers.karpathy import SPLITS, KarpathyJson
 from zoo.datamodules.readers.negclip_tsv import NegClipTsv
 from zoo.datamodules.readers.plain_text import PlainText
 from zoo.datamodules.readers.scenes import Scenes
+from zoo.datamodules.readers.trohn_img import TrohnImg
 from zoo.errors import ZooError
 
 IMAGE_COLUMNS = ("filepath", "image", "image_path", "file_name", "filename", "path")
@@ -24,14 +25,17 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
-    A folder is one of rendered scenes; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table, NegCLIP's where it has its
-    columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not there or is none of these.
+    A folder is one of rendered scenes, or of TROHN-Img's parquet; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
+    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not
+    there or is none of these.
     """
     path = Path(path)
     if path.is_dir():
-        return Scenes(str(path))
-    head = _head(path)
+        return TrohnImg(path) if any(path.glob("**/*.parquet")) else Scenes(str(path))
     kind = path.suffix.lower()
+    if kind == ".parquet":
+        return TrohnImg(path)
+    head = _head(path)
     if kind in (".jsonl", ".ndjson"):
         return JsonLines(path)
     if kind == ".json":
