@@ -13,8 +13,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
-from zoo.errors import ZooError
+from zoo.errors import ZooError, need
 from zoo.heads.base import TowerShapes
+from zoo.lora import LoRA
 from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
 from zoo.recorded import Recorded
 from zoo.tokenizer import Tokenizer, build_tokenizer
@@ -32,6 +33,7 @@ class Backbone(Recorded, nn.Module):
     name: an architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's format. pretrained: a tag of open_clip, a local
     file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. activation: of the blocks;
     needed where weights and architecture do not agree on it or do not say. tune: which towers are trained; the rest is frozen whole.
+    lora: trains adapters of these towers in place of their weights.
     chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
     text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
     tokenizer: the folder of a Hugging Face tokenizer in place of the architecture's own. context_length: in tokens, in place of the
@@ -48,6 +50,7 @@ class Backbone(Recorded, nn.Module):
         pretrained: str | None = None,
         activation: Activation | None = None,
         tune: Literal["full", "image", "text", "none"] = "full",
+        lora: LoRA | None = None,
         chunk: int | None = None,
         text_lengths: Sequence[int] = (8, 16, 24, 32, 48),
         tokenizer: str | None = None,
@@ -57,7 +60,7 @@ class Backbone(Recorded, nn.Module):
         batch_norm: Literal["frozen", "updated"] = "frozen",
     ) -> None:
         super().__init__()
-        self.name, self.tune, self.chunk = name, tune, chunk
+        self.name, self.tune, self.lora, self.chunk = name, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
         self._known_as, self._config = architecture(name)
         weights = read_weights(Path(pretrained)) if pretrained is not None and Path(pretrained).is_file() else None
@@ -76,9 +79,19 @@ class Backbone(Recorded, nn.Module):
         self._updates_statistics = batch_norm == "updated"
         if chunk is not None:
             self._check_chunk(chunk)
+        if lora is not None:
+            self._adapt(lora)
         for parameter_name, parameter in self.named_parameters():
             if self.tower(parameter_name) not in TUNED[tune] or parameter_name in ("model.logit_scale", "model.logit_bias"):
                 parameter.requires_grad_(False)
+
+    def _adapt(self, lora: LoRA) -> None:
+        if self.tune == "none":
+            raise ZooError("backbone.lora trains adapters and backbone.tune is none: set tune to full, image or text, or lora to null")
+        need("peft", "lora")
+        from zoo.adapters import add_adapters
+
+        add_adapters(self.model, lora, lambda name: self.tower(f"model.{name}"), TUNED[self.tune])
 
     def settled(self) -> dict[str, Any]:
         return {"activation": self.activation}

@@ -210,3 +210,30 @@ class ZooModule(LightningModule):
             for key in [k for k in state if k.startswith("objective.")]:
                 del state[key]
             state.update({f"objective.{k}": v for k, v in self.objective.state_dict().items()})
+        self._refuse_other_shapes(checkpoint)
+
+    def _refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
+        """Raises ZooError where a checkpoint has other adapters, or tensors that this module lacks or has in another shape."""
+        backbone = checkpoint.get("hyper_parameters", {}).get("backbone", {}).get("init_args", {})
+        theirs, ours = backbone.get("lora"), spec(self.backbone)["init_args"].get("lora")
+        if theirs != ours:
+            raise ZooError(
+                f"the checkpoint was trained with backbone.lora {_settings(theirs)} and this run has {_settings(ours)}: set "
+                "model.backbone.init_args.lora as it was there, or give the checkpoint as backbone.pretrained, which merges its adapters"
+            )
+        state, own = checkpoint["state_dict"], self.state_dict()
+        faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [f"{n} is not known here" for n in state.keys() - own.keys()]
+        faults += [
+            f"{n} is {tuple(state[n].shape)} there and {tuple(own[n].shape)} here"
+            for n in own.keys() & state.keys()
+            if own[n].shape != state[n].shape
+        ]
+        if faults:
+            raise ZooError(
+                f"the checkpoint does not fit backbone, head and objective ({len(faults)} tensors differ, such as: {min(faults)}): "
+                "set them to those that it was trained with"
+            )
+
+
+def _settings(lora: dict[str, Any] | None) -> str:
+    return "null" if lora is None else ", ".join(f"{name}={value}" for name, value in lora.items())

@@ -1,5 +1,6 @@
 """Recorded: objects that remember the arguments they were built with, so that a checkpoint can name them in plain data."""
 
+import dataclasses
 import inspect
 from abc import ABCMeta
 from pathlib import Path
@@ -54,6 +55,8 @@ def _plain(value: Any, part: Recorded, name: str) -> Any:
         return str(value)
     if isinstance(value, list | tuple):
         return [_plain(v, part, name) for v in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value), part, name)
     if isinstance(value, dict):
         return {str(k): _plain(v, part, name) for k, v in value.items()}
     if value is None or isinstance(value, bool | int | float | str):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.errors import ZooError
+from zoo.lora import LoRA, adapted, merged
 from zoo.openclip import Activation
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,8 @@ class Weights:
 
 
 def read_weights(file: Path) -> Weights:
-    """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have; raises ZooError on anything else."""
+    """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have, with adapters merged; raises
+    ZooError on anything else."""
     held = _tensors_only(file)
     state: dict[str, Any] = held
     while (inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)) is not None:
@@ -45,6 +47,10 @@ def read_weights(file: Path) -> Weights:
         own |= _temperature(beside)
         beside = {key: value for key, value in beside.items() if not key.startswith(("head.", "objective."))}
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
+    if adapted(own):
+        if "lora" not in settings:
+            raise ZooError(f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead")
+        own = merged(own, LoRA(**settings["lora"]).scaling)
     return Weights(file, {**own, **beside}, settings.get("activation"))
 
 
