@@ -88,7 +88,8 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     recipe = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) else None
     if not recipe or "backbone" not in recipe:
         raise ZooError(f"{path} is no checkpoint of `zoo fit`: load plain weights by zoo.load(ARCHITECTURE, pretrained={str(path)!r})")
-    settings = {**recipe["backbone"]["init_args"], "pretrained": None}
+    settings = dict(recipe["backbone"]["init_args"])
+    settings |= dict.fromkeys(settings.keys() & {"pretrained", "rule"})  # its weights come from the checkpoint
     backbone = {"class_path": recipe["backbone"]["class_path"], "init_args": settings}
     module: ZooModule = ZooModule.load_from_checkpoint(path, map_location="cpu", weights_only=True, backbone=backbone)
     return module

@@ -17,6 +17,7 @@ from zoo.errors import ZooError, need
 from zoo.heads.base import TowerShapes
 from zoo.lora import LoRA
 from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
+from zoo.published import RULES, RuleName, read_published
 from zoo.recorded import Recorded
 from zoo.tokenizer import Tokenizer, build_tokenizer
 from zoo.towers import ImageTower, TextTower, by_length, in_order
@@ -31,8 +32,10 @@ class Backbone(Recorded, nn.Module):
     """An open_clip model: two towers that give pooled vectors and, when asked, token vectors.
 
     name: an architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's format. pretrained: a tag of open_clip, a local
-    file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. activation: of the blocks;
-    needed where weights and architecture do not agree on it or do not say. tune: which towers are trained; the rest is frozen whole.
+    file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. rule: the publication whose
+    file `pretrained` is, where it takes more than reading (zoo.published); base: the weights, a tag or a file, that rule `clove`
+    interpolates with. activation: of the blocks; needed where weights and architecture do not agree on it or do not say.
+    tune: which towers are trained; the rest is frozen whole.
     lora: trains adapters of these towers in place of their weights.
     chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
     text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
@@ -48,6 +51,8 @@ class Backbone(Recorded, nn.Module):
         self,
         name: str = "ViT-B-32-quickgelu",
         pretrained: str | None = None,
+        rule: RuleName | None = None,
+        base: str = "openai",
         activation: Activation | None = None,
         tune: Literal["full", "image", "text", "none"] = "full",
         lora: LoRA | None = None,
@@ -63,8 +68,12 @@ class Backbone(Recorded, nn.Module):
         self.name, self.tune, self.lora, self.chunk = name, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
         self._known_as, self._config = architecture(name)
-        weights = read_weights(Path(pretrained)) if pretrained is not None and Path(pretrained).is_file() else None
-        if pretrained is not None and weights is None:
+        weights = None
+        if rule is not None:
+            weights, context_length = read_published(rule, pretrained, self._known_as, base), context_length or RULES[rule].context
+        elif pretrained is not None and Path(pretrained).is_file():
+            weights = read_weights(Path(pretrained))
+        elif pretrained is not None:
             check_tag(self._known_as, pretrained)
         recorded = weights.activation if weights else None
         self.activation = settle_activation(self._known_as, self._config, pretrained, activation, recorded)
@@ -74,6 +83,7 @@ class Backbone(Recorded, nn.Module):
             load_weights(self.model, weights, resize_text=context_length is not None)
         self._images = ImageTower(self.model, self._config["embed_dim"])
         self._texts = TextTower(self.model, self._config["embed_dim"])
+        self._context_length = context_length
         self.context: int = context_length or self._config["text_cfg"].get("context_length", 77)
         self.text_lengths = [*sorted(n for n in text_lengths if n < self.context), self.context]
         self._updates_statistics = batch_norm == "updated"
@@ -94,7 +104,7 @@ class Backbone(Recorded, nn.Module):
         add_adapters(self.model, lora, lambda name: self.tower(f"model.{name}"), TUNED[self.tune])
 
     def settled(self) -> dict[str, Any]:
-        return {"activation": self.activation}
+        return {"activation": self.activation, "context_length": self._context_length}
 
     @property
     def shapes(self) -> TowerShapes:

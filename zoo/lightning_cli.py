@@ -168,8 +168,8 @@ def below_flags(argv: list[str]) -> list[str]:
     if not isinstance(checkpoint, dict) or "hyper_parameters" not in checkpoint or "state_dict" not in checkpoint:
         raise ZooError(f"--ckpt_path {path} is no checkpoint of `zoo fit`: plain weights are given by --model.backbone.pretrained {path}")
     recipe = {k: v for k, v in checkpoint["hyper_parameters"].items() if not k.startswith("_")}
-    if "init_args" in recipe.get("backbone", {}):
-        recipe["backbone"]["init_args"]["pretrained"] = None  # its weights come from the checkpoint
+    settings = recipe.get("backbone", {}).get("init_args", {})
+    settings |= dict.fromkeys(settings.keys() & {"pretrained", "rule"})  # its weights come from the checkpoint
     return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]
 
 

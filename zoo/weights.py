@@ -1,10 +1,14 @@
 """Files of weights as people have them, read without running what they hold, and loaded whole or not at all."""
 
+import codecs
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -21,19 +25,34 @@ EXTRAS = ("head.logit_scale", "position_ids", "attn_mask", "input_resolution", "
 TEXT_TOWER = ("text_projection", "positional_embedding", "token_embedding", "transformer", "ln_final")
 
 
+# Optimisers of files that open_clip's training wrote hold rates that are numpy's numbers, under numpy's names before and after version 2.
+NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
+NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+    np.dtype,
+    *(type(np.dtype(kind)) for kind in (np.float64, np.float32, np.int64)),
+    *((NUMBER, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
+    (codecs.encode, "_codecs.encode"),
+]
+
+
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a file under open_clip's names. activation: what they were trained with, None where the file does not say."""
+    """The weights of a file under open_clip's names. activation: what they were trained with, None where the file does not say.
+
+    prefix: what stood before the names. beside: the names that did not have it, and are in the state as well.
+    """
 
     file: Path
     state: dict[str, Tensor]
     activation: Activation | None
+    prefix: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def read_weights(file: Path) -> Weights:
     """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have, with adapters merged; raises
     ZooError on anything else."""
-    held = _tensors_only(file)
+    held = read_tensors(file)
     state: dict[str, Any] = held
     while (inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)) is not None:
         state = state[inner]
@@ -51,16 +70,18 @@ def read_weights(file: Path) -> Weights:
         if "lora" not in settings:
             raise ZooError(f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead")
         own = merged(own, LoRA(**settings["lora"]).scaling)
-    return Weights(file, {**own, **beside}, settings.get("activation"))
+    return Weights(file, {**own, **beside}, settings.get("activation"), prefix, tuple(beside))
 
 
-def _tensors_only(file: Path) -> dict[str, Any]:
+def read_tensors(file: Path) -> dict[str, Any]:
+    """Returns what a file holds, tensors and plain data; raises ZooError on one that cannot be read without running what it holds."""
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file
 
             return dict(load_file(file))
-        held = torch.load(file, map_location="cpu", weights_only=True)
+        with torch.serialization.safe_globals(NUMBERS):
+            held = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:
         if "TorchScript" in str(error):
             raise ZooError(f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone") from error
@@ -126,8 +147,11 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         ],
     }
     if any(faults.values()):
-        listed = "; ".join(f"{len(keys)} {kind}: {_some(keys)}" for kind, keys in faults.items() if keys)
-        raise ZooError(f"{weights.file} does not fit the backbone ({listed}): set backbone.name to the architecture the file was made with")
+        wrong = "; ".join(f"{len(keys)} {kind}: {listed(keys)}" for kind, keys in faults.items() if keys)
+        mend = "set backbone.name to the architecture the file was made with"
+        if any("lora_" in key for key in faults["unexpected"]):
+            mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
+        raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
     model.load_state_dict(state)
 
 
@@ -140,5 +164,7 @@ def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, T
     return state
 
 
-def _some(keys: list[str], n: int = 5) -> str:
-    return ", ".join(keys[:n]) + (", ..." if len(keys) > n else "")
+def listed(keys: Iterable[str], n: int = 5) -> str:
+    """Returns the first n of them, with dots where there are more."""
+    first = list(islice(keys, n + 1))
+    return ", ".join(first[:n]) + (", ..." if len(first) > n else "")
