@@ -4,7 +4,6 @@ One tower learns rendered scenes with CLIP, then is tuned on for equally many st
 half-truths and attribute swaps about scenes that it never saw.
 """
 
-import argparse
 import math
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from zoo.arguments import Parser, whole_number
 from zoo.backbone import Backbone
 from zoo.benchmarks.half_truth import HalfTruth
 from zoo.benchmarks.scene_swaps import SceneSwaps
@@ -40,12 +40,14 @@ SWAPS = "attribute swaps"
 
 def main(argv: list[str]) -> int:
     """Renders, trains, measures, prints a table and says where the pictures are; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="zoo demo", description=__doc__)
+    parser = Parser(prog="zoo demo", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs/demo"), help="folder of scenes and pictures (default: %(default)s)")
-    parser.add_argument("--scenes", type=int, default=1500, help="scenes to render (default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=700, help="steps of CLIP from nothing (default: %(default)s)")
-    parser.add_argument("--tuning_steps", type=int, default=200, help="steps of each objective after that (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=2, help="processes that render (default: %(default)s)")
+    parser.add_argument("--scenes", type=whole_number(1), default=1500, help="scenes to render (default: %(default)s)")
+    parser.add_argument("--steps", type=whole_number(1), default=700, help="steps of CLIP from nothing (default: %(default)s)")
+    parser.add_argument(
+        "--tuning_steps", type=whole_number(1), default=200, help="steps of each objective after that (default: %(default)s)"
+    )
+    parser.add_argument("--workers", type=whole_number(0), default=2, help="processes that render (default: %(default)s)")
     chosen = parser.parse_args(argv)
     quieten()
     console, began = Console(), time.monotonic()

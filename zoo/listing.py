@@ -1,6 +1,5 @@
 """`zoo ls`: what is built in and what installed packages offer, read from source without importing it. Free of torch but for backbones."""
 
-import argparse
 import ast
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -9,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from zoo.arguments import Parser
 from zoo.recipes import shipped_recipes
 
 ROOMS = {
@@ -23,7 +23,7 @@ ROOMS = {
 
 def main(argv: list[str]) -> int:
     """Prints one list; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="zoo ls", description="List what can be named in a YAML or on the command line.")
+    parser = Parser(prog="zoo ls", description="List what can be named in a YAML or on the command line.")
     parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
     what = parser.parse_args(argv).what
     table = Table(box=None, pad_edge=False)

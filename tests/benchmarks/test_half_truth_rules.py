@@ -72,6 +72,15 @@ def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_p
     assert not content_words(found.half_truth.removeprefix(found.anchor)) & content_words(PARK.caption)
 
 
+def test_a_random_distractor_shares_no_word_with_any_caption_of_the_photograph():
+    other_words = UnitRecord("1_1", "1", "a surfer beside a dog", (Entity("wide sea"),))
+    elsewhere = UnitRecord("3_0", "3", "tall trees", (Entity("tall trees"),))
+    assert "+Rand" not in by_condition(paper([PARK, other_words, SEA], 10, 0))
+    for seed in range(20):
+        made = by_condition(paper([PARK, other_words, SEA, elsewhere], 10, seed))["+Rand"]
+        assert made.half_truth == f"{made.anchor} and tall trees"
+
+
 @given(st.integers(0, 10**6), st.integers(1, 6))
 def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_asked(seed, max_images):
     records = [UnitRecord(f"{i}_{k}", str(i), PARK.caption, PARK.entities, PARK.relations) for i in range(5) for k in range(3)]

@@ -182,8 +182,8 @@ def test_results_say_which_weights_were_measured(tmp_path: Path) -> None:
 
 
 def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
+    from zoo.benchmarks.roots import read as read_benchmark
     from zoo.benchmarks.sugarcrepe import SugarCrepe
-    from zoo.evaluation.plan import read as read_benchmark
 
     for root, subset, caption in (("a", "add_att", "first"), ("b", "add_att", "second"), ("b", "swap_obj", "other")):
         path = tmp_path / root / "sugarcrepe" / f"{subset}.json"

@@ -1,6 +1,5 @@
 """`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest. Free of torch."""
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from zoo.arguments import Parser, listed
 from zoo.benchmarks.base import Benchmark, Case, Part
 from zoo.benchmarks.catalog import benchmark, offered
 from zoo.benchmarks.roots import read
@@ -37,13 +37,13 @@ class Finding:
 
 def main(argv: list[str]) -> int:
     """Prints what it found; returns 0, or 1 where an annotation file is broken."""
-    parser = argparse.ArgumentParser(prog="zoo doctor", description="Say what a data root holds, what is missing and how to get it.")
+    parser = Parser(prog="zoo doctor", description="Say what a data root holds, what is missing and how to get it.")
     parser.add_argument(
         "--data_root", nargs="+", type=Path, default=[Path(".")], help="one folder or more; the first that holds a file wins"
     )
     parser.add_argument("--benchmarks", help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too")
     given = parser.parse_args(argv)
-    names = given.benchmarks.split(",") if given.benchmarks else [name for name in offered() if name not in NEED_A_FILE]
+    names = listed(given.benchmarks, "--benchmarks") if given.benchmarks else [name for name in offered() if name not in NEED_A_FILE]
     finder = PhotographFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []

@@ -30,6 +30,7 @@ class HalfTruth(Benchmark):
     """
 
     name = "half_truth"
+    version = 2
 
     def __init__(
         self, units: str, preset: str = "paper", max_images: int = 5_000, seed: int = 0, photographs: Reader | None = None

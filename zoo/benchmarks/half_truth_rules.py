@@ -33,7 +33,8 @@ def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTru
     """Appendix C: 'anchor and foil' against 'anchor'; the anchor is any entity for entity conditions, an argument for relation conditions.
 
     One caption a photograph is drawn among those that yield a case, and for each condition that it allows one anchor, then one
-    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word with the caption (function words apart).
+    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word with any caption or entity of this one
+    (function words apart).
     """
     by_image: dict[str, list[UnitRecord]] = {}
     for record in records:
@@ -43,15 +44,16 @@ def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTru
     made: list[HalfTruthTexts] = []
     for image_id in (i for i in by_image if i in drawn):
         rng = Random(f"{seed}/{image_id}")
+        said = _said_of(by_image[image_id])
         for record in rng.sample(by_image[image_id], len(by_image[image_id])):
-            found = [*_entity_cases(record, records, rng), *_relation_cases(record, rng)]
+            found = [*_entity_cases(record, records, said, rng), *_relation_cases(record, rng)]
             if found:
                 made.extend(found)
                 break
     return made
 
 
-def _entity_cases(record: UnitRecord, records: list[UnitRecord], rng: Random) -> Iterator[HalfTruthTexts]:
+def _entity_cases(record: UnitRecord, records: list[UnitRecord], said: set[str], rng: Random) -> Iterator[HalfTruthTexts]:
     entities = _distinct(record.entities)
     true = {entity.text.lower() for entity in entities}
     for edit, condition in ENTITY_CONDITIONS.items():
@@ -63,7 +65,7 @@ def _entity_cases(record: UnitRecord, records: list[UnitRecord], rng: Random) ->
             yield _joined(record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text)
     if len(entities) > 1:
         anchor, added = rng.sample(entities, 2)
-        stranger = _stranger(record, records, rng)
+        stranger = _stranger(record.image_id, said, records, rng)
         if stranger is not None:
             yield _joined(record, "+Rand", anchor.text, stranger, added.text)
 
@@ -102,14 +104,19 @@ def condition_of(foil: RelationFoil) -> str | None:
     return "Rel:Obj" if foil.component == "object" else "Subj"
 
 
-def _stranger(record: UnitRecord, records: list[UnitRecord], rng: Random) -> str | None:
-    """Returns an entity of another photograph that shares no word with the caption, None where so many draws find none."""
-    taken = content_words(record.caption).union(*(content_words(entity.text) for entity in record.entities))
+def _said_of(records: Iterable[UnitRecord]) -> set[str]:
+    """Returns the words of all that is said of one photograph, by any of its captions and entities."""
+    texts = (text for record in records for text in (record.caption, *(entity.text for entity in record.entities)))
+    return set[str]().union(*map(content_words, texts))
+
+
+def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Random) -> str | None:
+    """Returns an entity of another photograph that shares no word with what is said of this one, None where so many draws find none."""
     for _ in range(DRAWS):
         other = rng.choice(records)
-        if other.image_id != record.image_id and other.entities:
+        if other.image_id != image_id and other.entities:
             text = rng.choice(other.entities).text
-            if content_words(text) and not content_words(text) & taken:
+            if content_words(text) and not content_words(text) & said:
                 return text
     return None
 

@@ -1,10 +1,10 @@
 """`zoo rescore`: figures made again from cases.parquet, or compared with those of another run."""
 
-import argparse
 from pathlib import Path
 
 from rich.table import Table
 
+from zoo.arguments import Parser, listed
 from zoo.evaluation.averages import PRESETS, preset_named
 from zoo.evaluation.compare import differences, paired
 from zoo.evaluation.report import Results, read, write
@@ -13,13 +13,13 @@ from zoo.evaluation.show import screen, show
 
 def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="zoo rescore", description="Make the figures of a run again from its cases.parquet.")
+    parser = Parser(prog="zoo rescore", description="Make the figures of a run again from its cases.parquet.")
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
     parser.add_argument("--preset", default="official", help=f"one or several, by commas: {', '.join(PRESETS)}")
     parser.add_argument("--out", type=Path, help="a folder for the new results; without it they are only printed")
     parser.add_argument("--against", type=Path, help="another run: which outcomes differ, and whether by more than chance")
     given = parser.parse_args(argv)
-    presets = [preset_named(name) for name in given.preset.split(",")]
+    presets = [preset_named(name) for name in listed(given.preset, "--preset")]
     results = read(given.run).recounted(presets)
     if given.out is not None:
         write(results, given.out)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.roots import read
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -48,7 +49,9 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Ph
     missing: dict[ImageRef, bool] = {}
     for benchmark in benchmarks:
         if benchmark.name in made.readings:
-            raise ZooError(f"the benchmark {benchmark.name} is asked for twice: name it once")
+            raise ZooError(
+                f"the benchmark {benchmark.name} is asked for twice: name it once, and another file or option of it in a run of its own"
+            )
         reading = read(benchmark, roots)
         made.readings[benchmark.name], made.parts[benchmark.name] = reading, benchmark.parts
         made.absent += [(benchmark.name, part) for part in reading.absent]
@@ -69,24 +72,6 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Ph
     if not made.questions:
         raise ZooError(_nothing(made, finder))
     return made
-
-
-def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
-    """Returns the benchmark's cases, each part from the first root that has its files."""
-    whole = benchmark.read(roots[0])
-    for root in roots[1:]:
-        absent = {part.subset for part in whole.absent}
-        if not absent:
-            break
-        more = benchmark.read(root)
-        gained = absent - {part.subset for part in more.absent}
-        whole = Reading(
-            [*whole.cases, *(case for case in more.cases if case.subset in gained)],
-            [*whole.files, *(file for file in more.files if gained and file not in whole.files)],
-            [part for part in whole.absent if part.subset not in gained],
-            {**more.notes, **whole.notes},
-        )
-    return whole
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:

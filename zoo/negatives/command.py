@@ -1,6 +1,5 @@
 """`zoo negatives`: shows what a generator makes of captions, or writes it to a file that `fit` can replay. Free of torch."""
 
-import argparse
 import difflib
 import importlib
 import inspect
@@ -18,6 +17,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from zoo.arguments import Parser, whole_number
 from zoo.datamodules.randomness import seed_of
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
@@ -123,10 +123,10 @@ def export(generator: NegativeGenerator, samples: Sequence[Sample], records: dic
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="zoo negatives", description="Make sentence negatives of captions.")
+def _parser() -> Parser:
+    parser = Parser(prog="zoo negatives", description="Make sentence negatives of captions.")
     commands = parser.add_subparsers(dest="command", required=True)
-    shared = argparse.ArgumentParser(add_help=False)
+    shared = Parser(add_help=False)
     shared.add_argument(
         "captions", help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes"
     )
@@ -135,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--units", help="a units file, for entity foils")
     shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
     show = commands.add_parser("preview", parents=[shared], help="print captions beside their negatives, and rates")
-    show.add_argument("--n", type=int, default=20, help="how many to print (20)")
-    show.add_argument("--judged", type=int, default=JUDGED, help=f"how many captions the rates are of ({JUDGED:,})")
+    show.add_argument("--n", type=whole_number(0), default=20, help="how many to print (20)")
+    show.add_argument("--judged", type=whole_number(1), default=JUDGED, help=f"how many captions the rates are of ({JUDGED:,})")
     write = commands.add_parser("export", parents=[shared], help="write a file that zoo.negatives.replay.Replay reads")
     write.add_argument("--out", required=True, help="the file to write, .jsonl")
     return parser

@@ -1,6 +1,5 @@
 """`zoo units`: extracts units and their foils from captions into a file that `fit` samples from, or shows such a file. Free of torch."""
 
-import argparse
 import importlib
 import inspect
 import sys
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from zoo.arguments import Parser, whole_number
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
@@ -134,8 +134,8 @@ def _words(described: dict[str, object]) -> str:
     return ", ".join(f"{key} {value}" for key, value in described.items())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="zoo units", description="Find the units of captions and make their foils.")
+def _parser() -> Parser:
+    parser = Parser(prog="zoo units", description="Find the units of captions and make their foils.")
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("extract", help="write a units file")
     make.add_argument(
@@ -148,6 +148,6 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--seed", type=int, default=0, help="settles which foils are made (0)")
     view = commands.add_parser("show", help="print records of a units file")
     view.add_argument("file", help="a units file, or a folder of them")
-    view.add_argument("--n", type=int, default=10, help="how many to print (10)")
+    view.add_argument("--n", type=whole_number(0), default=10, help="how many to print (10)")
     view.add_argument("--seed", type=int, default=0, help="settles which are printed (0)")
     return parser

@@ -1,0 +1,53 @@
+"""Arguments of the command line: options by their whole names, and one sentence for what is not understood. Free of torch."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from zoo.errors import ZooError, near
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, without abbreviated options; a mistake is one line with near names, and status 2."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.search(r"unrecognized arguments: (-[^\s=]+)", message)
+        alike = near(unknown[1], _options(self)) if unknown else ""
+        print(f"zoo: {message}{alike}: `{self.prog} --help` says what there is", file=sys.stderr)
+        sys.exit(2)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _options(command)
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """Returns what makes an argument a whole number, and refuses one under `least`."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
+        return value
+
+    return number
+
+
+def listed(text: str, flag: str) -> list[str]:
+    """Returns the names between the commas of a flag's value, without the space around them; raises ZooError where one is empty."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ZooError(f"{flag} {text!r} has an empty name: write one name between two commas, as in {flag} a,b")
+    return names
