@@ -1,8 +1,10 @@
-"""`zoo negatives`: shows what a generator makes of captions, or writes it to a file that `fit` can replay. Free of torch."""
+"""`zoo negatives`: shows what a generator makes of captions, writes it to a file that `fit` can replay, or builds the table of words that
+Replace draws from. Free of torch."""
 
 import difflib
 import importlib
 import inspect
+import itertools
 import json
 import os
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from jsonargparse import ArgumentError, ArgumentParser
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -33,14 +36,21 @@ JUDGED = 10_000
 
 
 def main(argv: list[str]) -> int:
-    """Runs `preview` or `export`; returns the exit status."""
-    arguments = _parser().parse_args(argv)
-    generator = _generator(arguments.generator, arguments.tagger)
+    """Runs `preview`, `export` or `build`; returns the exit status."""
+    own, given = _split(argv)
+    arguments = _parser().parse_args(own)
+    if arguments.command == "build":
+        if given:
+            raise ZooError(f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the table of the generator replace")
+        from zoo.negatives.build import build_table  # brings NLTK, which takes a second
+
+        build_table(_samples(arguments.captions), arguments)
+        return 0
+    generator = _generator(arguments.generator, arguments.tagger, given)
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
         raise ZooError(f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it")
-    samples = guess_reader(arguments.captions).samples()
-    if not samples:
-        raise ZooError(f"{arguments.captions} has no captions: give a file that has some")
+    samples = _samples(arguments.captions)
+    generator.check(sample.caption for sample in samples)
     records = {} if arguments.units is None else _records(arguments.units, samples)
     if arguments.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
@@ -126,23 +136,55 @@ def export(generator: NegativeGenerator, samples: Sequence[Sample], records: dic
 def _parser() -> Parser:
     parser = Parser(prog="zoo negatives", description="Make sentence negatives of captions.")
     commands = parser.add_subparsers(dest="command", required=True)
-    shared = Parser(add_help=False)
-    shared.add_argument(
+    captions = Parser(add_help=False)
+    captions.add_argument(
         "captions", help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes"
     )
-    shared.add_argument("--generator", default="negclip_swap", help="a name of `zoo ls negatives` or a dotted class path (negclip_swap)")
-    shared.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
+    captions.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
+    shared = Parser(add_help=False)
+    shared.add_argument(
+        "--generator",
+        default="negclip_swap",
+        help="a name of `zoo ls negatives` or a dotted class path (negclip_swap); its arguments as in --generator.table FILE",
+    )
     shared.add_argument("--units", help="a units file, for entity foils")
     shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
-    show = commands.add_parser("preview", parents=[shared], help="print captions beside their negatives, and rates")
+    show = commands.add_parser("preview", parents=[captions, shared], help="print captions beside their negatives, and rates")
     show.add_argument("--n", type=whole_number(0), default=20, help="how many to print (20)")
     show.add_argument("--judged", type=whole_number(1), default=JUDGED, help=f"how many captions the rates are of ({JUDGED:,})")
-    write = commands.add_parser("export", parents=[shared], help="write a file that zoo.negatives.replay.Replay reads")
+    write = commands.add_parser("export", parents=[captions, shared], help="write a file that zoo.negatives.replay.Replay reads")
     write.add_argument("--out", required=True, help="the file to write, .jsonl")
+    table = commands.add_parser("build", parents=[captions], help="write the table of words that zoo.negatives.replace.Replace draws from")
+    table.add_argument("--out", required=True, type=Path, help="the file to write, .arrow; a build that was stopped goes on")
+    table.add_argument("--wordnet", type=Path, help="the folder of WordNet's database files (NLTK's own, or Debian's)")
+    table.add_argument("--sense_prior", action="store_true", help="weigh the senses of a word by how often it has them")
+    table.add_argument("--min_count", type=whole_number(0), default=0, help="how often WordNet's texts must have an alternative (0)")
     return parser
 
 
-def _generator(name: str, tagger: str) -> NegativeGenerator:
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns the command's own arguments, and those of the generator."""
+    own: list[str] = []
+    given: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if not word.startswith("--generator."):
+            own.append(word)
+        elif "=" in word:
+            given.append(word)
+        else:
+            given += [word, *itertools.islice(words, 1)]
+    return own, given
+
+
+def _samples(captions: str) -> list[Sample]:
+    samples = guess_reader(captions).samples()
+    if not samples:
+        raise ZooError(f"{captions} has no captions: give a file that has some")
+    return samples
+
+
+def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerator:
     path = name if "." in name else _path_of(name)
     module, _, attribute = path.rpartition(".")
     try:
@@ -153,11 +195,24 @@ def _generator(name: str, tagger: str) -> NegativeGenerator:
         ) from error
     if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
         raise ZooError(f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator")
-    parameters = inspect.signature(made.__init__).parameters
-    needed = [p.name for p in list(parameters.values())[1:] if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    parameters = list(inspect.signature(made.__init__).parameters.values())[1:]
+    names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in names]
     if needed:
-        raise ZooError(f"--generator {name} needs {', '.join(needed)}, which the command line cannot say: name one without arguments")
-    return made(**({"tagger": tagger} if "tagger" in parameters else {}))
+        raise ZooError(f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value")
+    if "tagger" in {p.name for p in parameters} - names:
+        given = [*given, f"--generator.tagger={tagger}"]
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(made, "generator")
+    try:
+        config = parser.parse_args(given)
+    except ArgumentError as error:
+        raise ZooError(
+            f"--generator {name} cannot be made of {' '.join(given)} ({' '.join(str(error).split())}): "
+            f"it takes {', '.join(p.name for p in parameters) or 'no arguments'}"
+        ) from error
+    generator: NegativeGenerator = parser.instantiate(config)["generator"]
+    return generator
 
 
 def _path_of(name: str) -> str:

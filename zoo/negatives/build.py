@@ -1,0 +1,117 @@
+"""Builds the table that Replace reads: every word of the captions looked up in WordNet once. Free of torch."""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from zoo.datamodules.sample import Sample
+from zoo.errors import ZooError
+from zoo.language.inflection import inflected, inflection
+from zoo.language.tagger import Tagger
+from zoo.language.tagger import tagger as tagger_named
+from zoo.language.text import same_words
+from zoo.language.wordnet import Part, WordNet
+from zoo.negatives.replace import parts_of
+from zoo.negatives.table import Key, ReplacementTable, write_table
+
+_PARTS: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
+
+
+def build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> None:
+    """arguments: those of `zoo negatives build`. Looks every word of the captions up in WordNet and prints what was found."""
+    tagger = tagger_named(arguments.tagger)
+    wordnet = WordNet(arguments.wordnet)
+    keys = vocabulary((sample.caption for sample in samples), tagger)
+    rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
+    made_by = tagger.describe() | inflection() | {"wordnet": wordnet.version} | {name: str(value).lower() for name, value in rule.items()}
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("words", total=len(keys))
+        build(keys, lambda key: replacements(key, wordnet, **rule), arguments.out, lambda done: progress.advance(task, done), **made_by)
+    table = ReplacementTable(arguments.out)
+    counts = [count for key in keys if (count := table.count(key))]
+    print(
+        f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions have alternatives, "
+        f"{sum(counts) / max(len(counts), 1):,.0f} each; {', '.join(f'{key} {value}' for key, value in made_by.items())}"
+    )
+
+
+def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
+    """Returns every (word, tag) of the captions that Replace may change, prepositions apart, in order."""
+    return sorted({(part.word, part.tag) for caption in captions for part in parts_of(tagger.analyse(caption)) if part.tag is not None})
+
+
+def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
+    """rule: of WordNet.alternatives. Returns the alternatives of a word inflected as it is, with their weights, without the word itself."""
+    word, tag = key
+    weights: dict[str, float] = {}
+    for base, weight in wordnet.alternatives(word, _PARTS[tag[0]], **rule).items():
+        form = inflected(base, tag)
+        if not same_words(form, word):
+            weights[form] = weights.get(form, 0.0) + weight
+    return weights
+
+
+def build(
+    keys: Sequence[Key],
+    look_up: Callable[[Key], dict[str, float]],
+    out: Path,
+    progress: Callable[[int], object] = lambda done: None,
+    **made_by: str,
+) -> None:
+    """Writes the table of the keys. Whatever is looked up is kept beside it until all is, so that a build that was stopped goes on; one of
+    other words or made otherwise (made_by) starts anew. progress is told how many words more are done.
+
+    Raises ZooError where something cannot be written, and where another build wrote to the same table.
+    """
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    head = {"words": hashlib.blake2b(json.dumps(keys).encode(), digest_size=8).hexdigest(), **made_by}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished.open("a+b") as file:
+            done = _resumed(file, json.dumps(head).encode() + b"\n")
+            progress(done)
+            for key in keys[done:]:
+                file.write(json.dumps([*key, look_up(key)]).encode() + b"\n")
+                file.flush()
+                progress(1)
+            file.seek(0)
+            file.readline()
+            write_table(out, _entries(file, keys), **made_by)
+        unfinished.unlink()
+    except ValueError as error:
+        raise ZooError(f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and build again") from error
+    except OSError as error:
+        raise ZooError(
+            f"{unfinished} cannot be written ({error.strerror or error}): give --out a folder with room that you may write to"
+        ) from error
+
+
+def _resumed(file: IO[bytes], head: bytes) -> int:
+    """Returns how many whole lines follow the head; a line that was cut off is cut away, and all where the head is another."""
+    file.seek(0)
+    if file.readline() != head:
+        file.truncate(0)
+        file.write(head)
+        return 0
+    end, done = len(head), 0
+    for line in file:
+        if line.endswith(b"\n"):
+            end += len(line)
+            done += 1
+    file.truncate(end)
+    return done
+
+
+def _entries(file: IO[bytes], keys: Sequence[Key]) -> Iterator[tuple[Key, dict[str, float]]]:
+    for key, line in zip(keys, file, strict=True):
+        word, tag, alternatives = json.loads(line)
+        if (word, tag) != key:
+            raise ValueError(f"{word!r} stands where {key[0]!r} should")
+        yield key, alternatives

@@ -1,0 +1,157 @@
+"""Replace: one word of the caption changed for another, as in SugarCrepe's REPLACE (FSC-CLIP, A.1; CLoVe's code). Free of torch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from zoo.errors import ZooError
+from zoo.language.prepositions import other_prepositions, preposition_words
+from zoo.language.tagger import Token
+from zoo.language.tagger import tagger as tagger_named
+from zoo.language.text import cased_like, mend_article, same_words
+from zoo.negatives.base import NegativeGenerator
+from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
+from zoo.units.record import UnitRecord
+
+CHECKED = 2_000
+DRAWS = 10
+
+
+class Replace(NegativeGenerator):
+    """The caption with one entity, attribute or relation changed: a noun, an adjective or a verb for an antonym or a cousin of WordNet's,
+    a preposition for another of a list, by frequency.
+
+    Two draws are made for every word that can be changed, without replacement and by weight, and one of all draws is taken, so that every
+    word is about equally likely. The new word comes inflected and in the case of the old one, an a or an before it follows it.
+    table: what `zoo negatives build` made of the captions; its tagger is used. min_entities: noun phrases that a caption must have to get
+    a negative; 2 is the public code's. max_unknown: share of the captions' words that the table may
+    lack, since it was built from other captions; they are never changed. Raises ZooError on a table that cannot be read.
+    """
+
+    name = "replace"
+
+    def __init__(self, table: Path, min_entities: int = 2, max_unknown: float = 0.05) -> None:
+        self.table, self.min_entities, self.max_unknown = Path(table), min_entities, max_unknown
+        tagger_named(table_at(self.table).settings["tagger"])
+
+    def describe(self) -> dict[str, str]:
+        settings = table_at(self.table).settings
+        made_by = {f"table_{key}": value for key, value in settings.items() if key not in ("tagger", "tagger_version")}
+        return super().describe() | tagger_named(settings["tagger"]).describe() | {"table": str(self.table)} | made_by
+
+    def check(self, captions: Iterable[str]) -> None:
+        """Looks at some thousand captions only."""
+        captions = list(captions)
+        table = table_at(self.table)
+        tagger = tagger_named(table.settings["tagger"])
+        looked_at = captions[:: -(-len(captions) // CHECKED) or 1]
+        keys = [(part.word, part.tag) for caption in looked_at for part in parts_of(tagger.analyse(caption)) if part.tag is not None]
+        unknown = [key for key in keys if key not in table]
+        if len(unknown) > self.max_unknown * len(keys):
+            named = ", ".join(dict.fromkeys(word for word, _ in islice(unknown, 3)))
+            raise ZooError(
+                f"{self.table} was built from other captions, it lacks {len(unknown):,} of {len(keys):,} words looked at ({named}): "
+                f"{HOW_TO_MAKE} of these, or raise max_unknown"
+            )
+
+    def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        table = table_at(self.table)
+        tokens = tagger_named(table.settings["tagger"]).analyse(caption)
+        if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
+            return None
+        parts = parts_of(tokens)
+        draws = [min(2, _count(table, part)) for part in parts]
+        if not any(draws):
+            return None
+        for _ in range(DRAWS):
+            (part,) = rng.choices(parts, draws)
+            new = _drawn(table, part, rng)
+            negative = mend_article(caption[: part.start] + cased_like(new, part.text) + caption[part.end :], part.start)
+            if not same_words(negative, caption):
+                return negative
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What may be replaced: caption[start:end], which is text but for spacing. tag: Penn Treebank's; None of a preposition, perhaps of
+    several words."""
+
+    start: int
+    end: int
+    text: str
+    tag: str | None
+
+    @property
+    def word(self) -> str:
+        return self.text.lower()
+
+
+def parts_of(tokens: Sequence[Token]) -> list[Part]:
+    """Returns the last noun of every noun phrase, its adjectives and participles, the verbs that carry a meaning, and the prepositions.
+
+    Without a parse, every verb and preposition between phrases counts as a relation, where the public code follows dependencies. Pronouns
+    are never replaced; there, "it" may become another abbreviation of the computer trade.
+    """
+    words = [token.text.lower() for token in tokens]
+    heads = _heads(tokens)
+    parts, at = [], 0
+    while at < len(tokens):
+        token = tokens[at]
+        n_words = 0 if token.tag == "RP" or _is_infinitive(tokens, at) else preposition_words(words, at)
+        if n_words > 1 or (n_words and token.tag in ("IN", "TO")):
+            parts.append(Part(token.start, tokens[at + n_words - 1].end, " ".join(words[at : at + n_words]), None))
+            at += n_words
+            continue
+        inside = token.chunk.endswith("-NP")
+        if at in heads or (inside and token.tag in _MODIFIERS) or (not inside and token.tag.startswith("VB") and _carries(tokens, at)):
+            parts.append(Part(token.start, token.end, token.text, token.tag))
+        at += 1
+    return parts
+
+
+_MODIFIERS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG"})
+_BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
+
+
+def _heads(tokens: Sequence[Token]) -> set[int]:
+    heads: dict[int, int] = {}
+    phrase = 0
+    for i, token in enumerate(tokens):
+        phrase += token.chunk == "B-NP"
+        if token.chunk.endswith("-NP") and token.tag.startswith("NN"):
+            heads[phrase] = i
+    return set(heads.values())
+
+
+def _is_infinitive(tokens: Sequence[Token], at: int) -> bool:
+    return tokens[at].tag == "TO" and at + 1 < len(tokens) and tokens[at + 1].tag == "VB"
+
+
+def _carries(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a verb is no auxiliary: the last of its group, and no form of "be"."""
+    after = next((token.tag for token in tokens[at + 1 :] if not token.tag.startswith("RB")), "")
+    return tokens[at].text.lower() not in _BE and not after.startswith("VB")
+
+
+def _count(table: ReplacementTable, part: Part) -> int:
+    return len(other_prepositions(part.word)) if part.tag is None else table.count((part.word, part.tag))
+
+
+def _drawn(table: ReplacementTable, part: Part, rng: Random) -> str:
+    """Draws by weight, half of the time a second one that differs from the first."""
+    first = _draw(table, part, rng)
+    if _count(table, part) < 2 or rng.random() < 0.5:
+        return first
+    while (second := _draw(table, part, rng)) == first:
+        pass
+    return second
+
+
+def _draw(table: ReplacementTable, part: Part, rng: Random) -> str:
+    if part.tag is not None:
+        return table.draw((part.word, part.tag), rng)
+    others = other_prepositions(part.word)
+    return rng.choices(list(others), list(others.values()))[0]

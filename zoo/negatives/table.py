@@ -1,0 +1,121 @@
+"""ReplacementTable: what may stand in for each word of a vocabulary, made once by `zoo negatives build` and kept on disk. Free of torch."""
+
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+
+from zoo.errors import ZooError
+
+VERSION = 1
+HOW_TO_MAKE = "`zoo negatives build CAPTIONS --out TABLE` makes one"
+
+Key = tuple[str, str]
+
+
+class ReplacementTable:
+    """The alternatives of (word, tag), words in lower case, inflected as the word is, with weights.
+
+    The file is mapped, not read: the processes of a machine share its memory. Words without alternatives are listed as well, so that a
+    word that was never looked up can be told from one that has none.
+    settings: what made the table. Raises ZooError on what is no such file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            content = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
+            self.settings: dict[str, str] = json.loads(content.schema.metadata[b"zoo"])
+            if self.settings["version"] != str(VERSION):
+                raise ZooError(f"{path} is a table of version {self.settings['version']}, and {VERSION} is read here: {HOW_TO_MAKE}")
+            words, tags, lists, cumulative = (content[name].chunk(0) for name in ("word", "tag", "alternatives", "cumulative"))
+        except FileNotFoundError as error:
+            raise ZooError(f"{path} is not there: {HOW_TO_MAKE}") from error
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise ZooError(f"{path} cannot be read as a table of replacements ({error}): {HOW_TO_MAKE}") from error
+        self._rows = {key: row for row, key in enumerate(zip(words.to_pylist(), tags.to_pylist(), strict=True))}
+        self._offsets = lists.offsets.to_pylist()
+        self._ids, self._texts = lists.values.indices.to_numpy(), lists.values.dictionary
+        self._cumulative = cumulative.values.to_numpy()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def count(self, key: Key) -> int:
+        """Returns how many alternatives a word has; 0 for one that the table does not know."""
+        row = self._rows.get(key)
+        return 0 if row is None else self._offsets[row + 1] - self._offsets[row]
+
+    def alternatives(self, key: Key) -> dict[str, float]:
+        """Returns the alternatives of a word that the table knows with their weights."""
+        start, end = self._span(key)
+        weights = np.diff(self._cumulative[start:end], prepend=0.0)
+        return {self._text(start + i): float(weight) for i, weight in enumerate(weights)}
+
+    def draw(self, key: Key, rng: Random) -> str:
+        """Returns an alternative by weight, of a word that has some."""
+        start, end = self._span(key)
+        cumulative = self._cumulative[start:end]
+        return self._text(start + int(np.searchsorted(cumulative, rng.random() * float(cumulative[-1]), side="right")))
+
+    def _span(self, key: Key) -> tuple[int, int]:
+        row = self._rows[key]
+        return self._offsets[row], self._offsets[row + 1]
+
+    def _text(self, at: int) -> str:
+        return str(self._texts[int(self._ids[at])])
+
+
+@cache
+def table_at(path: Path) -> ReplacementTable:
+    """Returns the table, opened once a process."""
+    return ReplacementTable(path)
+
+
+def write_table(path: Path, entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]], **made_by: str) -> None:
+    """entries: alternatives with their weights by (word, tag). made_by: what results say of the table, the name of the tagger with it.
+
+    The file appears when it is whole. Raises ZooError where it cannot be written.
+    """
+    words, tags, ends = [], [], [0]
+    ids, cumulative = array("i"), array("f")
+    known: dict[str, int] = {}
+    digest = hashlib.blake2b(digest_size=8)
+    for (word, tag), alternatives in entries.items() if isinstance(entries, Mapping) else entries:
+        digest.update(json.dumps([word, tag, alternatives]).encode())
+        words.append(word)
+        tags.append(tag)
+        ids.extend(known.setdefault(text, len(known)) for text in alternatives)
+        cumulative.extend(accumulate(alternatives.values()))
+        ends.append(len(ids))
+    offsets = pa.array(ends, pa.int32())
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.asarray(ids)), pa.array(list(known), pa.string()))
+    columns = {
+        "word": pa.array(words, pa.string()),
+        "tag": pa.array(tags, pa.string()),
+        "alternatives": pa.ListArray.from_arrays(offsets, texts),
+        "cumulative": pa.ListArray.from_arrays(offsets, pa.array(np.asarray(cumulative))),
+    }
+    settings = {"version": str(VERSION), **made_by, "digest": digest.hexdigest()}
+    table = pa.table(columns).replace_schema_metadata({"zoo": json.dumps(settings)})
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise ZooError(f"{path} cannot be written ({error}): give --out a folder with room that you may write to") from error
