@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -89,6 +90,20 @@ def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(tmp
     assert again.model.logit_scale == 3.5
     assert torch.equal(again.model.visual.proj, trained.model.visual.proj)
     assert Backbone("zoo-tiny", pretrained=str(file), activation="gelu").activation == "gelu"
+
+
+def test_a_checkpoint_of_zoo_brings_how_its_images_were_prepared(tmp_path: Path) -> None:
+    """As those of SigLIP are, whose tag said so once and is not asked again."""
+    settings = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5), "resize_mode": "squash"}
+    trained = Backbone("zoo-tiny", preprocess=settings)
+    recorded = spec(trained)["init_args"]["preprocess"]
+    assert (recorded["mean"], recorded["resize_mode"]) == ([0.5, 0.5, 0.5], "squash")
+    torch.save(
+        {"state_dict": prefixed(trained.state_dict(), "backbone."), "hyper_parameters": {"backbone": spec(trained)}}, tmp_path / "a.ckpt"
+    )
+    assert spec(Backbone("zoo-tiny", pretrained=str(tmp_path / "a.ckpt")))["init_args"]["preprocess"] == recorded
+    wide = Image.new("RGB", (128, 64), "white")
+    assert torch.equal(trained.eval_transform(wide), torch.ones(3, 64, 64))
 
 
 def test_weights_move_between_open_clips_two_classes(tmp_path: Path, source: Backbone, state: State) -> None:

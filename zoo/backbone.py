@@ -15,10 +15,10 @@ from torch.utils.checkpoint import checkpoint
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.errors import ZooError, need
 from zoo.heads.base import TowerShapes
-from zoo.lora import LoRA
+from zoo.lora import LoRA, merged
 from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
 from zoo.published import RULES, RuleName, read_published
-from zoo.recorded import Recorded
+from zoo.recorded import Recorded, spec
 from zoo.tokenizer import Tokenizer, build_tokenizer
 from zoo.towers import ImageTower, TextTower, by_length, in_order
 from zoo.weights import load_weights, read_weights
@@ -35,8 +35,8 @@ class Backbone(Recorded, nn.Module):
     file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. rule: the publication whose
     file `pretrained` is, where it takes more than reading (zoo.published); base: the weights, a tag or a file, that rule `clove`
     interpolates with. activation: of the blocks; needed where weights and architecture do not agree on it or do not say.
-    tune: which towers are trained; the rest is frozen whole.
-    lora: trains adapters of these towers in place of their weights.
+    preprocess: open_clip's settings of how images are prepared (mean, std, resize_mode, ...) in place of those that come with a tag or a
+    checkpoint. tune: which towers are trained; the rest is frozen whole. lora: trains adapters of these towers in place of their weights.
     chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
     text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
     tokenizer: the folder of a Hugging Face tokenizer in place of the architecture's own. context_length: in tokens, in place of the
@@ -54,6 +54,7 @@ class Backbone(Recorded, nn.Module):
         rule: RuleName | None = None,
         base: str = "openai",
         activation: Activation | None = None,
+        preprocess: dict[str, Any] | None = None,
         tune: Literal["full", "image", "text", "none"] = "full",
         lora: LoRA | None = None,
         chunk: int | None = None,
@@ -78,7 +79,7 @@ class Backbone(Recorded, nn.Module):
         recorded = weights.activation if weights else None
         self.activation = settle_activation(self._known_as, self._config, pretrained, activation, recorded)
         tag = None if weights else pretrained
-        self.model = build(self._known_as, tag, self.activation, context_length)
+        self.model = build(self._known_as, tag, self.activation, context_length, preprocess or (weights.preprocess if weights else None))
         if weights is not None:
             load_weights(self.model, weights, resize_text=context_length is not None)
         self._images = ImageTower(self.model, self._config["embed_dim"])
@@ -104,7 +105,27 @@ class Backbone(Recorded, nn.Module):
         add_adapters(self.model, lora, lambda name: self.tower(f"model.{name}"), TUNED[self.tune])
 
     def settled(self) -> dict[str, Any]:
-        return {"activation": self.activation, "context_length": self._context_length}
+        return {"activation": self.activation, "context_length": self._context_length, "preprocess": self.preprocess}
+
+    @property
+    def preprocess(self) -> dict[str, Any]:
+        """How images are prepared, in open_clip's settings; the size is the tower's own."""
+        return {name: value for name, value in self.model.visual.preprocess_cfg.items() if name != "size"}
+
+    @property
+    def architecture(self) -> dict[str, Any]:
+        """The towers as they were built, in open_clip's format."""
+        text = {**self._config["text_cfg"], "context_length": self.context}
+        return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
+
+    def plain(self) -> "Backbone":
+        """Returns the backbone without adapters: itself where it has none, else another with merged weights."""
+        if self.lora is None:
+            return self
+        settings = {**spec(self)["init_args"], "pretrained": None, "rule": None, "lora": None}
+        backbone = type(self)(**settings)
+        backbone.model.load_state_dict(merged(self.model.state_dict(), self.lora.scaling))
+        return backbone
 
     @property
     def shapes(self) -> TowerShapes:

@@ -129,8 +129,13 @@ def check_tag(name: str, tag: str) -> None:
     raise ZooError(f"backbone.pretrained {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}")
 
 
-def build(name: str, tag: str | None, activation: Activation, context_length: int | None) -> nn.Module:
-    """Returns open_clip's model with the weights of a tag, or with random ones; raises ZooError where it cannot be had."""
+def build(
+    name: str, tag: str | None, activation: Activation, context_length: int | None, preprocess: dict[str, Any] | None = None
+) -> nn.Module:
+    """Returns open_clip's model with the weights of a tag, or with random ones; raises ZooError where it cannot be had.
+
+    preprocess: settings in place of those of the tag, or of open_clip's own where there is none.
+    """
     import open_clip
 
     try:
@@ -140,6 +145,7 @@ def build(name: str, tag: str | None, activation: Activation, context_length: in
                 pretrained=tag,
                 pretrained_text=False,
                 force_context_length=context_length,
+                force_preprocess_cfg=preprocess,
                 quick_gelu=activation == "quickgelu",
             )
     except Exception as error:

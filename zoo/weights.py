@@ -37,7 +37,7 @@ NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a file under open_clip's names. activation: what they were trained with, None where the file does not say.
+    """The weights of a file under open_clip's names. activation, preprocess: what they were trained with, None where the file does not say.
 
     prefix: what stood before the names. beside: the names that did not have it, and are in the state as well.
     """
@@ -47,6 +47,7 @@ class Weights:
     activation: Activation | None
     prefix: str = ""
     beside: tuple[str, ...] = ()
+    preprocess: dict[str, Any] | None = None
 
 
 def read_weights(file: Path) -> Weights:
@@ -70,7 +71,7 @@ def read_weights(file: Path) -> Weights:
         if "lora" not in settings:
             raise ZooError(f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead")
         own = merged(own, LoRA(**settings["lora"]).scaling)
-    return Weights(file, {**own, **beside}, settings.get("activation"), prefix, tuple(beside))
+    return Weights(file, {**own, **beside}, settings.get("activation"), prefix, tuple(beside), settings.get("preprocess"))
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
