@@ -4,7 +4,7 @@ import torch
 from tests.datamodules.small import Appended, Made, WordTokenizer, noisy
 from zoo.batch import MISSING
 from zoo.datamodules.collate import Collate
-from zoo.datamodules.dataset import CaptionDataset, Row
+from zoo.datamodules.dataset import CaptionDataset, Photographs, Row
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.randomness import stable_hash
 from zoo.datamodules.texts import CaptionTexts
@@ -14,7 +14,9 @@ from zoo.errors import ZooError
 def dataset(tmp_path, groups=None, **options):
     samples = Made(tmp_path, n=6, companions=True).samples()
     entries = [(i,) for i in range(len(samples))] if groups is None else groups
-    return CaptionDataset(samples, entries, CaptionTexts(generators=[Appended()]), PhotographFinder([tmp_path]), noisy, **options)
+    return CaptionDataset(
+        samples, entries, CaptionTexts(generators=[Appended()]), Photographs(PhotographFinder([tmp_path]), noisy), **options
+    )
 
 
 def equal(a: list[Row], b: list[Row]) -> bool:

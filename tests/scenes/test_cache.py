@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from zoo import files
 from zoo.errors import ZooError
-from zoo.scenes import cache
-from zoo.scenes.cache import HELD_OUT, SPLITS, read_lines, render_scenes, split_of, write_beside
+from zoo.files import write_beside
+from zoo.scenes.cache import HELD_OUT, SPLITS, read_lines, render_scenes, split_of
 from zoo.scenes.graph import COLORS, SHAPES, SceneGraph
 from zoo.units.reader import read_units
 
@@ -119,7 +120,7 @@ def open_full(room, path, mode):
 @pytest.mark.parametrize("room", [0, 1, 100])
 def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new(tmp_path, monkeypatch, room):
     (tmp_path / "old.png").write_bytes(b"old")
-    monkeypatch.setattr(cache, "open", partial(open_full, room), raising=False)
+    monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
     for name in ("old.png", "new.png"):
         with pytest.raises(ZooError, match=rf"{name} could not be written \(No space left on device\)"):
             write_beside(tmp_path / name, b"x" * 101)
@@ -133,7 +134,7 @@ def test_rendering_goes_on_after_a_full_disk(tmp_path, monkeypatch, rendered):
         written.append(path)
         return open_full(50 if len(written) > 10 else 1 << 30, path, mode)
 
-    monkeypatch.setattr(cache, "open", full_after_ten, raising=False)
+    monkeypatch.setattr(files, "open", full_after_ten, raising=False)
     with pytest.raises(ZooError, match="run the same command again"):
         render_scenes(tmp_path, n=50, **SMALL)
     monkeypatch.undo()

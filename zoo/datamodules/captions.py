@@ -11,15 +11,16 @@ from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.batch import MISSING, Batch
-from zoo.datamodules.collate import Collate
-from zoo.datamodules.dataset import CaptionDataset
+from zoo.datamodules.collate import Collate, StoredCollate
+from zoo.datamodules.dataset import CaptionDataset, Images, Photographs
+from zoo.datamodules.features import Features, FeatureStore, StoredPhotographs, check_fixed
 from zoo.datamodules.overlong import overlong
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.sample import Sample
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
 from zoo.datamodules.source import Source, read, split_by_image, with_photographs
-from zoo.datamodules.texts import CaptionTexts, check_units, usable_negatives
+from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.recorded import spec
@@ -58,6 +59,8 @@ class CaptionDataModule(LightningDataModule):
         units: draws units and foils from a units file.
         hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP); in validation,
             only such as are never rows by themselves (TROHN-Img).
+        redraw: whether negatives and units are drawn anew in every epoch; else once, before the first.
+        features: encodes photographs and texts once, for frozen towers, and reads them from a folder; augmentation is off and redraw false.
         captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one a photograph and epoch.
         seed: what order, augmentation, negatives and units are drawn from.
         workers: processes that load, on each device.
@@ -81,6 +84,8 @@ class CaptionDataModule(LightningDataModule):
         source_negatives: bool = False,
         units: UnitSampler | None = None,
         hard_images: bool = False,
+        redraw: bool = True,
+        features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
         seed: int = 0,
         workers: int = 2,
@@ -98,12 +103,14 @@ class CaptionDataModule(LightningDataModule):
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
         self.generators = [negatives] if isinstance(negatives, NegativeGenerator) else list(negatives or ())
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
+        self.redraw, self.features = redraw, features
         self.captions_per_image: Literal["all", "one"] = captions_per_image
         self.seed, self.workers, self.expect_n, self.overlong = seed, workers, expect_n, overlong
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation = evaluation
         self.broken: set[str] = set()
         self._resumed: dict[str, Any] | None = None
+        self._store: tuple[FeatureStore, StoredPhotographs] | None = None
         self.overlong_found: dict[str, int] = {}
 
     @property
@@ -142,7 +149,8 @@ class CaptionDataModule(LightningDataModule):
                 return [sample for reader in readers for sample in reader.whole().samples()]
 
             records = check_units(self.units, [*train.samples, *elsewhere], whole)
-        return CaptionTexts(self.seed, self.generators, self.source_negatives, self.units, records)
+        made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
+        return made_by(self.seed, self.generators, self.source_negatives, self.units, records)
 
     def check_devices(self, world: int) -> None:
         """Raises ZooError where the devices do not divide a batch size."""
@@ -152,6 +160,10 @@ class CaptionDataModule(LightningDataModule):
     def setup(self, stage: str) -> None:
         assert self.trainer is not None
         self.check_devices(self.trainer.world_size)
+        self._store = None
+        if self.features is not None:
+            drawn = self.generators or self.source_negatives or self.units is not None
+            check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
         train, val = self.sources
         self._check_count(train)
         self._check_companions(train)
@@ -213,6 +225,8 @@ class CaptionDataModule(LightningDataModule):
             "captions_per_image": self.captions_per_image,
             "hard_images": self.hard_images,
             "source_negatives": self.source_negatives,
+            "redraw": self.redraw,
+            "features": None if self.features is None else self.features.precision,
             "negatives": [{**spec(generator), **generator.describe()} for generator in self.generators],
             "units": units,
             "overlong": self.overlong_found,
@@ -220,12 +234,16 @@ class CaptionDataModule(LightningDataModule):
 
     def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
+        images: Images = Photographs(self.finder, transform)
+        collate = Collate(self._backbone.tokenizer)
+        if self.features is not None:
+            store, images = self._encoded_once()
+            collate = StoredCollate(store.images, store.texts)
         data = CaptionDataset(
             source.samples,
             source.entries(self.captions_per_image),
             self.texts,
-            self.finder,
-            transform,
+            images,
             self.seed,
             companions=self._companions(source, fixed),
             tolerate_broken=self.tolerate_broken,
@@ -235,8 +253,22 @@ class CaptionDataModule(LightningDataModule):
         def count_broken(batch: Batch) -> None:
             self._count_broken(batch, source)
 
-        collate = Collate(self._backbone.tokenizer)
         return BatchLoader(data, sampler, collate, self.workers, pin_memory=torch.cuda.is_available(), seen=count_broken)
+
+    def _encoded_once(self) -> tuple[FeatureStore, StoredPhotographs]:
+        """The store with all that is asked of it, made when the first loader is: before, a resumed run has not loaded its weights."""
+        assert self.trainer is not None
+        if self._store is None:
+            assert self.features is not None
+            assert isinstance(self.texts, DrawnOnce)
+            module: Any = self.trainer.lightning_module
+            store = FeatureStore(self.features, module.backbone, module.image_keys, module.text_keys)
+            sources = [source for source in self.sources[self.trainer.state.fn != "fit" :] if source is not None]
+            images = [image for source in sources for image in source.images]
+            texts = [text for source in sources for i in source.kept for text in self.texts.all_of(source.samples[i], i)]
+            stored = store.fill(images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken)
+            self._store = store, stored
+        return self._store
 
     @property
     def _backbone(self) -> Any:

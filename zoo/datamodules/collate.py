@@ -6,9 +6,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from zoo.batch import MISSING, Batch, text_bank
+from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
 from zoo.datamodules.dataset import Row
 from zoo.datamodules.randomness import stable_hash
+from zoo.datamodules.shards import Shards
 
 Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
 
@@ -22,6 +23,16 @@ class Collate:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
+    def images(self, images: list[Tensor]) -> Tensor | Encoded:
+        """images: of the rows. Returns those of the batch."""
+        return torch.stack(images)
+
+    def texts(self, distinct: list[str], asked: int) -> tuple[TextBank | Encoded, Tensor, Tensor]:
+        """asked: how many texts the batch named. Returns the bank, its hashes, and the row in it of each distinct text."""
+        # a rank whose rows are all filling still encodes one text, as every rank has to
+        bank, rows = text_bank(*self.tokenizer(distinct or [""]))
+        return replace(bank, asked=asked), bank.hashes, rows[: len(distinct)]
+
     def __call__(self, places: list[list[Row]]) -> Batch:
         rows = [row for nth in zip(*places, strict=True) for row in nth]
         captions = [row.caption for row in rows]
@@ -30,23 +41,36 @@ class Collate:
         foils = [[None if pair is None else pair[1] for pair in row.pairs] for row in rows]
         roles = [captions, *negatives, *units, *foils]
         asked = [text for role in roles for text in role if text is not None]
-        # a rank whose rows are all filling still encodes one text, as every rank has to
-        distinct = list(dict.fromkeys(asked)) or [""]
-        bank, places_in_bank = text_bank(*self.tokenizer(distinct))
-        where: dict[str | None, int] = dict(zip(distinct, places_in_bank.tolist(), strict=True))
+        distinct = list(dict.fromkeys(asked))
+        texts, hashes, in_bank = self.texts(distinct, len(asked))
+        where: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
 
         def pointers(texts: Sequence[Sequence[str | None]]) -> Tensor:
             return torch.tensor([[MISSING if text is None else where[text] for text in row] for row in texts], dtype=torch.long)
 
         return Batch(
-            images=torch.stack([row.image for row in rows]),
-            texts=replace(bank, asked=len(asked)),
+            images=self.images([row.image for row in rows]),
+            texts=texts,
             captions=pointers([[text] for text in captions])[:, 0],
             negatives=pointers(negatives),
             units=pointers(units),
             foils=pointers(foils),
             image_ids=torch.tensor([stable_hash(row.image_id) for row in rows]),
-            hashes=bank.hashes,
+            hashes=hashes,
             samples=torch.tensor([row.sample for row in rows]),
             primary=len(places),
         )
+
+
+class StoredCollate(Collate):
+    """The same of items that were encoded before; an image of a row is its place in the store."""
+
+    def __init__(self, stored_images: Shards, stored_texts: Shards) -> None:
+        self.stored_images, self.stored_texts = stored_images, stored_texts
+
+    def images(self, images: list[Tensor]) -> Encoded:
+        return self.stored_images.rows([int(row) for row in images])[0]
+
+    def texts(self, distinct: list[str], asked: int) -> tuple[Encoded, Tensor, Tensor]:
+        items, hashes = self.stored_texts.rows([self.stored_texts.row(text) for text in distinct])
+        return items, hashes, torch.arange(len(distinct))

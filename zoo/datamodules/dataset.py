@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
+from typing import Protocol
 
 import torch
 from PIL import Image
@@ -12,7 +14,7 @@ from torch.utils.data import Dataset
 from zoo.batch import MISSING
 from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
 from zoo.datamodules.randomness import seed_of, stable_hash
-from zoo.datamodules.sample import Sample
+from zoo.datamodules.sample import ImageRef, Sample
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
 from zoo.units.sampler import Pair
@@ -22,8 +24,8 @@ Transform = Callable[[Image.Image], Tensor]
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a batch before its texts are tokens. image: [3, H, W]. caption: None for a filling row. sample: position in the source, -1
-    for filling; a row with a sample and no caption is one whose photograph was broken. negatives: K, pairs: N."""
+    """One row of a batch before its texts are tokens. image: what `Images` gave. caption: None for a filling row. sample: position in the
+    source, -1 for filling; a row with a sample and no caption is one whose photograph was broken. negatives: K, pairs: N."""
 
     image: Tensor
     caption: str | None
@@ -31,6 +33,38 @@ class Row:
     pairs: Sequence[Pair | None]
     image_id: str
     sample: int
+
+
+class Images(Protocol):
+    """Gives images by reference. blank: the image of a filling row, [3, H, W] or whatever all of them are."""
+
+    @property
+    def blank(self) -> Tensor: ...
+
+    def __call__(self, image: ImageRef, seed: str) -> Tensor:
+        """Returns the image; what is random about it is a function of the seed. Raises BrokenPhotograph where it cannot be decoded."""
+        ...
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """Photographs, decoded and transformed to [3, H, W]. transform: random by torch's global generator alone."""
+
+    finder: PhotographFinder
+    transform: Transform
+
+    @cached_property
+    def blank(self) -> Tensor:
+        return torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), ""))
+
+    def __call__(self, image: ImageRef, seed: str) -> Tensor:
+        return self._transformed(self.finder.load(image), seed)
+
+    def _transformed(self, picture: Image.Image, seed: str) -> Tensor:
+        with torch.random.fork_rng(devices=[]):
+            # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
+            torch.default_generator.manual_seed(stable_hash(seed))
+            return self.transform(picture)
 
 
 class CaptionDataset(Dataset[list[Row]]):
@@ -47,15 +81,14 @@ class CaptionDataset(Dataset[list[Row]]):
         samples: Sequence[Sample],
         entries: Sequence[Sequence[int]],
         texts: CaptionTexts,
-        finder: PhotographFinder,
-        transform: Transform,
+        images: Images,
         seed: int = 0,
         companions: Collection[int] = (),
         tolerate_broken: bool = False,
     ) -> None:
-        self.samples, self.entries, self.texts, self.finder, self.transform = samples, entries, texts, finder, transform
+        self.samples, self.entries, self.texts, self.images = samples, entries, texts, images
         self.seed, self.companions, self.tolerate_broken = seed, frozenset(companions), tolerate_broken
-        self.blank = torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), 0, MISSING))
+        self.blank = images.blank
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -76,13 +109,13 @@ class CaptionDataset(Dataset[list[Row]]):
             return self._filling(MISSING)
         sample = self.samples[index]
         try:
-            picture = self.finder.load(sample.image)
+            image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
         except BrokenPhotograph:
             if not self.tolerate_broken:
                 raise
             return self._filling(index)
         return Row(
-            self._transformed(picture, epoch, index),
+            image,
             sample.caption,
             self.texts.negatives(sample, epoch, index),
             self.texts.pairs(sample, epoch, index),
@@ -92,9 +125,3 @@ class CaptionDataset(Dataset[list[Row]]):
 
     def _filling(self, index: int) -> Row:
         return Row(self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index)
-
-    def _transformed(self, picture: Image.Image, epoch: int, index: int) -> Tensor:
-        with torch.random.fork_rng(devices=[]):
-            # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
-            torch.default_generator.manual_seed(stable_hash(seed_of(self.seed, epoch, index, "augmentation")))
-            return self.transform(picture)

@@ -59,6 +59,31 @@ class CaptionTexts:
         return Random(seed_of(self.seed, epoch, index, purpose))
 
 
+@dataclass(frozen=True)
+class DrawnOnce(CaptionTexts):
+    """The same, drawn once: every epoch has what the first would have."""
+
+    _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
+    _pairs: dict[tuple[int, Sample], list[Pair | None]] = field(default_factory=dict)
+
+    def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
+        place = index, sample
+        if place not in self._negatives:
+            self._negatives[place] = super().negatives(sample, 0, index)
+        return self._negatives[place]
+
+    def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
+        place = index, sample
+        if place not in self._pairs:
+            self._pairs[place] = super().pairs(sample, 0, index)
+        return self._pairs[place]
+
+    def all_of(self, sample: Sample, index: int) -> list[str]:
+        """Returns every text that comes with the sample: caption, negatives, units and foils."""
+        beside = [*self.negatives(sample, 0, index), *(text for pair in self.pairs(sample, 0, index) if pair for text in pair)]
+        return [sample.caption, *(text for text in beside if text is not None)]
+
+
 def usable_negatives(sample: Sample) -> list[str]:
     """Returns the negatives that came with the sample, without those that are the caption but for case, spacing and marks."""
     return [text for text in sample.negatives if not same_words(text, sample.caption)]

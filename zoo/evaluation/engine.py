@@ -1,6 +1,5 @@
 """Evaluation: encodes what benchmarks ask for, each photograph and text once, scores the pairs that cases name, judges and reports."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.data import DataLoader
 
 from zoo.backbone import Backbone
@@ -24,6 +23,7 @@ from zoo.evaluation.plan import Plan, Question, make_plan
 from zoo.evaluation.portions import FILLING, Maker, Portion, Window
 from zoo.evaluation.protocols import Outcome, judge, retrieval_by_rows
 from zoo.evaluation.report import Results, report
+from zoo.fingerprint import weights_hash
 from zoo.gather import gather_objects, rank
 from zoo.heads.base import Head
 
@@ -232,16 +232,6 @@ class Evaluation:
 def reads_tokens(head: Head) -> bool:
     """Whether a head needs more of an item than its pooled vector."""
     return bool(head.image_keys or head.text_keys)
-
-
-def weights_hash(*modules: nn.Module) -> str:
-    """Returns the SHA-256 of the modules' parameters and buffers, by name."""
-    digest = hashlib.sha256()
-    for module in modules:
-        for name, tensor in sorted(module.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def assembled(parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

@@ -11,7 +11,6 @@ Every file is written beside and renamed; the lists come last, captions.jsonl at
 import io
 import json
 import multiprocessing
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +21,7 @@ from PIL import Image
 from rich.progress import track
 
 from zoo.errors import ZooError
+from zoo.files import write_beside
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.captions import describe
 from zoo.scenes.graph import Pair, SceneGraph, draw_scene
@@ -100,21 +100,6 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
                 f"{path}:{number}: not a JSON object ({error.msg}): delete the file and run `zoo scenes render` again"
             ) from error
     return lines
-
-
-def write_beside(path: Path, data: bytes) -> None:
-    """Writes a file that appears when it is whole or not at all; raises ZooError where there is no room for it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(beside, "wb") as out:
-            out.write(data)
-        os.replace(beside, path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ZooError(
-            f"{path} could not be written ({error.strerror or error}): make room and run the same command again, which goes on from there"
-        ) from error
 
 
 def _check(**counts: int) -> None:

@@ -1,0 +1,288 @@
+"""Frozen features: the losses of encoding anew, nothing encoded twice, nothing half-written read, nothing random let in."""
+
+import json
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+from PIL import Image
+
+from tests.datamodules.test_shards import open_full
+from tests.made import make_root
+from tests.runs import in_process, losses, variant
+from zoo import files
+from zoo.backbone import Backbone
+from zoo.cli import main
+from zoo.datamodules import features
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.features import Features, FeatureStore
+from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.readers.csv_table import CsvTable
+from zoo.datamodules.sample import ImageRef
+from zoo.errors import ZooError
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
+from zoo.module import ZooModule
+from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.objectives.base import Objective
+from zoo.objectives.clip import CLIP
+from zoo.objectives.cs_clip import CSCLIP
+from zoo.objectives.negclip import NegCLIP
+from zoo.optim import Optimization
+from zoo.units.sampler import UnitSampler
+
+SMALL: dict[str, Any] = {"width": 16, "ffn": 32, "attention_heads": 2, "layers": 1}
+
+
+class Kept(Callback):
+    """Keeps the losses of all steps."""
+
+    def __init__(self) -> None:
+        self.train: list[float] = []
+        self.val: list[float] = []
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self.train.append(float(outputs["loss"]))
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.val.append(float(trainer.callback_metrics["val/loss"]))
+
+
+def frozen(seed: int = 0, **arguments: Any) -> Backbone:
+    torch.manual_seed(seed)
+    return Backbone("zoo-tiny", **{"tune": "none", "augment": False, **arguments})
+
+
+def module_of(
+    head: Callable[[], Head] = Linear, objective: Callable[[], Objective] = NegCLIP, backbone: Backbone | None = None
+) -> ZooModule:
+    backbone = backbone or frozen()
+    torch.manual_seed(1)
+    return ZooModule(backbone, objective(), head(), Optimization(lr=1e-2))
+
+
+def data_of(root: Path, features: Features | None = None, **options: Any) -> CaptionDataModule:
+    given = {"negatives": NegCLIPSwap(), "redraw": False, "val_images": 4, "batch_size": 3, "workers": 0, **options}
+    return CaptionDataModule(CsvTable(str(root / "captions.tsv")), [str(root)], features=features, **given)
+
+
+def fit(module: ZooModule, data: CaptionDataModule, epochs: int = 2) -> Kept:
+    kept = Kept()
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = Trainer(accelerator="cpu", max_epochs=epochs, num_sanity_val_steps=0, callbacks=[kept], **quiet)  # type: ignore[arg-type]
+    trainer.fit(module, datamodule=data)
+    return kept
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+LOCAL, GLOBAL = partial(CrossModal, **SMALL), partial(CrossModal, "global", **SMALL)
+
+
+@pytest.mark.parametrize("head", [Linear, partial(Linear, side="both"), LOCAL, GLOBAL])
+def test_losses_are_those_of_encoding_anew(head: Any, made_root: Path, tmp_path: Path) -> None:
+    anew = fit(module_of(head), data_of(made_root))
+    stored = fit(module_of(head), data_of(made_root, Features(str(tmp_path))))
+    assert len(stored.train) == 6
+    assert stored.train == pytest.approx(anew.train, rel=2e-5)
+    assert stored.val == pytest.approx(anew.val, rel=2e-5)
+    assert len(set(stored.train)) == 6
+
+
+def test_units_hard_images_and_one_caption_a_photograph_are_stored_as_well(made_root: Path, tmp_path: Path) -> None:
+    def options() -> dict[str, Any]:
+        return {"units": UnitSampler(str(made_root / "units.jsonl")), "captions_per_image": "one"}
+
+    anew = fit(module_of(Cosine, CSCLIP), data_of(made_root, **options()))
+    stored = fit(module_of(Cosine, CSCLIP), data_of(made_root, Features(str(tmp_path)), **options()))
+    assert stored.train == pytest.approx(anew.train, rel=2e-5)
+
+
+def test_a_second_run_encodes_nothing(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Features(str(tmp_path))
+    first = fit(module_of(), data_of(made_root, settings))
+    for name in ("encode_images", "encode_texts"):
+        monkeypatch.delattr(Backbone, name)
+    assert fit(module_of(), data_of(made_root, settings)).train == first.train
+    shared = fit(module_of(GLOBAL), data_of(made_root, settings))
+    assert len(shared.train) == 6
+
+
+def test_workers_and_precision(made_root: Path, tmp_path: Path) -> None:
+    whole = fit(module_of(), data_of(made_root, Features(str(tmp_path / "32")), workers=2))
+    half = fit(module_of(), data_of(made_root, Features(str(tmp_path / "16"), precision="fp16")))
+    assert half.train != whole.train
+    assert half.train == pytest.approx(whole.train, rel=1e-2)
+
+
+def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) -> None:
+    settings = Features(str(tmp_path))
+    fit(module_of(), data_of(made_root, settings), epochs=1)
+    before = contents(tmp_path)
+    with pytest.raises(ZooError, match=r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): name another"):
+        fit(module_of(backbone=frozen(seed=5)), data_of(made_root, settings))
+    with pytest.raises(ZooError, match="holds features of other image_keys"):
+        fit(module_of(LOCAL), data_of(made_root, settings))
+    with pytest.raises(ZooError, match=r"holds features of other precision \(fp32, and this run has fp16\)"):
+        fit(module_of(), data_of(made_root, Features(str(tmp_path), precision="fp16")))
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("backbone", "options", "says"),
+    [
+        ({"tune": "text"}, {}, "model.backbone.tune is text: set it to none"),
+        ({"augment": True}, {}, "model.backbone.augment crops training photographs at random: set it to false"),
+        ({}, {"redraw": True}, "data.redraw draws negatives and units anew in every epoch: set it to false"),
+    ],
+)
+def test_what_is_random_is_refused_at_the_start(
+    backbone: dict[str, Any], options: dict[str, Any], says: str, made_root: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match=says):
+        fit(module_of(backbone=frozen(**backbone)), data_of(made_root, Features(str(tmp_path)), **options))
+    assert not list(tmp_path.iterdir())
+
+
+def test_captions_alone_need_no_redraw(made_root: Path, tmp_path: Path) -> None:
+    assert fit(module_of(objective=CLIP), data_of(made_root, Features(str(tmp_path)), negatives=None, redraw=True), epochs=1).train
+
+
+def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(made_root: Path, tmp_path: Path) -> None:
+    fit(module_of(LOCAL), data_of(made_root, Features(str(tmp_path / "whole"))), epochs=1)
+    size = sum(len(data) for name, data in contents(tmp_path / "whole").items() if name.endswith("safetensors"))
+    low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / features.GIB)
+    with pytest.raises(ZooError, match=r"12 photographs and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is"):
+        fit(module_of(LOCAL), data_of(made_root, low))
+    assert list(contents(tmp_path / "low")) == ["manifest.json"]
+    assert fit(module_of(LOCAL), data_of(made_root, Features(low.folder, 1.2 * size / features.GIB)), epochs=1).train
+
+
+def test_encoding_goes_on_after_a_full_disk(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "IMAGE_BATCH", 2)
+    monkeypatch.setattr(features, "IMAGES_A_FILE", 2)
+    settings, opened = Features(str(tmp_path)), []
+
+    def full_after_three(path: Path, mode: str) -> Any:
+        opened.append(path)
+        return open_full(100 if len(opened) > 3 else 1 << 30, path, mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "open", full_after_three, raising=False)
+        with pytest.raises(ZooError, match=r"images/.*could not be written \(No space left on device\)"):
+            fit(module_of(), data_of(made_root, settings))
+    left = contents(tmp_path)
+    assert len(left) == 3  # the manifest and two files of two photographs
+    encoded, encode = [], Backbone.encode_images
+
+    def counted(backbone: Backbone, images: torch.Tensor, *rest: Any) -> Any:
+        encoded.append(len(images))
+        return encode(backbone, images, *rest)
+
+    monkeypatch.setattr(Backbone, "encode_images", counted)
+    fit(module_of(), data_of(made_root, settings), epochs=1)
+    assert encoded == [1, 2, 2, 2, 2]  # a blank one for its shape, then those that were missing
+    assert left.items() <= contents(tmp_path).items()
+
+
+def test_a_photograph_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root")
+    settings = Features(str(tmp_path / "features"))
+    first = fit(module_of(), data_of(root, settings), epochs=1)
+    for path in (root / "pictures").iterdir():
+        with Image.open(path) as picture:
+            picture.transpose(Image.Transpose.ROTATE_90).resize((60, 60)).save(path)
+    second = fit(module_of(), data_of(root, settings), epochs=1)
+    assert second.train != first.train
+    assert second.train == pytest.approx(fit(module_of(), data_of(root), epochs=1).train, rel=2e-5)
+
+
+def test_a_broken_photograph_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root")
+    (root / "pictures" / "003.png").write_bytes(b"no picture")
+    with pytest.raises(ZooError, match=r"003\.png .* is not a whole picture"):
+        fit(module_of(), data_of(root, Features(str(tmp_path / "features"))))
+    tolerant = data_of(root, Features(str(tmp_path / "features")), tolerate_broken=True)
+    stored = fit(module_of(), tolerant)
+    assert len(tolerant.broken) == 1
+    assert stored.train == pytest.approx(fit(module_of(), data_of(root, tolerate_broken=True)).train, rel=2e-5)
+
+
+def encoded(root: Path, folder: Path) -> tuple[FeatureStore, list[torch.Tensor], Callable[[list[str]], object]]:
+    """Returns a store of the made pictures and eleven texts, what it holds of them, and what encodes further texts."""
+    backbone, finder = frozen(), PhotographFinder([root])
+    texts = [f"text {'and more ' * (i % 7)}{i}" for i in range(11)]
+    refs = [ImageRef("file", f"pictures/{i:03}.png") for i in range(12)]
+    store = FeatureStore(Features(str(folder)), backbone, frozenset(), frozenset())
+    stored = store.fill(refs, texts, backbone, finder)
+    images, _ = store.images.rows([int(stored(ref, "")) for ref in refs])
+    words, hashes = store.texts.rows([store.texts.row(text) for text in texts])
+    return store, [images.pooled, words.pooled, hashes], lambda more: store.fill(refs, more, backbone, finder)
+
+
+def on_a_rank(rank: int, root: Path, folder: Path) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    _, found, encode = encoded(root, folder / "features")
+    message = None
+    with pytest.MonkeyPatch.context() as patch:
+        if rank == 1:
+            patch.setattr(files, "open", partial(open_full, 0), raising=False)
+        try:
+            encode(["another", "and one more"])
+        except ZooError as error:
+            message = str(error)
+    torch.save((found, message), folder / f"rank{rank}.pt")
+    dist.destroy_process_group()
+
+
+def test_two_processes_encode_a_share_each_and_fail_together(made_root: Path, tmp_path: Path) -> None:
+    mp.start_processes(on_a_rank, (made_root, tmp_path), nprocs=2, start_method="forkserver")
+    _, alone, _ = encoded(made_root, tmp_path / "alone")
+    for rank in range(2):
+        found, message = torch.load(tmp_path / f"rank{rank}.pt")
+        for ours, expected in zip(found, alone, strict=True):
+            torch.testing.assert_close(ours, expected)
+        assert "No space left on device" in message
+    assert len(list((tmp_path / "features" / "images").iterdir())) == 2
+
+
+def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(made_root: Path, tmp_path: Path) -> None:
+    model = {
+        "backbone": {"class_path": "zoo.backbone.Backbone", "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False}},
+        "head": {"class_path": "zoo.heads.linear.Linear"},
+    }
+    data = {"batch_size": 2, "redraw": False, "features": {"folder": str(tmp_path / "features")}}
+    arguments = ["fit", "--config", str(variant(tmp_path, made_root, model, data))]
+    for name in ("whole", "broken"):
+        (tmp_path / name).mkdir()
+    in_process(tmp_path / "whole", arguments).join()
+    kill = ["--trainer.callbacks+=tests.runs.Killed", "--trainer.callbacks.steps", "6", "--last_checkpoint.every_n_steps", "5"]
+    killed = in_process(tmp_path / "broken", [*arguments, *kill])
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    in_process(tmp_path / "broken", [*arguments, "--ckpt_path", "last"]).join()
+    whole = losses(tmp_path / "whole")
+    assert losses(tmp_path / "broken", version=1) == {step: loss for step, loss in whole.items() if step >= 5}
+
+
+def test_the_command_line_takes_the_folder_as_a_flag(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    flags = ["--model.backbone.tune", "none", "--model.backbone.augment", "false", "--model.head", "zoo.heads.linear.Linear"]
+    store = ["--data.redraw", "false", "--data.features.folder", "features", "--trainer.max_epochs", "1"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), *flags, *store]) == 0
+    assert json.loads((tmp_path / "features" / "manifest.json").read_text())["architecture"] == "zoo-tiny"
+    checkpoint = torch.load(tmp_path / "runs/version_0/checkpoints/last.ckpt", weights_only=True)
+    assert checkpoint["zoo"]["data"]["features"] == "fp32"

@@ -1,0 +1,292 @@
+"""Frozen features: what frozen towers make of photographs and texts, encoded once, kept on disk and read by every epoch.
+
+    manifest.json                what the features depend on: weights, preprocessing, tokenizer, token keys, precision
+    images/*.safetensors         by reference, crop and size of the photograph's file
+    texts/*.safetensors          by the text
+
+Every file is written beside and renamed. A folder belongs to one manifest; runs that share it share its features.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from lightning.pytorch.strategies import Strategy
+from PIL import Image
+from rich.progress import track
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from zoo.backbone import Backbone
+from zoo.batch import Encoded, TextBank, TokenKey, concatenate
+from zoo.datamodules.dataset import Transform
+from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
+from zoo.datamodules.sample import ImageRef
+from zoo.datamodules.shards import DTYPES, Precision, Shards
+from zoo.errors import ZooError
+from zoo.files import write_beside
+from zoo.fingerprint import encoding_of
+from zoo.gather import gather_objects, rank, world_size
+from zoo.recorded import spec
+
+VERSION = 1
+IMAGE_BATCH, TEXT_BATCH = 64, 256
+IMAGES_A_FILE, TEXTS_A_FILE = 512, 4096
+GIB = 1 << 30
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Features:
+    """Where frozen features are kept.
+
+    folder: made where there is none. limit_gib: the most that it may hold, in GiB. precision: of what is kept; fp16 is half the size.
+    """
+
+    folder: str
+    limit_gib: float = 32.0
+    precision: Precision = "fp32"
+
+
+@dataclass(frozen=True)
+class StoredPhotographs:
+    """The rows of photographs in the store, by reference; stands where a data set would decode and transform them."""
+
+    stored: dict[ImageRef, int]
+    blank: Tensor = dataclasses.field(default_factory=lambda: torch.tensor(0))
+
+    def __call__(self, image: ImageRef, seed: str) -> Tensor:
+        """Returns the row, as a scalar; raises BrokenPhotograph for what could not be encoded."""
+        if image not in self.stored:
+            raise BrokenPhotograph(f"{image} is not a whole picture: fetch it again, or tolerate broken photographs")
+        return torch.tensor(self.stored[image])
+
+
+class FeatureStore:
+    """Encoded photographs and texts of one backbone, on disk.
+
+    Raises ZooError where the folder holds features of other weights or settings, or a damaged file.
+    """
+
+    def __init__(self, settings: Features, backbone: Backbone, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
+        self.settings, self.folder = settings, Path(settings.folder)
+        claims = {
+            "version": VERSION,
+            **encoding_of(backbone),
+            "image_keys": [vars(key) for key in sorted(image_keys)],
+            "text_keys": [vars(key) for key in sorted(text_keys)],
+            "precision": settings.precision,
+        }
+        together(lambda: _claim(self.folder, claims))
+        self.images = Shards(self.folder / "images", image_keys, settings.precision)
+        self.texts = Shards(self.folder / "texts", text_keys, settings.precision)
+
+    def fill(
+        self,
+        photographs: Sequence[ImageRef],
+        texts: Sequence[str],
+        backbone: Backbone,
+        finder: PhotographFinder,
+        workers: int = 0,
+        tolerate_broken: bool = False,
+    ) -> StoredPhotographs:
+        """Encodes what is not there yet, each rank its share, and returns where the photographs are.
+
+        The backbone encodes on the device that it is on. Raises ZooError, on every rank, where the store would grow over its limit (before
+        anything is encoded), where a file cannot be written, and for a broken photograph unless tolerated.
+        """
+        names = {ref: _name(ref, finder) for ref in photographs}
+        new_images = [ref for ref, name in names.items() if name not in self.images]
+        new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
+        if new_images or new_texts:
+            self._refuse_over_limit(new_images, new_texts, backbone)
+        gather_objects(None)  # no rank writes before every rank has seen what is missing
+        encoder = _Encoder(backbone, finder, workers, tolerate_broken)
+        images = encoder.images(_share(new_images), names, frozenset(self.images.keys))
+        together(lambda: _written(self.images, images, IMAGES_A_FILE))
+        by_length = sorted(new_texts, key=len)  # texts of like length are cut alike
+        texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
+        together(lambda: _written(self.texts, texts_encoded, TEXTS_A_FILE))
+        self.images.open()
+        self.texts.open()
+        stored = {ref: self.images.row(name) for ref, name in names.items() if name in self.images}
+        self._refuse_absent(len(names) - len(stored), sum(text not in self.texts for text in new_texts), tolerate_broken)
+        return StoredPhotographs(stored)
+
+    def _refuse_over_limit(self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone) -> None:
+        each = DTYPES[self.settings.precision].itemsize
+        size = self.images.bytes + self.texts.bytes
+        probe = _Encoder(backbone, PhotographFinder([]), 0, False)
+        if images:
+            item = probe.blank_image(frozenset(self.images.keys))
+            size += len(images) * each * (item.pooled.numel() + sum(t.numel() for t in item.tokens.values()))
+        if texts:
+            item = probe.blank_text(frozenset(self.texts.keys))
+            widths = sum(t.shape[-1] for t in item.tokens.values())
+            lengths = sum(int(probe.bank(some).lengths.sum()) for some in _batches(texts, TEXTS_A_FILE)) if widths else 0
+            size += each * (len(texts) * item.pooled.numel() + widths * lengths) + sum(map(len, texts))
+        if size > self.settings.limit_gib * GIB:
+            raise ZooError(
+                f"{len(images):,} photographs and {len(texts):,} texts would make {self.folder} {size / GIB:.3g} GiB large, and "
+                f"data.features.limit_gib is {self.settings.limit_gib:g}: raise it, or set data.features.precision to fp16"
+            )
+
+    def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
+        if texts or (images and not tolerate_broken):
+            raise ZooError(
+                f"{self.folder} lacks {images:,} photographs and {texts:,} texts that other processes encoded: give data.features.folder a "
+                "place that all of them share"
+            )
+
+
+def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
+    """redrawn: whether texts are drawn anew in every epoch. Raises ZooError where features would not be what a step encodes."""
+    wants = "data.features encodes photographs and texts once"
+    if any(backbone.trains(tower) for tower in ("image", "text")):
+        raise ZooError(f"{wants}, and model.backbone.tune is {backbone.tune}: set it to none, or data.features to null")
+    if spec(backbone)["init_args"]["augment"]:
+        raise ZooError(
+            f"{wants}, and model.backbone.augment crops training photographs at random: set it to false, or data.features to null"
+        )
+    if redrawn:
+        raise ZooError(f"{wants}, and data.redraw draws negatives and units anew in every epoch: set it to false, or data.features to null")
+    if strategy.restore_checkpoint_after_setup:
+        raise ZooError(f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: set trainer.strategy to ddp")
+
+
+def together(share: Callable[[], None]) -> None:
+    """Runs this rank's share of some work and waits for all; a ZooError of one rank is raised on every rank."""
+    failed: ZooError | None = None
+    try:
+        share()
+    except ZooError as error:
+        failed = error
+    messages = [message for message in gather_objects(None if failed is None else str(failed)) if message is not None]
+    if messages:
+        raise ZooError(messages[0]) from failed
+
+
+def _claim(folder: Path, claims: dict[str, Any]) -> None:
+    """Marks the folder as that of these features, or checks that it is."""
+    manifest = folder / "manifest.json"
+    if not manifest.exists():
+        write_beside(manifest, json.dumps(claims, indent=2).encode())
+        return
+    try:
+        there = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise ZooError(f"{manifest} cannot be read ({error}): name another data.features.folder or delete this one") from error
+    for name, value in claims.items():
+        if there.get(name) != value:
+            raise ZooError(
+                f"{folder} holds features of other {name} ({_shown(there.get(name))}, and this run has {_shown(value)}): name another "
+                "data.features.folder or delete this one"
+            )
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:12]}..."
+
+
+def _name(ref: ImageRef, finder: PhotographFinder) -> str:
+    path = finder.find(ref)
+    if path is None:
+        raise ZooError(f"photograph {ref} is not there: {finder.hint(ref)}")
+    return f"{ref} {path.stat().st_size}"  # the same photograph in another size is another input
+
+
+def _share(items: Sequence[T]) -> Sequence[T]:
+    return items[rank() :: world_size()]
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+Part = tuple[list[str], Encoded, Tensor]
+
+
+def _written(shards: Shards, parts: Iterator[Part], items_a_file: int) -> None:
+    waiting: list[Part] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(len(names) for names, *_ in waiting) >= items_a_file:
+            _write(shards, waiting)
+            waiting = []
+    if waiting:
+        _write(shards, waiting)
+
+
+def _write(shards: Shards, parts: Sequence[Part]) -> None:
+    names, items, hashes = zip(*parts, strict=True)
+    shards.write([name for some in names for name in some], concatenate(list(items)), torch.cat(hashes))
+
+
+class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
+    """Photographs as the towers take them, errors as values: a worker's exception would come with its traceback."""
+
+    def __init__(self, refs: Sequence[ImageRef], finder: PhotographFinder, transform: Transform) -> None:
+        self.refs, self.finder, self.transform = refs, finder, transform
+
+    def __len__(self) -> int:
+        return len(self.refs)
+
+    def __getitem__(self, index: int) -> tuple[ImageRef, Tensor | None, ZooError | None]:
+        try:
+            return self.refs[index], self.transform(self.finder.load(self.refs[index])), None
+        except ZooError as error:
+            return self.refs[index], None, error
+
+
+class _Encoder:
+    """Encodes batch by batch, in the precision of the weights, on the device that they are on."""
+
+    def __init__(self, backbone: Backbone, finder: PhotographFinder, workers: int, tolerate_broken: bool) -> None:
+        self.backbone, self.finder, self.workers, self.tolerate_broken = backbone, finder, workers, tolerate_broken
+        weight = next(backbone.parameters())
+        self.device, self.dtype = weight.device, weight.dtype
+
+    @torch.no_grad()
+    def images(self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]) -> Iterator[Part]:
+        decoded = _Decoded(refs, self.finder, self.backbone.eval_transform)
+        loader = DataLoader(decoded, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
+        for batch in _tracked(loader, "encoding photographs"):
+            whole = []
+            for ref, pixels, error in batch:
+                if pixels is not None:
+                    whole.append((names[ref], pixels))
+                elif not (self.tolerate_broken and isinstance(error, BrokenPhotograph)):
+                    raise error
+            if whole:
+                pixels = torch.stack([pixels for _, pixels in whole])
+                encoded = self.backbone.encode_images(pixels.to(self.device, self.dtype), keys).to("cpu")
+                yield [name for name, _ in whole], encoded, torch.zeros(len(whole), dtype=torch.long)
+
+    @torch.no_grad()
+    def texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[Part]:
+        for batch in _tracked(list(_batches(texts, TEXT_BATCH)), "encoding texts"):
+            bank = self.bank(batch)
+            yield list(batch), self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys).to("cpu"), bank.hashes
+
+    def bank(self, texts: Sequence[str]) -> TextBank:
+        """Returns the texts as they are, duplicates among their tokens included."""
+        return TextBank(*self.backbone.tokenizer(list(texts)))
+
+    @torch.no_grad()
+    def blank_image(self, keys: frozenset[TokenKey]) -> Encoded:
+        pixels = self.backbone.eval_transform(Image.new("RGB", (64, 64)))[None]
+        return self.backbone.encode_images(pixels.to(self.device, self.dtype), keys)
+
+    @torch.no_grad()
+    def blank_text(self, keys: frozenset[TokenKey]) -> Encoded:
+        return self.backbone.encode_texts(self.bank([""]).map(lambda t: t.to(self.device)), keys)
+
+
+def _tracked(batches: Any, what: str) -> Iterator[Any]:
+    return iter(track(batches, what, disable=rank() != 0 or not len(batches)))

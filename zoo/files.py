@@ -1,0 +1,21 @@
+"""Files that are whole or absent. Free of torch."""
+
+import os
+from pathlib import Path
+
+from zoo.errors import ZooError
+
+
+def write_beside(path: Path, data: bytes) -> None:
+    """Writes a file that appears when it is whole or not at all; raises ZooError where there is no room for it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "wb") as out:
+            out.write(data)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ZooError(
+            f"{path} could not be written ({error.strerror or error}): make room and run the same command again, which goes on from there"
+        ) from error
