@@ -40,7 +40,7 @@ class ZooModule(LightningModule):
 
     backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
     schedule. seed: what dropout and other noise of a step are a function of, together with the step's number. Raises ZooError where
-    head or objective want tokens that the backbone does not have.
+    head or objective want tokens that the backbone does not have, or the objective a bias that the head does not have.
     """
 
     def __init__(
@@ -57,6 +57,11 @@ class ZooModule(LightningModule):
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
         needs = self.objective.needs
+        if needs.bias and self.head.bias is None:
+            raise ZooError(
+                f"{type(self.objective).__name__} needs a head with a bias, and neither {type(self.head).__name__} nor {backbone.name} has "
+                "one: set model.head.init_args.bias in the YAML (-10 in SigLIP's paper)"
+            )
         self.image_keys = self.head.image_keys | needs.image_keys
         self.text_keys = self.head.text_keys | needs.text_keys
         self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)

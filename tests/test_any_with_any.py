@@ -1,0 +1,144 @@
+"""Every objective trains through every head and is measured; what cannot be is refused before any training."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from lightning import Trainer
+
+import zoo.heads
+import zoo.objectives
+from tests.parallel import SMALL, shipped
+from tests.runs import losses, variant
+from zoo.backbone import Backbone
+from zoo.cli import main
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.readers.csv_table import CsvTable
+from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.max_sim import MaxSim
+from zoo.module import ZooModule
+from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.objectives.base import Objective
+from zoo.objectives.cs_clip import CSCLIP
+from zoo.objectives.fsc_clip import FSCCLIP
+from zoo.objectives.negclip import NegCLIP
+from zoo.objectives.siglip import SigLIP
+from zoo.optim import Optimization
+from zoo.units.sampler import UnitSampler
+
+HEADS: list[tuple[type[Head], dict[str, Any]]] = [(cls, SMALL.get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)]
+HEADS.append((CrossModal, SMALL["CrossModal"] | {"granularity": "global"}))
+OBJECTIVES: list[type[Objective]] = shipped(zoo.objectives, Objective)
+
+
+def data(made_root: Path, **changed: Any) -> CaptionDataModule:
+    settings = {
+        "train": CsvTable(str(made_root / "captions.tsv")),
+        "photographs": [str(made_root)],
+        "batch_size": 4,
+        "workers": 0,
+        "negatives": NegCLIPSwap(),
+        "units": UnitSampler(str(made_root / "units.jsonl")),
+        "evaluation": Evaluation([f"pairs:{made_root / 'pairs.csv'}"], str(made_root), workers=0),
+    }
+    return CaptionDataModule(**(settings | changed))
+
+
+def one_step(module: ZooModule, datamodule: CaptionDataModule, folder: Path) -> Trainer:
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = Trainer(accelerator="cpu", max_epochs=1, limit_train_batches=1, num_sanity_val_steps=0, default_root_dir=folder, **quiet)
+    trainer.fit(module, datamodule=datamodule)
+    return trainer
+
+
+@pytest.fixture(scope="module")
+def tower() -> dict[str, torch.Tensor]:
+    torch.manual_seed(0)
+    return Backbone("zoo-tiny").state_dict()
+
+
+@pytest.mark.parametrize(("head", "settings"), HEADS, ids=lambda value: value.__name__ if isinstance(value, type) else None)
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda cls: cls.__name__)
+def test_every_pair_trains_a_step_and_is_measured(
+    made_root: Path, tmp_path: Path, tower: dict[str, torch.Tensor], objective: type[Objective], head: type[Head], settings: dict[str, Any]
+) -> None:
+    backbone = Backbone("zoo-tiny")
+    backbone.load_state_dict(tower)
+    module = ZooModule(backbone, objective(), head(bias=-1.0, **settings), Optimization(lr=1e-3))
+    datamodule = data(made_root)
+    trainer = one_step(module, datamodule, tmp_path)
+    assert trainer.global_step == 1
+    assert torch.isfinite(trainer.callback_metrics["train/loss"])
+    trained = {name: p for name, p in backbone.named_parameters() if p.requires_grad}
+    moved = [name for name, p in trained.items() if not torch.equal(p, tower[name])]
+    assert len(moved) > len(trained) / 2
+    assert 0 <= datamodule.evaluation.results.scalars()["pairs/colours/i2t"] <= 100
+
+
+@pytest.mark.parametrize("head", {head for head, _ in HEADS}, ids=lambda cls: cls.__name__)
+def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(head: type[Head]) -> None:
+    with pytest.raises(ZooError, match=rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: set .*bias"):
+        ZooModule(Backbone("zoo-tiny"), SigLIP(), head(**SMALL.get(head.__name__, {})))
+
+
+LACKING = {
+    "negatives": (NegCLIP, {"negatives": None}, "needs sentence negatives"),
+    "units": (CSCLIP, {"units": None}, "needs units"),
+}
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_an_objective_without_its_data_is_refused_before_a_step(made_root: Path, tmp_path: Path, lacking: str) -> None:
+    objective, changed, message = LACKING[lacking]
+    module = ZooModule(Backbone("zoo-tiny"), objective(), Cosine())
+    with pytest.raises(ZooError, match=message):
+        one_step(module, data(made_root, **changed), tmp_path)
+
+
+def resnet(folder: Path) -> str:
+    """An architecture whose image tower has no tokens."""
+    vision = {"image_size": 32, "width": 64, "layers": [1, 1, 1, 1]}
+    file = folder / "any-resnet.json"
+    file.write_text(json.dumps({"embed_dim": 48, "vision_cfg": vision, "text_cfg": {"width": 64, "heads": 2, "layers": 1}}))
+    return str(file)
+
+
+TOKENS = {
+    "TF-Local": ((CrossModal, {}), NegCLIP, "CrossModal reads patches, and this backbone's image tower gives none"),
+    "late interaction": ((MaxSim, {}), NegCLIP, "image tower of .*any-resnet.json cannot give .*no tokens to give"),
+    "FSC-CLIP": ((Cosine, {}), FSCCLIP, "image tower of .*any-resnet.json cannot give .*no tokens to give"),
+}
+
+
+@pytest.mark.parametrize("who", TOKENS)
+def test_tokens_that_a_backbone_lacks_are_refused_when_the_model_is_built(tmp_path: Path, who: str) -> None:
+    (head, settings), objective, message = TOKENS[who]
+    with pytest.raises(ZooError, match=message):
+        ZooModule(Backbone(resnet(tmp_path)), objective(), head(**settings))
+
+
+NAMED = {
+    "CS-CLIP through TF-Local": ("zoo.objectives.cs_clip.CSCLIP", "zoo.heads.cross_modal.CrossModal"),
+    "FSC-CLIP through TF-Local": ("zoo.objectives.fsc_clip.FSCCLIP", "zoo.heads.cross_modal.CrossModal"),
+    "NegCLIP through a linear map": ("zoo.objectives.negclip.NegCLIP", "zoo.heads.linear.Linear"),
+}
+
+
+@pytest.mark.parametrize("pair", [pair if i == 0 else pytest.param(pair, marks=pytest.mark.slow) for i, pair in enumerate(NAMED)])
+def test_pairs_are_named_in_yaml_alone(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    objective, head = NAMED[pair]
+    parts = {"objective": {"class_path": objective}, "head": {"class_path": head, "init_args": SMALL.get(head.rpartition(".")[2], {})}}
+    engine = {"benchmarks": [f"pairs:{made_root / 'pairs.csv'}"], "data_root": str(made_root), "workers": 0}
+    recipe = variant(tmp_path, made_root, parts, {"evaluation": {"class_path": "zoo.evaluation.engine.Evaluation", "init_args": engine}})
+    assert yaml.safe_load(recipe.read_text())["model"]["head"]["class_path"] == head
+    assert main(["fit", "--config", str(recipe), "--trainer.max_epochs", "1"]) == 0
+    assert len(losses(tmp_path)) == 2
+    assert len(losses(tmp_path, column="benchmark/pairs/colours/i2t")) == 1
