@@ -32,12 +32,19 @@ def main(argv: list[str] | None = None) -> int:
     except ZooError as error:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("zoo: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(": ".join(["zoo: interrupted", *filter(None, map(str, stop.args))]), file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(
+            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): make room there, or name another place", file=sys.stderr
+        )
+        return 1
 
 
 def dispatch(argv: list[str]) -> int:

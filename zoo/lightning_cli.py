@@ -1,8 +1,6 @@
 """`zoo fit` and `zoo validate`: LightningCLI, with flags that win over checkpoints, recipes by name, and errors of one line."""
 
-import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,16 @@ import yaml
 from lightning import LightningDataModule, Trainer
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
+from zoo.arguments import Parser, listed
 from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError
+from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten
 from zoo.recipes import with_recipes
 
 RUNS = Path("runs")
+GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {"class_path": "lightning.pytorch.loggers.CSVLogger", "init_args": {"save_dir": str(RUNS), "name": None}}
 
 
@@ -28,14 +29,15 @@ class ZooParser(LightningArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> None:
         if not self.exit_on_error:
             super().error(message, ex)
-        print(f"zoo: {with_near_names(' '.join(message.split()))}", file=sys.stderr)
+        print(f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)
 
 
 class ZooTrainer(Trainer):
     """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
 
-    precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else 32-true.
+    precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else 32-true. Raises ZooError for a precision that the device
+    lacks, where Lightning would take another.
     """
 
     def __init__(self, *args: Any, precision: str | int | None = None, plugins: Any = None, **kwargs: Any) -> None:
@@ -43,6 +45,8 @@ class ZooTrainer(Trainer):
         if precision == "auto":
             precision = "bf16-mixed" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "32-true"
         super().__init__(*args, precision=precision, plugins=[*given, WholeCheckpointIO()], **kwargs)  # type: ignore[arg-type]
+        if str(precision).startswith("16") and not self.precision.startswith("16"):
+            raise ZooError(f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto")
 
 
 class ZooCLI(LightningCLI):
@@ -69,7 +73,7 @@ class ZooCLI(LightningCLI):
 
 
 def run(argv: list[str]) -> int:
-    """argv: subcommand and flags. Returns the exit status."""
+    """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
     quieten()
     arguments = below_flags(located_last(with_recipes(*data_root_flag(argv))))
     try:
@@ -80,45 +84,45 @@ def run(argv: list[str]) -> int:
             trainer_class=ZooTrainer,
             trainer_defaults={"logger": LOGGER},
             parser_class=ZooParser,
-            parser_kwargs={argv[0]: {"default_env": False}},
+            parser_kwargs={"allow_abbrev": False, argv[0]: {"default_env": False, "allow_abbrev": False}},
             save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
             save_config_kwargs={"overwrite": True},
             seed_everything_default=0,
             auto_configure_optimizers=False,
             args=arguments,
         )
-    except ZooError:
+    except SystemExit as stop:  # Lightning ends the process itself when interrupted
+        if isinstance(stop.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt(GO_ON if argv[0] == "fit" else "") from stop
         raise
     except Exception as error:
-        mistake = _zoo_error(error)  # jsonargparse wraps what a part's constructor raised
-        if mistake is None:
+        found = mistake(error)
+        if found is None or found is error:
             raise
-        raise mistake from error
+        raise found from error
     return 0
-
-
-def _zoo_error(error: BaseException | None) -> ZooError | None:
-    while error is not None and not isinstance(error, ZooError):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 def data_root_flag(argv: list[str]) -> tuple[list[str], str | None]:
     """Returns the arguments with the short flags that stand for longer ones spelt out, and the data root."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = Parser(f"zoo {argv[0]}", add_help=False)
     parser.add_argument("--data_root")
     if argv[0] == "validate":
         for name in ("benchmarks", "out", "presets"):
             parser.add_argument(f"--{name}")
     short, rest = parser.parse_known_args(argv[1:])
     if getattr(short, "benchmarks", None) is None:
+        for name in ("out", "presets"):
+            if getattr(short, name, None) is not None:
+                raise ZooError(f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}")
         return [argv[0], *rest], short.data_root
-    flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(short.benchmarks.split(","))]
+    benchmarks = listed(short.benchmarks, "--benchmarks")
+    flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(benchmarks)]
     for name in ("data_root", "out"):
         if getattr(short, name) is not None:
             flags += [f"--data.{name}", getattr(short, name)]
     if short.presets is not None:
-        flags += ["--data.presets", json.dumps(short.presets.split(","))]
+        flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
     return ["validate", *rest, *flags], short.data_root
 
 
@@ -150,11 +154,11 @@ def runs_folder(argv: list[str]) -> Path:
 
 def below_flags(argv: list[str]) -> list[str]:
     """Returns the arguments with the recipe inside the checkpoint as the first `--config`, so that every later config and flag wins."""
+    after = [*argv[1:], ""]
     path = next(
-        (argv[i + 1] if a == "--ckpt_path" else a.partition("=")[2] for i, a in enumerate(argv) if a.partition("=")[0] == "--ckpt_path"),
-        None,
+        (after[i] if a == "--ckpt_path" else a.partition("=")[2] for i, a in enumerate(argv) if a.partition("=")[0] == "--ckpt_path"), ""
     )
-    if path is None:
+    if not path:
         return argv
     if not Path(path).is_file():
         raise ZooError(f"--ckpt_path {path} is no file: give the path of a checkpoint that `zoo fit` wrote, or `last`")
@@ -165,28 +169,10 @@ def below_flags(argv: list[str]) -> list[str]:
             f"--ckpt_path {path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): "
             "weights of other projects are given by --model.backbone.pretrained"
         ) from error
-    if not isinstance(checkpoint, dict) or "hyper_parameters" not in checkpoint or "state_dict" not in checkpoint:
+    recorded = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) and "state_dict" in checkpoint else None
+    if not isinstance(recorded, dict) or "backbone" not in recorded:
         raise ZooError(f"--ckpt_path {path} is no checkpoint of `zoo fit`: plain weights are given by --model.backbone.pretrained {path}")
-    recipe = {k: v for k, v in checkpoint["hyper_parameters"].items() if not k.startswith("_")}
-    settings = recipe.get("backbone", {}).get("init_args", {})
+    recipe = {k: v for k, v in recorded.items() if not k.startswith("_")}
+    settings = recipe["backbone"].get("init_args", {})
     settings |= dict.fromkeys(settings.keys() & {"pretrained", "rule"})  # its weights come from the checkpoint
     return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]
-
-
-def with_near_names(message: str) -> str:
-    """Returns the parser's message with the names most like an unknown one."""
-    asked = re.search(r"import path string: ([\w.]+)|[Oo]ption '([\w.-]+)' is not accepted|nrecognized arguments: ([\w.-]+)", message)
-    if asked is None:
-        return message
-    name = next(group for group in asked.groups() if group).rpartition(".")[2]
-    return message + near(name, _known_names())
-
-
-def _known_names() -> list[str]:
-    import inspect
-
-    from zoo.listing import ROOMS, classes
-    from zoo.optim import Optimization
-
-    names = [path.rpartition(".")[2] for room in ROOMS for _, path, _ in classes(room)]
-    return [*names, *inspect.signature(Optimization).parameters, *inspect.signature(ZooModule).parameters]

@@ -3,7 +3,7 @@
 import logging
 import warnings
 
-LINES = ("Tip:", "litlogger", "GPU available", "TPU available", "Seed set to")
+LINES = ("Tip:", "litlogger", "GPU available", "TPU available", "Seed set to", "Detected KeyboardInterrupt")
 WARNINGS = (
     ".*does not have many workers.*",
     ".*LightningCLI's args parameter.*",

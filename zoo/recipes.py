@@ -55,11 +55,15 @@ def _filled(value: str, data_root: str | None) -> str:
     if value.lstrip().startswith("{"):
         return value
     path = find_recipe(value)
-    text = path.read_text("utf-8")
     try:
-        settings = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        settings = yaml.safe_load(path.read_text("utf-8"))
+    except OSError as error:
+        raise ZooError(f"--config {path} cannot be read ({error.strerror}): give a file that you may read") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise ZooError(f"{path} is no YAML ({' '.join(str(error).split())}): mend it") from error
+    if not isinstance(settings, dict):
+        held = "nothing" if settings is None else f"a {type(settings).__name__}"
+        raise ZooError(f"{path} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`")
     if PLACE not in json.dumps(settings):
         return str(path)
     if data_root is None:

@@ -1,0 +1,124 @@
+"""What jsonargparse, Lightning and torch say of a user's mistake, in one sentence."""
+
+import inspect
+import re
+from importlib import import_module
+from itertools import takewhile
+from pathlib import Path
+from traceback import walk_tb
+
+import torch
+from lightning import Trainer
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+from zoo.errors import ZooError, near
+from zoo.listing import ROOMS, classes
+from zoo.module import ZooModule
+from zoo.optim import Optimization
+
+LONGEST = 400
+SETTINGS = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
+START = {
+    "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
+    "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
+}
+LOOK = "mend it, `--help` says what there is"
+
+# of a value that may be of several types, jsonargparse says what is wrong with it for each of them
+NOT_MEANT = (
+    "Does not validate against any of the Union",
+    "Subtypes:",
+    "Errors:",
+    "Expected a path but",
+    "Expected a <class 'NoneType'>",
+    "Subclass types expect",
+    "a class path (str)",
+    "a dict ",
+    "Given value",
+)
+_UNKNOWN = re.compile(
+    r"import path string: ([\w.]+)|option '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'", re.IGNORECASE
+)
+
+
+def sentence(message: str) -> str:
+    """message: jsonargparse's. Returns what is wrong with an argument or a YAML, with the names most like an unknown one."""
+    required = re.search(r"arguments are required: (\w+)\.", message)
+    if required is not None:
+        return f"{message}: {START.get(required[1], LOOK)}"
+    lines = [line for line in message.splitlines() if line.strip()]
+    said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
+    problem = next((i for i, line in enumerate(said) if line.strip(" -").startswith("Problem with")), None)
+    if problem is not None:  # the class that was named is meant, and none of the other types
+        inside = takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
+        said = [*said[: min(problem, 1)], said[problem], *inside]
+    elif len(said) < 2:
+        said = lines
+    text = " ".join(line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said).rstrip("; ")
+    text = re.sub(r"(?:a )?<class '(?:\w+\.)*(\w+)'>", r"\1", re.sub(r'Parser key "(.*?)"', r"\1", text)).replace("typing.", "")
+    return f"{text}{_near_names(text)}: {LOOK}"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def mistake(error: BaseException) -> ZooError | None:
+    """Returns what a user can mend about an exception or one that it came from; None for a defect, whose traceback is wanted."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ZooError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is not None:
+        return cause
+    text = " ".join(str(error).split())
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    package, file = _raised_in(error)
+    if isinstance(error, torch.OutOfMemoryError):
+        return ZooError(
+            f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer items at once, with the same gradients, "
+            "or lower data.batch_size"
+        )
+    if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
+        return ZooError(
+            f"the checkpoint's optimiser had other parameters to train ({text}): set model.backbone.tune, head and objective as they were, "
+            "or start anew from its weights by --model.backbone.pretrained"
+        )
+    if package == "jsonargparse":
+        return ZooError(sentence(str(error)))
+    if isinstance(error, MisconfigurationException) or package == "lightning":
+        return ZooError(f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is")
+    return None
+
+
+def _raised_in(error: BaseException) -> tuple[str, str]:
+    """Returns package and file name of the frame that raised."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    if not frames:
+        return "", ""
+    return str(frames[-1].f_globals.get("__name__", "")).partition(".")[0], Path(frames[-1].f_code.co_filename).name
+
+
+def _near_names(text: str) -> str:
+    kind = re.search(r"a subclass of (\w+)", text)
+    if kind is not None:
+        return next((f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]), "")
+    asked = _UNKNOWN.search(text)
+    if asked is None:
+        return ""
+    name = next(group for group in asked.groups() if group)
+    owner = re.search(r"class_path '([\w.]+)': Option", text)
+    if owner is not None:
+        return near(name, _arguments_of(owner[1]))
+    paths = {path.rpartition(".")[2]: path for room in ROOMS for _, path, _ in classes(room)}
+    return f" (its path is {paths[name]})" if name in paths else near(name, [*_settings(), *paths])
+
+
+def _settings() -> list[str]:
+    return [prefix + argument for prefix, made in SETTINGS for argument in inspect.signature(made).parameters]
+
+
+def _arguments_of(class_path: str) -> list[str]:
+    """Returns the names of a class's arguments, those that it hands on to its bases included."""
+    module, _, name = class_path.rpartition(".")
+    made = (cls.__init__ for cls in getattr(import_module(module), name).__mro__ if "__init__" in vars(cls))
+    return [argument for function in made for argument in inspect.signature(function).parameters]
