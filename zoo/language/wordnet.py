@@ -2,13 +2,13 @@
 
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import nltk
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
+from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError
 
 from zoo.errors import ZooError
 
@@ -26,17 +26,17 @@ class WordNet:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        root = _found() if folder is None else str(folder)  # NLTK's own may be inside a zip file, with a path of NLTK's
-        if root not in nltk.data.path:
-            nltk.data.path.append(root)  # NLTK reads nothing that lies outside the folders named there
-        self._count: Callable[[Any], int] = cache(lambda lemma: int(lemma.count()))
+        root = _found() if folder is None else str(folder.resolve())
+        self._counts: dict[str, int] = {}
         self._grandchildren = cache(self._read_grandchildren)
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
+            if isinstance(root, str) and root not in nltk.data.path:
+                nltk.data.path.append(root)  # NLTK reads nothing that lies outside the folders named there
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
                 self._reader = _Reader(root, None)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, WordNetError) as error:
             raise ZooError(f"{root} is no folder of WordNet's database files ({error}): {HOW_TO_GET}") from error
 
     @cached_property
@@ -65,8 +65,14 @@ class WordNet:
         return {name.replace("_", " "): weight for name, weight in weights.items()}
 
     def _frequency(self, word: str, sense: Any) -> int:
-        base = self._reader.morphy(word, sense.pos().replace("s", "a"))
-        return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() == base)
+        forms = self._reader.base_forms(word, sense.pos())
+        return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
+
+    def _count(self, lemma: Any) -> int:
+        key = lemma.key()  # not the lemma itself: NLTK holds all that are spelt alike to be equal
+        if key not in self._counts:
+            self._counts[key] = lemma.count()
+        return self._counts[key]
 
     def _hits(self, sense: Any) -> Iterator[Hit]:
         for lemma in sense.lemmas():
@@ -102,6 +108,7 @@ def _grandparents(synset: Any) -> Iterator[Any]:
 
 
 def _found() -> Any:
+    """Returns a folder, or NLTK's pointer to its own data, which may lie inside a zip file."""
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
             return nltk.data.find(name)
@@ -118,6 +125,11 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
 
     def open(self, file: str) -> Any:
         return io.StringIO("".join(f"{i:02d} file{i:02d} 1\n" for i in range(45))) if file == "lexnames" else super().open(file)
+
+    def base_forms(self, word: str, part: str) -> list[str]:
+        """Returns those that NLTK looks up for a word, itself among them."""
+        forms: list[str] = self._morphy(word.lower(), part)
+        return forms
 
     def map_wn(self, version: str = "wordnet") -> None:
         return None

@@ -32,7 +32,7 @@ class BigramShuffle(NegativeGenerator):
             return None
         for _ in range(DRAWS):
             rng.shuffle(pairs)
-            negative = " ".join(pairs) + end.group().rstrip()
+            negative = " ".join(pairs).rstrip(" ,;:&-–—") + end.group().rstrip()
             if not same_words(negative, caption):
                 return negative
         return None
