@@ -44,6 +44,7 @@ def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:
     assert mend_article("A apple on a  apple", 2) == "An apple on a  apple"
     assert mend_article("A apple on a  apple", 14) == "A apple on an  apple"
     assert mend_article("the banana apple", 11) == "the banana apple"
+    assert mend_article("A APPLE", 2) == "AN APPLE"
 
 
 def test_case_follows_what_is_replaced() -> None:

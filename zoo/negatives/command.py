@@ -195,9 +195,10 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         ) from error
     if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
         raise ZooError(f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator")
-    parameters = list(inspect.signature(made.__init__).parameters.values())[1:]
+    declared = list(inspect.signature(made.__init__).parameters.values())[1:]
+    parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
-    needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in names]
+    needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
     if needed:
         raise ZooError(f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value")
     if "tagger" in {p.name for p in parameters} - names:

@@ -31,11 +31,11 @@ class ReplacementTable:
 
     def __init__(self, path: Path) -> None:
         try:
-            content = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
+            content = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
             self.settings: dict[str, str] = json.loads(content.schema.metadata[b"zoo"])
             if self.settings["version"] != str(VERSION):
                 raise ZooError(f"{path} is a table of version {self.settings['version']}, and {VERSION} is read here: {HOW_TO_MAKE}")
-            words, tags, lists, cumulative = (content[name].chunk(0) for name in ("word", "tag", "alternatives", "cumulative"))
+            words, tags, lists, cumulative = (content.column(name) for name in ("word", "tag", "alternatives", "cumulative"))
         except FileNotFoundError as error:
             raise ZooError(f"{path} is not there: {HOW_TO_MAKE}") from error
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
@@ -107,13 +107,13 @@ def write_table(path: Path, entries: Mapping[Key, Mapping[str, float]] | Iterabl
         "cumulative": pa.ListArray.from_arrays(offsets, pa.array(np.asarray(cumulative))),
     }
     settings = {"version": str(VERSION), **made_by, "digest": digest.hexdigest()}
-    table = pa.table(columns).replace_schema_metadata({"zoo": json.dumps(settings)})
+    table = pa.record_batch(columns, metadata={"zoo": json.dumps(settings)})
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
+                writer.write_batch(table)
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)
