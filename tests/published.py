@@ -10,13 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.made import COLORS, SHAPES, draw, record
+from zoo.language.tagger import tagger
+from zoo.negatives.replace import parts_of
+from zoo.negatives.table import write_table
 
 CAPTIONS = 2  # of a photograph
 SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 
 def make_published(root: Path) -> Path:
-    """Writes coco/, flickr8k/, neg_clip/ and trohn_img/ into `root` and returns it."""
+    """Writes coco/, flickr8k/, neg_clip/, trohn_img/ and replacements.arrow into `root` and returns it."""
     pictures = []
     for i, (color, shape) in enumerate(product(COLORS, SHAPES)):
         first, second = (color, shape), (COLORS[(i + 1) % 4], SHAPES[(i + 1) % 3])
@@ -33,6 +36,7 @@ def make_published(root: Path) -> Path:
         _neg_clip(root / "neg_clip" / f"{split}_neg_clip.tsv", [(f"{i:012d}.jpg", pictures[i][1]) for i in chosen])
     for split, chosen in (("train", range(10)), ("validation", range(10, 12))):
         _trohn_img(root / "trohn_img" / f"{split}-00000-of-00001.parquet", {i: pictures[i] for i in chosen})
+    _replacements(root / "replacements.arrow", [text for _, texts, _ in pictures for text in texts])
     return root
 
 
@@ -76,6 +80,11 @@ def _neg_clip(file: Path, rows: list[tuple[str, list[str]]]) -> None:
             words = text.split()
             negative = " ".join([*words[:1], words[5], *words[2:5], words[1], *words[6:]])  # the colours exchanged
             table.writerow([i, text, f"coco/train2014/COCO_train2014_{name}", str([negative]), str([(i + 1) % len(rows)] * 3)])
+
+
+def _replacements(file: Path, captions: list[str]) -> None:
+    parts = {(part.word, part.tag) for text in captions for part in parts_of(tagger("auto").analyse(text)) if part.tag is not None}
+    write_table(file, {key: dict.fromkeys((*COLORS, *SHAPES), 1.0) for key in sorted(parts)}, tagger="auto")
 
 
 def _trohn_img(file: Path, pictures: dict[int, Picture]) -> None:
