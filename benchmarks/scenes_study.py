@@ -43,7 +43,7 @@ class Plan:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, default=Path("build/scenes_study"), help="folder of scenes and runs")
+    parser.add_argument("--work", type=lambda path: Path(path).absolute(), default="build/scenes_study", help="folder of scenes and runs")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of table and plot")
     parser.add_argument("--scenes", type=int, default=6000)
     parser.add_argument("--batch", type=int, default=128)
