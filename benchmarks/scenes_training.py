@@ -14,7 +14,7 @@ from scenes_data import Steps, Texts, read_pictures
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from zoo.backbone import Backbone
-from zoo.batch import Encoded
+from zoo.batch import concatenate
 from zoo.benchmarks.base import Case
 from zoo.evaluation.protocols import judge
 from zoo.evaluation.statistics import bootstrap, wilson
@@ -114,17 +114,17 @@ def ask(training: Training, folder: Path, cases: list[Case], chunk: int = 256) -
     keys = sorted({case.images[0].key for case in cases})
     texts = sorted({text for case in cases for text in case.texts})
     pictures = read_pictures(folder, [os.path.relpath(key, folder) for key in keys])
-    images = [module.backbone.encode_images(pictures[ids]) for ids in _chunks(list(pictures.rows), chunk)]
-    words = [module.backbone.encode_texts(training.texts.bank(some)) for some in _chunks(texts, chunk)]
-    v = module.head.prepare_images(Encoded(torch.cat([e.pooled for e in images])))
-    t = module.head.prepare_texts(Encoded(torch.cat([e.pooled for e in words])))
+    images = [module.backbone.encode_images(pictures[ids], module.image_keys) for ids in _chunks(list(pictures.rows), chunk)]
+    words = [module.backbone.encode_texts(training.texts.bank(some), module.text_keys) for some in _chunks(texts, chunk)]
+    v = module.head.prepare_images(concatenate(images))
+    t = module.head.prepare_texts(concatenate(words))
     image_row, text_row = ({key: row for row, key in enumerate(items)} for items in (keys, texts))
+    i = torch.tensor([image_row[case.images[0].key] for case in cases for _ in case.texts])
+    j = torch.tensor([text_row[text] for case in cases for text in case.texts])
+    scores = module.head.pairs(v, t, i, j).split([len(case.texts) for case in cases])
     outcomes: dict[str, list[tuple[str, str, bool]]] = {}  # figure: image, condition, right
-    for case in cases:
-        i = torch.tensor([image_row[case.images[0].key]] * len(case.texts))
-        j = torch.tensor([text_row[text] for text in case.texts])
-        scores = module.head.pairs(v, t, i, j)[None].numpy()
-        for outcome in judge(case, scores):
+    for case, own in zip(cases, scores, strict=True):
+        for outcome in judge(case, own[None].numpy()):
             outcomes.setdefault(outcome.figure, []).append((case.images[0].key, case.subset, outcome.right))
     module.train()
     figures = {"swaps": _mean(outcomes["i2t"], by_condition=False)}
