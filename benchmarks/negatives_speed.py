@@ -3,7 +3,8 @@
     python benchmarks/negatives_speed.py --data coco_karpathy_test.json.gz
 
 --data: ARO's caption file, `[{"image", "caption": [..]}]`, or anything that `zoo negatives preview` takes. Nothing is remembered from
-one caption to the next; loading the tagger is timed apart. Each figure is the best of --repeats runs by this one process's time.
+one caption to the next; loading the tagger is timed apart. Each figure is the best of --repeats runs by this one process's time, which
+a busy machine stretches little. The table of replacements is built of the same captions first, and needs a WordNet.
 """
 
 import argparse
@@ -14,15 +15,21 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoo.benchmarks.captioned import read_captioned
 from zoo.datamodules.readers.guess import guess_reader
-from zoo.language.tagger import tagger
+from zoo.language.tagger import Tagger, tagger
 from zoo.language.text import same_words
+from zoo.language.wordnet import WordNet
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations
 from zoo.negatives.base import NegativeGenerator
+from zoo.negatives.bigram_shuffle import BigramShuffle
+from zoo.negatives.build import build, replacements, vocabulary
 from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.negatives.replace import Replace
+from zoo.negatives.table import ReplacementTable
 
 GOAL = 5_000
 RESULTS = Path(__file__).parent / "results"
@@ -34,6 +41,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="a file of captions")
     parser.add_argument("--tagger", default="textblob", help="textblob or spacy")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
+    parser.add_argument("--wordnet", type=Path, help="folder of WordNet's database files (NLTK's own, or Debian's)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the two files")
     arguments = parser.parse_args()
 
@@ -43,11 +51,17 @@ def main() -> None:
     loaded.analyse("a dog")
     loading = time.process_time() - start
 
+    folder = TemporaryDirectory()
+    table_file = Path(folder.name) / "replacements.arrow"
+    built = build_table(captions, loaded, WordNet(arguments.wordnet), table_file)
     rows: list[dict[str, Any]] = [{"what": "tagging and chunking alone", **timed(loaded.analyse, captions, arguments.repeats)}]
     generators: dict[str, NegativeGenerator] = {
         "negclip_swap": NegCLIPSwap(arguments.tagger),
+        "replace": Replace(table_file),
+        "bigram_shuffle": BigramShuffle(),
         "aro_shuffle": AROShuffle(tagger=arguments.tagger),
     }
+    mixed = [generators[name] for name in ("negclip_swap", "replace", "bigram_shuffle")]
     generators |= {f"aro_shuffle, {kind} alone": AROShuffle([kind], arguments.tagger) for kind in PERTURBATIONS}
     for what, generator in generators.items():
         rows.append(
@@ -64,6 +78,14 @@ def main() -> None:
         }
     )
 
+    rows.append(
+        {
+            "what": "FSC-CLIP's three at once: negclip_swap, replace, bigram_shuffle",
+            **timed(lambda text: [generator.negative(text, Random(0)) for generator in mixed], captions, arguments.repeats),
+        }
+    )
+    folder.cleanup()
+
     result = {
         "data": arguments.data.name,
         "captions": len(captions),
@@ -74,6 +96,7 @@ def main() -> None:
         "python": platform.python_version(),
         "zoo": version("zoo"),
         "machine": f"one core of {processor()}",
+        "table": built,
         "rows": rows,
         "identities": identities(captions, arguments.tagger),
     }
@@ -88,6 +111,24 @@ def captions_of(path: Path) -> list[str]:
     if path.name.endswith((".json.gz", "_test.json")):
         return [caption for record in read_captioned(path) for caption in record.captions]
     return [sample.caption for sample in guess_reader(path).samples()]
+
+
+def build_table(captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path) -> dict[str, Any]:
+    """Writes the table of replacements and returns what it took."""
+    start = time.process_time()
+    keys = vocabulary(captions, tagger)
+    build(keys, lambda key: replacements(key, wordnet), file, **tagger.describe(), wordnet=wordnet.version)
+    seconds = time.process_time() - start
+    table = ReplacementTable(file)
+    counts = [table.count(key) for key in keys]
+    return {
+        "wordnet": wordnet.version,
+        "build_s": round(seconds, 1),
+        "words": len(keys),
+        "words_with_alternatives": sum(count > 0 for count in counts),
+        "alternatives": sum(counts),
+        "bytes": file.stat().st_size,
+    }
 
 
 def timed(work: Callable[[str], object], captions: list[str], repeats: int) -> dict[str, float]:
@@ -129,12 +170,17 @@ def processor() -> str:
 def table(result: dict[str, Any]) -> str:
     """Returns the result as a page of Markdown."""
     tagged = f"tagger {result['tagger']} {result['tagger_version']} (loaded in {result['loading_s']} s)"
+    made = result["table"]
     lines = [
         "# Sentence negatives: speed and yield",
         "",
         f"`python benchmarks/negatives_speed.py`: {result['captions']:,} captions of {result['words']:.1f} words ({result['data']}), "
-        f"{tagged}, Python {result['python']}, {result['machine']}. Goal: {result['goal']:,} captions a second on one core for swap and "
-        "shuffle, tagging included.",
+        f"{tagged}, Python {result['python']}, {result['machine']}. Goal: {result['goal']:,} captions a second on one core for swap, "
+        "replace and shuffle, tagging included.",
+        "",
+        f"The table that replace reads was built of WordNet {made['wordnet']} in {made['build_s']:.0f} s: {made['words']:,} words, of "
+        f"which {made['words_with_alternatives']:,} have {made['alternatives'] / made['words_with_alternatives']:,.0f} alternatives in the "
+        f"mean, {made['bytes'] / 2**20:.0f} MiB on disk, mapped and not copied by the processes that read it.",
         "",
         "| what | captions a second | captions with a negative | negatives that repeat another |",
         "|---|---:|---:|---:|",

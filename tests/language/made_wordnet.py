@@ -80,8 +80,7 @@ def make_wordnet(folder: Path, senses: Mapping[str, Sense] = SENSES) -> Path:
         for name, count in zip(sense.names, sense.counts, strict=True)
         if count
     ]
-    never_read = "'first%1:00:00:: 1 1\n"  # NLTK's search passes over a first line
-    (folder / "cntlist.rev").write_text("".join(sorted([never_read, *counts])))
+    (folder / "cntlist.rev").write_text("".join(sorted(counts)))
     return folder
 
 

@@ -36,4 +36,4 @@ def test_where_lemminflect_is_not_installed_its_extra_is_named(monkeypatch: pyte
     assert inflection()["inflection"].startswith("lemminflect ")
     monkeypatch.setitem(sys.modules, "lemminflect", None)
     with pytest.raises(ZooError, match=r"zoo\[wordnet\]"):
-        inflected("wolf", "NNS")
+        inflected("zebra", "NNS")

@@ -1,5 +1,6 @@
 """Inflection through lemminflect: a base form as the word inflects whose place it takes. Free of torch."""
 
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +16,7 @@ def inflection() -> dict[str, str]:
     return {"inflection": f"lemminflect {version('lemminflect')}"}
 
 
+@cache
 def inflected(base: str, tag: str) -> str:
     """tag: Penn Treebank's, of the form that is wanted. Returns the base form so inflected, as it is where the tag asks for nothing.
 

@@ -27,7 +27,6 @@ class WordNet:
 
     def __init__(self, folder: Path | None = None) -> None:
         root = _found() if folder is None else str(folder.resolve())
-        self._counts: dict[str, int] = {}
         self._grandchildren = cache(self._read_grandchildren)
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
@@ -36,6 +35,7 @@ class WordNet:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
                 self._reader = _Reader(root, None)
+            self._counts = self._reader.counts()
         except (OSError, ValueError, WordNetError) as error:
             raise ZooError(f"{root} is no folder of WordNet's database files ({error}): {HOW_TO_GET}") from error
 
@@ -69,10 +69,7 @@ class WordNet:
         return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
 
     def _count(self, lemma: Any) -> int:
-        key = lemma.key()  # not the lemma itself: NLTK holds all that are spelt alike to be equal
-        if key not in self._counts:
-            self._counts[key] = lemma.count()
-        return self._counts[key]
+        return self._counts.get(lemma.key(), 0)  # by key, since NLTK holds all lemmas that are spelt alike to be equal
 
     def _hits(self, sense: Any) -> Iterator[Hit]:
         for lemma in sense.lemmas():
@@ -130,6 +127,11 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
         """Returns those that NLTK looks up for a word, itself among them."""
         forms: list[str] = self._morphy(word.lower(), part)
         return forms
+
+    def counts(self) -> dict[str, int]:
+        """Returns how often texts have each sense of a word that they have at all; NLTK searches the file anew for each."""
+        with self.open("cntlist.rev") as file:
+            return {key: int(count) for key, _, count in map(str.split, file.read().splitlines())}
 
     def map_wn(self, version: str = "wordnet") -> None:
         return None

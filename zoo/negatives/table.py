@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from array import array
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from zoo.errors import ZooError
+from zoo.files import write_beside
 
 VERSION = 1
 HOW_TO_MAKE = "`zoo negatives build CAPTIONS --out TABLE` makes one"
@@ -108,14 +108,7 @@ def write_table(path: Path, entries: Mapping[Key, Mapping[str, float]] | Iterabl
     }
     settings = {"version": str(VERSION), **made_by, "digest": digest.hexdigest()}
     table = pa.record_batch(columns, metadata={"zoo": json.dumps(settings)})
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_batch(table)
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise ZooError(f"{path} cannot be written ({error}): give --out a folder with room that you may write to") from error
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_batch(table)
+    write_beside(path, sink.getvalue().to_pybytes())
