@@ -17,6 +17,7 @@ from PIL import Image
 
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
+from zoo.checkpointing import read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.quiet import quieten
@@ -72,10 +73,10 @@ class Model:
 def load(source: str | Path, pretrained: str | None = None, device: str | None = None, **backbone: Any) -> Model:
     """Returns a model ready to encode and score.
 
-    source: a checkpoint that `zoo fit` wrote, or the name of an architecture. pretrained: a tag or a file of weights for an architecture.
-    backbone: further arguments of Backbone. Raises ZooError where neither is found.
+    source: a checkpoint that `zoo fit` wrote, a folder that `zoo export` wrote, or the name of an architecture. pretrained: a tag or a
+    file of weights for an architecture. backbone: further arguments of Backbone. Raises ZooError where neither is found.
     """
-    if Path(source).is_file():
+    if Path(source).exists():
         if pretrained is not None or backbone:
             raise ZooError(f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out")
         return Model(load_checkpoint(source), device)
@@ -83,15 +84,13 @@ def load(source: str | Path, pretrained: str | None = None, device: str | None =
 
 
 def load_checkpoint(path: str | Path) -> ZooModule:
-    """Returns the module of a checkpoint that `zoo fit` wrote; weights come from it alone."""
-    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    recipe = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) else None
-    if not recipe or "backbone" not in recipe:
-        raise ZooError(f"{path} is no checkpoint of `zoo fit`: load plain weights by zoo.load(ARCHITECTURE, pretrained={str(path)!r})")
-    settings = dict(recipe["backbone"]["init_args"])
-    settings |= dict.fromkeys(settings.keys() & {"pretrained", "rule"})  # its weights come from the checkpoint
-    backbone = {"class_path": recipe["backbone"]["class_path"], "init_args": settings}
-    module: ZooModule = ZooModule.load_from_checkpoint(path, map_location="cpu", weights_only=True, backbone=backbone)
+    """Returns the module of a checkpoint of `zoo fit` or `zoo merge`, or of a folder of `zoo export`; weights come from it alone."""
+    from lightning.pytorch.cli import instantiate_module
+
+    checkpoint = read_checkpoint(Path(path))
+    module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
+    module.on_load_checkpoint(checkpoint)
+    module.load_state_dict(checkpoint["state_dict"])
     return module
 
 

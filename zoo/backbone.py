@@ -113,6 +113,11 @@ class Backbone(Recorded, nn.Module):
         return {name: value for name, value in self.model.visual.preprocess_cfg.items() if name != "size"}
 
     @property
+    def image_size(self) -> tuple[int, int]:
+        """Height and width of the images, in pixels."""
+        return self._images.size
+
+    @property
     def architecture(self) -> dict[str, Any]:
         """The towers as they were built, in open_clip's format."""
         text = {**self._config["text_cfg"], "context_length": self.context}

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,9 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.errors import ZooError
+from zoo.exported import read_export
+
+SOURCES = ("pretrained", "rule", "weights")
 
 
 class WholeCheckpointIO(TorchCheckpointIO):
@@ -32,6 +36,41 @@ class WholeCheckpointIO(TorchCheckpointIO):
             ) from error
         finally:
             Path(beside).unlink(missing_ok=True)
+
+    def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """A folder that `zoo export` wrote is read like a checkpoint."""
+        if Path(path).is_dir():
+            return read_export(Path(path))
+        return super().load_checkpoint(path, *args, **kwargs)
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Returns what a checkpoint of `zoo fit` or `zoo merge`, or a folder of `zoo export`, holds; raises ZooError on anything else."""
+    if path.is_dir():
+        return read_export(path)
+    if not path.is_file():
+        raise ZooError(f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a folder that `zoo export` wrote")
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception as error:
+        raise ZooError(
+            f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights of other projects are given by "
+            "model.backbone.init_args.pretrained"
+        ) from error
+    recorded = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) and "state_dict" in checkpoint else None
+    if not isinstance(recorded, dict) or "backbone" not in recorded:
+        raise ZooError(f"{path} is no checkpoint of `zoo fit`: plain weights are given by model.backbone.init_args.pretrained")
+    found: dict[str, Any] = checkpoint
+    return found
+
+
+def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Returns the model's parts as a YAML would have them, without the files that weights came from: a checkpoint brings its own."""
+    recipe = {name: part for name, part in deepcopy(checkpoint["hyper_parameters"]).items() if not name.startswith("_")}
+    for part in ("backbone", "head"):
+        settings = recipe.get(part, {}).get("init_args", {})
+        settings |= {name: None for name in SOURCES if isinstance(settings.get(name), str)}
+    return recipe
 
 
 class LastCheckpoint(ModelCheckpoint):

@@ -11,6 +11,7 @@ LIGHTNING = {
     "validate": "measure: zoo validate --benchmarks aro,sugarcrepe --data_root DIR [--ckpt_path P] [--out DIR]",
 }
 COMMANDS = {
+    "export": ("zoo.export:main", "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it"),
     "rescore": ("zoo.evaluation.command:main", "make a run's figures again from its cases.parquet, under another preset"),
     "doctor": ("zoo.benchmarks.doctor:main", "say what a data root holds, what is missing and how to get it"),
     "ls": ("zoo.listing:main", "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers"),

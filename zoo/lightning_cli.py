@@ -11,8 +11,9 @@ from lightning import LightningDataModule, Trainer
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 from zoo.arguments import Parser, listed
-from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last
+from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last, read_checkpoint, recipe_of
 from zoo.errors import ZooError
+from zoo.exported import OPEN_CLIP
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten
@@ -160,19 +161,11 @@ def below_flags(argv: list[str]) -> list[str]:
     )
     if not path:
         return argv
-    if not Path(path).is_file():
-        raise ZooError(f"--ckpt_path {path} is no file: give the path of a checkpoint that `zoo fit` wrote, or `last`")
-    try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except Exception as error:
+    checkpoint = read_checkpoint(Path(path))
+    if argv[0] == "fit" and "optimizer_states" not in checkpoint:
         raise ZooError(
-            f"--ckpt_path {path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): "
-            "weights of other projects are given by --model.backbone.pretrained"
-        ) from error
-    recorded = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) and "state_dict" in checkpoint else None
-    if not isinstance(recorded, dict) or "backbone" not in recorded:
-        raise ZooError(f"--ckpt_path {path} is no checkpoint of `zoo fit`: plain weights are given by --model.backbone.pretrained {path}")
-    recipe = {k: v for k, v in recorded.items() if not k.startswith("_")}
-    settings = recipe["backbone"].get("init_args", {})
-    settings |= dict.fromkeys(settings.keys() & {"pretrained", "rule"})  # its weights come from the checkpoint
+            f"--ckpt_path {path} holds no optimiser to go on with: start anew from its weights by --model.backbone.pretrained "
+            f"{Path(path) / OPEN_CLIP if Path(path).is_dir() else path}"
+        )
+    recipe = recipe_of(checkpoint)
     return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]

@@ -1,0 +1,174 @@
+"""Exported folders: whole, equal after reloading by others and by zoo, or not there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from transformers import CLIPModel, CLIPProcessor
+
+import zoo
+import zoo.export
+from tests.made import draw
+from tests.runs import last_checkpoint, variant
+from tests.test_towers import TWISTS, hugging_face, small
+from zoo.backbone import Backbone
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.export import TOLERANCE, export
+from zoo.heads.linear import Linear
+from zoo.lora import LoRA
+from zoo.module import ZooModule
+
+CAPTIONS = ["a red square above a blue circle", "it's  a GREEN triangle, really!", "x"]
+
+
+def save(module: ZooModule, file: Path) -> Path:
+    """Writes what a run would have left of a module, with adapters and head that say something."""
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for parameter in (p for p in module.parameters() if p.requires_grad and p.ndim > 1):
+            parameter.add_(0.1 * torch.randn_like(parameter))
+        module.head.log_scale.fill_(3.0)
+    held: dict[str, Any] = {"state_dict": module.state_dict(), "pytorch-lightning_version": "2.6.0"}
+    module.on_save_checkpoint(held)
+    torch.save(held, file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    module = ZooModule(Backbone("zoo-tiny", activation="quickgelu", lora=LoRA(), preprocess={"mean": (0.5, 0.4, 0.3)}), head=Linear())
+    return save(module, tmp_path_factory.mktemp("run") / "last.ckpt")
+
+
+def embeddings(model: zoo.Model) -> list[np.ndarray]:
+    return [model.encode_images([draw("red", "square", "blue", "circle")]), model.encode_texts(CAPTIONS)]
+
+
+@pytest.mark.parametrize("form", ["open_clip", "hf"])
+def test_zoo_reloads_it_head_and_all(form: str, checkpoint: Path, tmp_path: Path) -> None:
+    export(checkpoint, tmp_path / "out", form)
+    ours, again = zoo.load(checkpoint), zoo.load(tmp_path / "out")
+    assert again.module.backbone.lora is None
+    assert isinstance(again.module.head, Linear)
+    picture = [draw("red", "square", "blue", "circle")]
+    np.testing.assert_allclose(again.score(picture, CAPTIONS), ours.score(picture, CAPTIONS), atol=1e-4)
+    for a, b in zip(embeddings(again), embeddings(ours), strict=True):
+        np.testing.assert_allclose(a, b, atol=TOLERANCE)
+
+
+def test_open_clip_reloads_it_with_the_heads_scale(checkpoint: Path, tmp_path: Path) -> None:
+    export(checkpoint, tmp_path / "out")
+    model, _, transform = open_clip.create_model_and_transforms(f"local-dir:{tmp_path / 'out'}")
+    ours = zoo.load(checkpoint)
+    picture = draw("red", "square", "blue", "circle")
+    with torch.no_grad():
+        image = model.encode_image(transform(picture)[None], normalize=True).numpy()
+        text = model.encode_text(open_clip.get_tokenizer(f"local-dir:{tmp_path / 'out'}")(CAPTIONS), normalize=True).numpy()
+    for a, b in zip((image, text), embeddings(ours), strict=True):
+        np.testing.assert_allclose(a, b, atol=TOLERANCE)
+    assert model.logit_scale == 3.0
+    assert not any("lora" in name for name in model.state_dict())
+
+
+def test_hugging_face_reloads_it_with_its_images_and_texts_prepared_alike(checkpoint: Path, tmp_path: Path) -> None:
+    export(checkpoint, tmp_path / "out", "hf")
+    model, processor = CLIPModel.from_pretrained(tmp_path / "out"), CLIPProcessor.from_pretrained(tmp_path / "out")
+    picture = draw("red", "square", "blue", "circle").resize((64, 64))
+    given = processor(text=CAPTIONS, images=[picture], return_tensors="pt", padding="max_length")
+    with torch.no_grad():
+        image = model.get_image_features(given["pixel_values"]).pooler_output
+        text = model.get_text_features(given["input_ids"]).pooler_output
+    ours = zoo.load(checkpoint)
+    for a, b in zip((image, text), (ours.encode_images([picture]), ours.encode_texts(CAPTIONS)), strict=True):
+        np.testing.assert_allclose(torch.nn.functional.normalize(a, dim=-1).numpy(), b, atol=TOLERANCE)
+    assert model.logit_scale == 3.0
+
+
+@pytest.mark.parametrize("twist", [*TWISTS, "resnet", "a Hugging Face tower"])
+def test_every_kind_of_tower_is_exported_for_open_clip(twist: str, tmp_path: Path) -> None:
+    if twist == "a Hugging Face tower":
+        backbone = hugging_face(tmp_path, "mean_pooler")
+    else:
+        image, text, rest = TWISTS.get(twist, ({"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}))
+        backbone = Backbone(small(tmp_path, twist, image, text, rest))
+    saved = save(ZooModule(backbone), tmp_path / "last.ckpt")
+    export(saved, tmp_path / "out")
+    for file in tmp_path.glob("*.json"):
+        file.unlink()  # the folder does not lean on what lies elsewhere
+    assert zoo.load(tmp_path / "out").module.backbone.architecture == backbone.architecture
+
+
+@pytest.mark.parametrize(
+    ("image", "text", "rest", "named"),
+    [
+        (*TWISTS["normed queries and keys"], "text_cfg.qk_norm=True"),
+        (*TWISTS["mean over patches"], "vision_cfg.pool_type=avg, vision_cfg.final_ln_after_pool=True"),
+        ({"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}, "a ResNet as image tower"),
+        ({}, {}, {"init_logit_bias": -10}, "init_logit_bias"),
+    ],
+)
+def test_what_clipmodel_cannot_hold_is_refused_with_the_reason(image: dict, text: dict, rest: dict, named: str, tmp_path: Path) -> None:
+    saved = save(ZooModule(Backbone(small(tmp_path, f"odd {named[-9:]}", image, text, rest))), tmp_path / "last.ckpt")
+    with pytest.raises(ZooError, match=named):
+        export(saved, tmp_path / "out", "hf")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_separate_text_tower_goes_to_hugging_face_and_back(tmp_path: Path) -> None:
+    saved = save(ZooModule(Backbone(small(tmp_path, "separate", *TWISTS["separate text tower"]))), tmp_path / "last.ckpt")
+    export(saved, tmp_path / "out", "hf")
+    assert "text.token_embedding.weight" in zoo.load(tmp_path / "out").module.backbone.model.state_dict()
+
+
+def test_a_difference_after_reloading_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zoo.export, "hugging_face_config", wrong_activation(zoo.export.hugging_face_config))
+    with pytest.raises(ZooError, match="embeddings of images differ by"):
+        export(checkpoint, tmp_path / "out", "hf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def wrong_activation(make: Any) -> Any:
+    def changed(*arguments: Any) -> dict[str, Any]:
+        config = make(*arguments)
+        config["vision_config"]["hidden_act"] = "gelu"
+        return config
+
+    return changed
+
+
+def test_a_full_disk_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zoo.export, "save_file", full)
+    with pytest.raises(ZooError, match="No space left"):
+        export(checkpoint, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="exists"):
+        export(checkpoint, tmp_path)
+
+
+def test_a_run_is_exported_and_measured_by_the_command_line(
+    tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "--config", str(variant(tmp_path, made_root)), "--trainer.max_epochs", "1"]) == 0
+    kept = str(last_checkpoint(tmp_path))
+    assert main(["export", kept, "out"]) == 0
+    measure = ["validate", "--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--data_root", str(made_root)]
+    for source, out in ((kept, "before"), ("out", "after")):
+        assert main([*measure, "--ckpt_path", source, "--out", out]) == 0
+    before, after = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("before", "after"))
+    assert before["presets"] == after["presets"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", "out"]) == 1
+    assert "holds no optimiser" in capsys.readouterr().err
+    assert main(["validate", "--ckpt_path", str(made_root), *measure[1:]]) == 1
+    assert "zoo.json" in capsys.readouterr().err
