@@ -311,4 +311,4 @@ def test_labclips_files_of_their_real_size_load(tmp_path: Path, name: str, width
     head.attach(Backbone(name).shapes)
     assert head.text_map is not None
     assert torch.equal(head.text_map.weight, held["linear.weight"])
-    assert head.scale == pytest.approx(71.52, rel=1e-3)
+    assert head.scale.item() == pytest.approx(71.52, rel=1e-3)
