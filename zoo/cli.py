@@ -15,7 +15,7 @@ COMMANDS = {
     "rescore": ("zoo.evaluation.command:main", "make a run's figures again from its cases.parquet, under another preset"),
     "doctor": ("zoo.benchmarks.doctor:main", "say what a data root holds, what is missing and how to get it"),
     "ls": ("zoo.listing:main", "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers"),
-    "negatives": ("zoo.negatives.command:main", "preview sentence negatives of captions, or export them to a file"),
+    "negatives": ("zoo.negatives.command:main", "preview or export sentence negatives of captions, or build the table of replacements"),
     "units": ("zoo.units.command:main", "extract units and foils from captions, or show a file of them"),
     "scenes": ("zoo.scenes.command:main", "render scenes with exact captions, units and foils"),
     "demo": ("zoo.demo:main", "render, train and measure in small: what the paper does, in ten minutes"),
