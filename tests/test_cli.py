@@ -86,6 +86,60 @@ def test_flags_win_over_what_a_checkpoint_recorded(trained: Path, folder: Path, 
     content = torch.load(checkpoint(folder), weights_only=True)
     assert content["hyper_parameters"]["objective"]["init_args"]["lambda_u"] == 0.9
     assert content["hyper_parameters"]["optimizer"]["lr"] == 0.25
+    assert {group["initial_lr"] for group in content["optimizer_states"][0]["param_groups"]} == {0.25}
+    assert content["lr_schedulers"][0]["base_lrs"] == [0.25] * len(content["optimizer_states"][0]["param_groups"])
+
+
+def test_the_rates_in_force_are_logged(trained: Path) -> None:
+    for part in ("image", "text", "head"):
+        assert losses(trained, column=f"train/rate_{part}")[1] > 0
+
+
+def test_one_seed_on_the_command_line_seeds_weights_data_and_steps(folder: Path, made_root: Path) -> None:
+    for version, seed in enumerate(["7", "7", "8"]):
+        assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1", "--seed_everything", seed]) == 0
+        settings = yaml.safe_load((folder / "runs" / f"version_{version}" / "config.yaml").read_text())
+        assert settings["model"]["seed"] == settings["data"]["init_args"]["seed"] == int(seed)
+    missing = [losses(folder, version, "train/accuracy") | losses(folder, version, "train/loss") for version in range(3)]
+    assert missing[0] == missing[1] != missing[2]
+
+
+def test_a_seed_of_the_data_alone_is_kept(folder: Path, made_root: Path) -> None:
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1", "--data.seed", "3"]) == 0
+    settings = yaml.safe_load((folder / "runs" / "version_0" / "config.yaml").read_text())
+    assert (settings["model"]["seed"], settings["data"]["init_args"]["seed"]) == (0, 3)
+
+
+@pytest.mark.parametrize(("flags", "named"), [(["--data.batch_size", "2"], "batch_size 4"), (["--data.seed", "5"], "seed 0")])
+def test_a_run_is_not_resumed_in_another_order(
+    flags: list[str], named: str, trained: Path, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", str(checkpoint(trained)), "--trainer.max_epochs", "3"]
+    assert main([*arguments, *flags]) == 1
+    assert f"had {named}, and now it is" in capsys.readouterr().err
+
+
+def test_resuming_with_another_objective_is_said(trained: Path, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", str(checkpoint(trained)), "--trainer.max_epochs", "3"]
+    assert main([*arguments, "--model.objective", "zoo.objectives.clip.CLIP"]) == 0
+    said = capsys.readouterr().err
+    assert "zoo.objectives.cs_clip.CSCLIP is resumed with zoo.objectives.clip.CLIP" in said
+    assert "CLIP asks for no units" in said
+
+
+def test_without_validation_captions_the_last_checkpoint_is_kept_alone(
+    folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = yaml.safe_load((made_root / "recipe.yaml").read_text())
+    recipe["data"]["init_args"] |= {"val": None, "val_share": None, "val_images": None}
+    (folder / "alone.yaml").write_text(yaml.safe_dump(recipe))
+    assert main(["fit", "--config", "alone.yaml", "--trainer.max_epochs", "1"]) == 0
+    assert [path.name for path in checkpoint(folder).parent.iterdir()] == ["last.ckpt"]
+    said = capsys.readouterr().err
+    assert "no validation captions" in said
+    assert "version_0/checkpoints/last.ckpt" in said
+    assert "version_0/metrics.csv" in said
+    assert "frozen" in said
 
 
 def test_print_config_round_trips(folder: Path, made_root: Path) -> None:

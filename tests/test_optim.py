@@ -34,6 +34,12 @@ def test_warm_up_is_counted_in_steps_whatever_it_is_given_in(given: dict[str, fl
     assert Optimization(**given).warmup_length(total_steps=100, epochs=25) == length  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("given", [{"weight_decay": -1}, {"betas": (0.9, 1.0)}, {"warmup_share": 1.5}, {"warmup_steps": -2}])
+def test_numbers_that_cannot_be_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ZooError, match=f"optimizer.{next(iter(given))}"):
+        Optimization(**given)  # type: ignore[arg-type]
+
+
 def test_two_lengths_of_warm_up_are_refused() -> None:
     with pytest.raises(ZooError, match="warmup_steps and warmup_epochs"):
         Optimization(warmup_steps=1, warmup_epochs=1.0)

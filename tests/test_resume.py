@@ -66,6 +66,26 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(model: str, folder: Path, m
         assert losses(broken, version=1, column="val/loss") == after(KEPT_EVERY, losses(whole, column="val/loss"))
 
 
+def test_a_run_that_stops_within_an_epoch_goes_on_in_it(folder: Path, made_root: Path) -> None:
+    arguments = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2}))]
+    assert main(arguments) == 0
+    assert main([*arguments, "--trainer.max_steps", "3"]) == 0
+    assert main([*arguments, "--ckpt_path", str(last_checkpoint(folder, version=1))]) == 0
+    assert sorted(losses(folder, version=2)) == [3, 4, 5, 6, 7]
+    seen = losses(folder, column="train/share_same_text")
+    assert losses(folder, version=2, column="train/share_same_text") == after(3, seen)
+
+
+def test_the_best_checkpoint_stays_the_one_to_beat_after_a_resume(folder: Path, made_root: Path) -> None:
+    """Of the highest loss, since a rate that makes all embeddings one surely lowers it."""
+    arguments = ["fit", "--config", str(variant(folder, made_root)), "--best_checkpoint.mode", "max"]
+    assert main([*arguments, "--trainer.max_epochs", "1"]) == 0
+    assert main([*arguments, "--ckpt_path", "last", "--trainer.max_epochs", "2", "--model.optimizer.lr", "5"]) == 0
+    first, resumed = (losses(folder, version, "val/loss") for version in range(2))
+    assert min(first.values()) > max(resumed.values())
+    assert [path.name for path in last_checkpoint(folder, version=1).parent.iterdir()] == ["last.ckpt"]
+
+
 def test_a_run_killed_at_any_moment_leaves_a_whole_checkpoint_to_resume_from(folder: Path, made_root: Path) -> None:
     """Every step writes a checkpoint here, so that the kill mostly comes while one is written."""
     arguments = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2})), "--trainer.max_epochs", "3"]

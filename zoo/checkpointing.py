@@ -1,7 +1,6 @@
 """Checkpoints that are whole or absent: written beside and renamed; the last one for resuming, the best one by validation loss."""
 
 import os
-import tempfile
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal
@@ -22,20 +21,25 @@ class WholeCheckpointIO(TorchCheckpointIO):
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        beside = target.with_name(f".{target.name}.part")  # one name, so that what a killed run leaves is written over
         try:
-            with os.fdopen(handle, "wb") as file:
-                torch.save(checkpoint, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, target)
-        except OSError as error:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with open(beside, "wb") as file:
+                    torch.save(checkpoint, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(beside, target)
+            finally:
+                beside.unlink(missing_ok=True)
+        except (OSError, RuntimeError) as error:
+            # after a failed write torch's archive fails to end, and says only that
+            failed = error if isinstance(error, OSError) else error.__context__
+            if not isinstance(failed, OSError):
+                raise
             raise ZooError(
-                f"{target} could not be written ({error}): the checkpoint before it is untouched, make room and resume"
+                f"{target} could not be written ({failed.strerror}): the checkpoint before it is untouched, make room and resume"
             ) from error
-        finally:
-            Path(beside).unlink(missing_ok=True)
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """A folder that `zoo export` wrote is read like a checkpoint."""
@@ -82,8 +86,18 @@ class LastCheckpoint(ModelCheckpoint):
     def __init__(self, every_n_steps: int = 500, dirpath: str | None = None) -> None:
         super().__init__(dirpath=dirpath, save_top_k=0, save_last=True, every_n_train_steps=every_n_steps, enable_version_counter=False)
 
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """A run that stops within an epoch is kept here: afterwards Lightning counts the epoch as done, and its rest would be skipped."""
+        super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        if (trainer.should_stop or trainer.global_step == trainer.max_steps) and not trainer.is_last_batch:
+            self._keep(trainer)
+
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_train_end(trainer, pl_module)
+        if trainer.is_last_batch or self._last_global_step_saved != trainer.global_step:
+            self._keep(trainer)
+
+    def _keep(self, trainer: Trainer) -> None:
         if not getattr(trainer, "fast_dev_run", False):
             self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
 
@@ -95,6 +109,10 @@ class BestCheckpoint(ModelCheckpoint):
         super().__init__(
             dirpath=dirpath, filename="best", monitor=monitor, mode=mode, save_on_train_epoch_end=False, enable_version_counter=False
         )
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """A resumed run writes to a folder of its own, and the best so far stays the one to beat."""
+        super().load_state_dict({**state_dict, "dirpath": self.dirpath})
 
 
 def newest_last(folder: Path) -> Path:

@@ -1,15 +1,16 @@
-"""The only file that knows ranks: gathering with gradients, sums over ranks, and shards without padding.
+"""The only file that knows ranks: gathering with gradients, sums over ranks, shards of data without padding, sharded parameters.
 
 A rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss of the joined batch. The backward pass of `gather`
 therefore *sums* what every rank's loss says about a slice.
 """
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.utils.data import DistributedSampler
 
 
@@ -118,3 +119,33 @@ class Shard(DistributedSampler[Any]):
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.rank, self.n, self.num_replicas))
+
+
+def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> None:
+    """Splits parameters, their gradients and what an optimiser keeps of them over the devices of a one-dimensional mesh (FSDP 2).
+
+    methods: those that count as `forward`, before which parameters are gathered; gradients are averaged over ranks and split again.
+    The module is one unit, gathered once a step however often a tower runs: texts of other lengths make other numbers of calls on each
+    rank, and a rank that gathers alone waits for ever. Scalars cannot be split: `average_scalars` does for them what is done for the rest.
+    """
+    from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+
+    fully_shard(module, mesh=mesh, ignored_params={p for p in module.parameters() if p.ndim == 0})
+    for method in methods:
+        register_fsdp_forward_method(module, method)
+
+
+def average_scalars(module: nn.Module) -> None:
+    """Averages the gradients of a sharded module's scalars over ranks; called after every backward pass."""
+    for parameter in module.parameters():
+        if parameter.ndim == 0 and parameter.grad is not None:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= world_size()
+
+
+def gathered(module: Any, whole: bool) -> None:
+    """Gathers a sharded module's parameters on every rank, for use outside its `forward`, or splits them again."""
+    if whole:
+        module.unshard()
+    else:
+        module.reshard()

@@ -1,14 +1,17 @@
 """`zoo fit` and `zoo validate`: LightningCLI, with flags that win over checkpoints, recipes by name, and errors of one line."""
 
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
-from lightning import LightningDataModule, Trainer
+from lightning import Callback, LightningDataModule, Trainer
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.arguments import Parser, listed
 from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last, read_checkpoint, recipe_of
@@ -16,10 +19,12 @@ from zoo.errors import ZooError
 from zoo.exported import OPEN_CLIP
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
-from zoo.quiet import quieten
+from zoo.quiet import quieten, speak
 from zoo.recipes import with_recipes
+from zoo.sharding import Sharded
 
 RUNS = Path("runs")
+log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {"class_path": "lightning.pytorch.loggers.CSVLogger", "init_args": {"save_dir": str(RUNS), "name": None}}
 
@@ -37,15 +42,24 @@ class ZooParser(LightningArgumentParser):
 class ZooTrainer(Trainer):
     """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
 
-    precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else 32-true. Raises ZooError for a precision that the device
-    lacks, where Lightning would take another.
+    strategy: as Lightning's, or `sharded` (zoo.sharding). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
+    32-true. Raises ZooError for a precision that the device lacks, where Lightning would take another, and for Lightning's `fsdp`.
     """
 
-    def __init__(self, *args: Any, precision: str | int | None = None, plugins: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, strategy: str | Strategy = "auto", precision: str | int | None = None, plugins: Any = None, **kwargs: Any
+    ) -> None:
+        if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
+            raise ZooError(
+                "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
+                "set it to sharded"
+            )
         given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
         if precision == "auto":
             precision = "bf16-mixed" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "32-true"
-        super().__init__(*args, precision=precision, plugins=[*given, WholeCheckpointIO()], **kwargs)  # type: ignore[arg-type]
+        plugins = [*given, WholeCheckpointIO()]
+        strategy = Sharded() if strategy == "sharded" else strategy
+        super().__init__(*args, strategy=strategy, precision=precision, plugins=plugins, **kwargs)  # type: ignore[arg-type]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto")
 
@@ -62,12 +76,34 @@ class ZooCLI(LightningCLI):
         parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
         parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
 
+    def before_instantiate_classes(self) -> None:
+        """Makes seed_everything the seed of data and model as well, unless they have one of their own."""
+        settings = self.config[self.subcommand]
+        for part in (settings.model, settings.data.get("init_args")):
+            if part is not None and "seed" in part and part.seed is None:
+                part.seed = settings.seed_everything or 0
+
     def before_fit(self) -> None:
         """Refuses what cannot be before any process is launched, so that one process says it once."""
         check_devices = getattr(self.datamodule, "check_devices", None)
         if check_devices is not None:
             check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
+        callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        best = next((callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None)
+        losses = any(getattr(self.datamodule, name, None) is not None for name in ("val_reader", "val_share", "val_images"))
+        if best is not None and str(best.monitor).startswith("val/") and hasattr(self.datamodule, "val_reader") and not losses:
+            callbacks.remove(best)
+            log.warning("there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone", best.monitor)
+
+    def after_fit(self) -> None:
+        """Says where the run is."""
+        for callback in self.trainer.checkpoint_callbacks:
+            path = {LastCheckpoint: "last_model_path", BestCheckpoint: "best_model_path"}.get(type(callback))
+            if path is not None and getattr(callback, path):
+                log.info("%s: %s", "the last checkpoint" if "last" in path else "the best", getattr(callback, path))
+        if isinstance(self.trainer.logger, CSVLogger):
+            log.info("its figures, step by step: %s", Path(self.trainer.logger.log_dir) / self.trainer.logger.experiment.NAME_METRICS_FILE)
 
     def _parse_ckpt_path(self) -> None:
         """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
@@ -76,6 +112,7 @@ class ZooCLI(LightningCLI):
 def run(argv: list[str]) -> int:
     """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
     quieten()
+    speak()
     arguments = below_flags(located_last(with_recipes(*data_root_flag(argv))))
     try:
         ZooCLI(

@@ -14,12 +14,12 @@ from zoo import __version__
 from zoo.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank
 from zoo.errors import ZooError
-from zoo.gather import rank
+from zoo.gather import average_scalars, gathered, rank, shard
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective
-from zoo.objectives.clip import CLIP
-from zoo.optim import Optimization
+from zoo.objectives.clip import CLIP, clip_loss
+from zoo.optim import Optimization, rates
 from zoo.recorded import spec
 from zoo.scores import Scores
 
@@ -39,7 +39,8 @@ class ZooModule(LightningModule):
     """Any backbone, head and objective, trained and measured.
 
     backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
-    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number. Raises ZooError where
+    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number; on the command line that of
+    seed_everything where None, else 0. Raises ZooError where
     head or objective want tokens that the backbone does not have, or the objective a bias that the head does not have.
     """
 
@@ -49,10 +50,10 @@ class ZooModule(LightningModule):
         objective: Objective | None = None,
         head: Head | None = None,
         optimizer: Optimization = Optimization(),  # noqa: B008  a frozen dataclass
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         super().__init__()
-        self.backbone, self.optimizer, self.seed = backbone, optimizer, seed
+        self.backbone, self.optimizer, self.seed = backbone, optimizer, seed or 0
         self.objective: Objective = CLIP() if objective is None else objective
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
@@ -66,11 +67,15 @@ class ZooModule(LightningModule):
         self.text_keys = self.head.text_keys | needs.text_keys
         self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)
         self.origin: dict[str, Any] = {}
+        self.sharded = False
         self._step_began = 0.0
 
     def setup(self, stage: str) -> None:
         if stage == "fit":
-            self.refuse_what_cannot_be(getattr(self.trainer, "datamodule", None))
+            datamodule = getattr(self.trainer, "datamodule", None)
+            self.refuse_what_cannot_be(datamodule)
+            if self.trainer.is_global_zero:
+                self.report_what_is_not_needed(datamodule)
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
@@ -96,6 +101,24 @@ class ZooModule(LightningModule):
                 "and give it as data.init_args.units in the YAML"
             )
 
+    def report_what_is_not_needed(self, datamodule: Any) -> None:
+        """Says which texts the data makes and encodes for nothing."""
+        provides: Provides | None = getattr(datamodule, "provides", None)
+        needs, name = self.objective.needs, type(self.objective).__name__
+        for what, wanted in (("negatives", needs.negatives), ("units", needs.units)):
+            if provides is not None and getattr(provides, what) and not wanted:
+                log.warning("%s asks for no %s, and the data makes them: data.init_args.%s null saves their encoding", name, what, what)
+
+    def configure_model(self) -> None:
+        """Splits the parameters over devices where the strategy brings a mesh of them; called before every fit and validate."""
+        if self.device_mesh is not None and not self.sharded:
+            shard(self, self.device_mesh["data_parallel"], ("training_step", "validation_step"))
+            self.sharded = True
+
+    def on_after_backward(self) -> None:
+        if self.sharded:
+            average_scalars(self)
+
     def encode(self, batch: Batch) -> Batch:
         """Returns the batch with images and texts encoded; what came encoded stays as it is."""
         images, texts = batch.images, batch.texts
@@ -109,6 +132,11 @@ class ZooModule(LightningModule):
         """Returns the encoded batch and its scores."""
         encoded = self.encode(batch)
         return encoded, Scores(self.head, encoded, self.objective.mask_same_image, self.objective.mask_same_text)
+
+    def on_train_start(self) -> None:
+        """A checkpoint brings the rates that it was written with: those of this run hold."""
+        for optimizer, schedule in zip(self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=True):
+            self.optimizer.restate(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         step = self.trainer.fit_loop.epoch_loop.total_batch_idx
@@ -138,6 +166,8 @@ class ZooModule(LightningModule):
             self.evaluation.step(self.backbone, self.head, batch)
 
     def on_validation_epoch_start(self) -> None:
+        if self.sharded:
+            gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
         if self.evaluation is not None:
             self.evaluation.start(self.backbone, self.head)
 
@@ -148,6 +178,10 @@ class ZooModule(LightningModule):
         figures = results.scalars() if self.trainer.state.fn == "fit" else {}  # `validate` prints a table of its own
         for name, value in figures.items():
             self.log(f"benchmark/{name}", value, rank_zero_only=True)
+
+    def on_validation_end(self) -> None:
+        if self.sharded:
+            gathered(self, whole=False)
 
     @property
     def evaluation(self) -> Any:
@@ -161,6 +195,8 @@ class ZooModule(LightningModule):
         figures = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
         figures |= {f"loss_{name}": part.detach() for name, part in loss.parts.items()} if len(loss.parts) > 1 else {}
         figures["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
+        if stage == "val":
+            figures["loss_captions"] = clip_loss(batch, scores).detach()  # what runs of different objectives can be compared by
         for name in ("negatives", "units", "foils"):
             asked = getattr(batch, name)[rows]
             if getattr(batch, name).shape[1]:
@@ -168,6 +204,8 @@ class ZooModule(LightningModule):
         figures |= {f"share_{name}": share for name, share in scores.false_negative_shares().items()}
         if isinstance(batch.texts, TextBank) and batch.texts.asked:
             figures["deduplicated"] = torch.tensor(1 - len(batch.texts) / batch.texts.asked)
+        if stage == "train":
+            figures |= {f"rate_{part}": torch.tensor(rate) for part, rate in rates(self.trainer.optimizers[0]).items()}
         shown = {"loss"}
         for name, value in figures.items():
             self.log(
@@ -210,6 +248,8 @@ class ZooModule(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.origin = {k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")}
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
+        if self._trainer is not None and self.trainer.state.fn == "fit" and recorded != spec(self.objective)["class_path"]:
+            log.warning("a run of %s is resumed with %s", recorded, spec(self.objective)["class_path"])
         if recorded != spec(self.objective)["class_path"]:  # another objective's own parameters say nothing of the model
             state = checkpoint["state_dict"]
             for key in [k for k in state if k.startswith("objective.")]:

@@ -1,6 +1,6 @@
 """Parameter groups and the learning-rate schedule, per optimiser step.
 
-lr(s) = lr * warm(s / w)                                       s < w, steps of warm-up
+lr(s) = lr * warm((s + 1) / w)                                  s < w, steps of warm-up
 lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)  after it, of S steps; f: final_share
 """
 
@@ -48,6 +48,17 @@ class Optimization:
             rate = getattr(self, name)
             if rate is not None and not 0 <= rate < math.inf:
                 raise ZooError(f"optimizer.{name} is {rate}: a rate is a number from 0 up")
+        for name, value, top in (
+            ("weight_decay", self.weight_decay, math.inf),
+            ("eps", self.eps, math.inf),
+            ("warmup_steps", self.warmup_steps, math.inf),
+            ("warmup_epochs", self.warmup_epochs, math.inf),
+            ("warmup_share", self.warmup_share, 1.0),
+            ("final_share", self.final_share, 1.0),
+            *(("betas", beta, 1.0 - 1e-12) for beta in self.betas),
+        ):
+            if value is not None and not 0 <= value <= top:
+                raise ZooError(f"optimizer.{name} has {value}: give a number from 0 {'up' if top == math.inf else 'to 1'}")
 
     def rate(self, part: str) -> float:
         """part: 'image', 'text' or 'head'. Returns its peak rate."""
@@ -86,17 +97,32 @@ class Optimization:
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "rate"}}
 
+    def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
+        """Puts these rates, decay, betas and eps over those that a checkpoint brought, at the schedule's present step."""
+        schedule.base_lrs = [self.rate(group["part"]) for group in optimizer.param_groups]
+        for group, peak, share in zip(optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True):
+            group["initial_lr"], group["lr"] = peak, peak * share(schedule.last_epoch)
+            group["weight_decay"] = self.weight_decay if group["params"][0].ndim >= 2 else 0.0
+            group["betas"], group["eps"] = self.betas, self.eps
+
     def groups(self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]) -> list[dict[str, Any]]:
-        """Returns one group for each part and kind of parameter that is trained: matrices decay, vectors and scalars do not."""
-        groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
+        """Returns one group for each part and kind of parameter that is trained: matrices decay, vectors and scalars do not, and scalars
+        are apart since they stay whole where the rest is sharded."""
+        groups: dict[tuple[str, int], list[nn.Parameter]] = {}
         for name, parameter in parameters:
             if parameter.requires_grad:
-                groups.setdefault((part(name), parameter.ndim >= 2), []).append(parameter)
+                groups.setdefault((part(name), min(parameter.ndim, 2)), []).append(parameter)
         if not groups:
             raise ZooError("nothing is trained: every parameter is frozen, set model.backbone.tune to full, image or text")
         return [
-            {"params": members, "lr": self.rate(name), "weight_decay": self.weight_decay if decays else 0.0, "part": name}
-            for (name, decays), members in sorted(groups.items(), key=lambda g: g[0])
+            {
+                "name": f"{name} {('scalars', 'vectors', 'matrices')[dimensions]}",
+                "part": name,
+                "params": members,
+                "lr": self.rate(name),
+                "weight_decay": self.weight_decay if dimensions == 2 else 0.0,
+            }
+            for (name, dimensions), members in sorted(groups.items(), key=lambda g: g[0])
         ]
 
 

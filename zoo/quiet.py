@@ -1,6 +1,7 @@
-"""Keeps Lightning's advertising, and notices about things chosen on purpose, off the screen."""
+"""What the screen shows: what `zoo` reports, without Lightning's advertising and its notices about things chosen on purpose."""
 
 import logging
+import sys
 import warnings
 
 LINES = ("Tip:", "litlogger", "GPU available", "TPU available", "Seed set to", "Detected KeyboardInterrupt")
@@ -12,6 +13,7 @@ WARNINGS = (
     ".*callbacks used to create the checkpoint need.*",
     ".*across ranks is zero.*",
     ".*interconnected.*",
+    "The dirpath has changed.*",
 )
 
 
@@ -23,6 +25,22 @@ def quieten() -> None:
             logger.addFilter(_wanted)
     for pattern in WARNINGS:
         warnings.filterwarnings("ignore", pattern)
+
+
+def speak() -> None:
+    """Shows on the command line what `zoo` reports, a line each."""
+    logger = logging.getLogger("zoo")
+    logger.setLevel(logging.INFO)
+    if not any(isinstance(handler, _Lines) for handler in logger.handlers):
+        logger.addHandler(_Lines())
+
+
+class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes to what the standard error is now."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 def _wanted(record: logging.LogRecord) -> bool:

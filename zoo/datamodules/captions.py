@@ -62,7 +62,7 @@ class CaptionDataModule(LightningDataModule):
         redraw: whether negatives and units are drawn anew in every epoch; else once, before the first.
         features: encodes photographs and texts once, for frozen towers, and reads them from a folder; augmentation is off and redraw false.
         captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one a photograph and epoch.
-        seed: what order, augmentation, negatives and units are drawn from.
+        seed: what order, augmentation, negatives and units are drawn from; on the command line that of seed_everything where None, else 0.
         workers: processes that load, on each device.
         expect_n: the number of training photographs that there must be.
         overlong: 'cut' reports captions over the context length, counted in a sample; 'error' looks at all and refuses them.
@@ -87,7 +87,7 @@ class CaptionDataModule(LightningDataModule):
         redraw: bool = True,
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
-        seed: int = 0,
+        seed: int | None = None,
         workers: int = 2,
         expect_n: int | None = None,
         overlong: Literal["cut", "error"] = "cut",
@@ -98,6 +98,8 @@ class CaptionDataModule(LightningDataModule):
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
             raise ZooError("val, val_share and val_images each say what to validate on: give one of them")
+        if workers < 0:
+            raise ZooError(f"data.workers is {workers}: give the number of processes that load, 0 to load in the main one")
         self.train_reader, self.val_reader, self.roots = train, val, photographs
         self.val_share, self.val_images = val_share, val_images
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
@@ -105,7 +107,7 @@ class CaptionDataModule(LightningDataModule):
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
         self.redraw, self.features = redraw, features
         self.captions_per_image: Literal["all", "one"] = captions_per_image
-        self.seed, self.workers, self.expect_n, self.overlong = seed, workers, expect_n, overlong
+        self.seed, self.workers, self.expect_n, self.overlong = seed or 0, workers, expect_n, overlong
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation = evaluation
         self.broken: set[str] = set()
@@ -178,6 +180,7 @@ class CaptionDataModule(LightningDataModule):
     def train_dataloader(self) -> BatchLoader:
         loader = self._loader(self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False)
         if self._resumed is not None:
+            self._check_same(self._resumed)
             loader.load_state_dict(self._resumed)
         return loader
 
@@ -185,10 +188,23 @@ class CaptionDataModule(LightningDataModule):
         """Returns where training is in its epoch. Kept here since Lightning forgets the loader's own state where the schedule has asked
         for the loader's length before (its issue 20550)."""
         loader = None if self.trainer is None else self.trainer.train_dataloader
-        return loader.state_dict() if isinstance(loader, BatchLoader) else {}
+        return {**loader.state_dict(), **self._order()} if isinstance(loader, BatchLoader) else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._resumed = state_dict or None
+
+    def _order(self) -> dict[str, int]:
+        """What makes a place in an epoch mean the same samples."""
+        return {"batch_size": self.batch_size, "seed": self.seed, "rows": len(self.sources[0].entries(self.captions_per_image))}
+
+    def _check_same(self, resumed: dict[str, Any]) -> None:
+        """Raises ZooError where the run that is resumed had its samples in another order."""
+        for name, now in self._order().items():
+            if resumed.get(name, now) != now:
+                raise ZooError(
+                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: resume with the same data, or start "
+                    "anew from the weights by --model.backbone.pretrained"
+                )
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loader of the validation loss, where there is one, and those of the evaluation."""
@@ -263,7 +279,8 @@ class CaptionDataModule(LightningDataModule):
             assert isinstance(self.texts, DrawnOnce)
             module: Any = self.trainer.lightning_module
             store = FeatureStore(self.features, module.backbone, module.image_keys, module.text_keys)
-            sources = [source for source in self.sources[self.trainer.state.fn != "fit" :] if source is not None]
+            asked = self.sources if self.trainer.state.fn == "fit" else self.sources[1:]
+            sources = [source for source in asked if source is not None]
             images = [image for source in sources for image in source.images]
             texts = [text for source in sources for i in source.kept for text in self.texts.all_of(source.samples[i], i)]
             stored = store.fill(images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken)
