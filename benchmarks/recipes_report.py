@@ -102,7 +102,8 @@ def _plot(runs: list[Run], path: Path) -> None:
             measured["SugarCrepe"][run["recipe"]] = pooled(run, "sugarcrepe", "")[0]
     for k, (label, values) in enumerate(measured.items()):
         known = [(i, values[name]) for i, name in enumerate(names) if name in values]
-        axis.barh([i + 0.27 * (k - 1) for i, _ in known], [value for _, value in known], 0.25, label=label)
+        if known:
+            axis.barh([i + 0.27 * (k - 1) for i, _ in known], [value for _, value in known], 0.25, color=f"C{k}", label=label)
     axis.axvline(50, color="gray", linewidth=0.8, linestyle="--")
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
