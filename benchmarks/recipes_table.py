@@ -184,6 +184,7 @@ def overlay(world: World, plan: Plan, recipe: str | None, place: Path, first: Pa
         "trainer": {
             "max_steps": steps,
             "max_epochs": 1000,
+            "default_root_dir": str(place),
             "accelerator": "cpu",
             "precision": "32-true",
             "gradient_clip_val": 1.0,
