@@ -40,6 +40,13 @@ def test_a_worked_caption() -> None:
     assert arguments == {("subject", "head"), ("subject", "attribute"), ("object", "head"), ("object", "attribute")}
 
 
+@pytest.mark.parametrize(("one", "other"), [("in front of", "behind"), ("behind", "in front of"), ("outside of", "inside")])
+def test_where_one_thing_is_to_another_has_a_contrary(one: str, other: str) -> None:
+    (relation,) = extract(f"A red car is parked {one} a building").relations
+    assert relation.predicate == f"parked {one}"
+    assert relation.foils[0].predicate == f"parked {other}"
+
+
 def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
     extractor = RuleExtractor(tagger="textblob")
     (relation,) = extract("A dog next to a cat", extractor).relations

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from zoo.units.lexicon import BEINGS, MOVERS
+from zoo.units.lexicon import BEINGS, MOVERS, PREPOSITION_PHRASES
 from zoo.units.phrases import Phrase
 
 _DIRECTIONS = {"to", "into", "from", "onto", "toward", "towards", "out of", "off", "off of"}
@@ -58,14 +58,20 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
 def _apt(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
     if now.verb and now.verb.passive and now.predicate == now.verb.words:
         return False
-    seen = bool(now.predicate) and len(now.predicate) <= _LONGEST_PREDICATE and now.predicate[-1] not in _UNSEEN
+    seen = 0 < len(now.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(now.predicate)
     return seen and bearer.text != noun.text
+
+
+def _ends_unseen(predicate: tuple[str, ...]) -> bool:
+    """Whether "of" and the like is the preposition, not a part of one ("in front of")."""
+    return predicate[-1] in _UNSEEN and not any(predicate[-len(several) :] == several for several in PREPOSITION_PHRASES)
 
 
 def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
     """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and where they end.
 
-    bound: they are governed by a verb or preposition; then a last one that acts begins a clause of its own ("and a dog running").
+    bound: they are governed by a verb or preposition; then a last one that acts begins a clause of its own ("and a dog running"; not "and
+    a tie holds"), and so does one that a comma sets off (", his arms covering").
     """
     run = [found[i]]
     i += 1
@@ -76,7 +82,8 @@ def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase],
         if after == len(found) or found[after].kind != "noun":
             break
         follows = found[after + 1].kind if after + 1 < len(found) else None
-        if bound and (follows == "verb" or (follows == "preposition" and found[after].head_text in MOVERS)):
+        moves, set_off = found[after].head_text in MOVERS, follows == "verb" and found[after - 1].text == ","
+        if bound and (set_off or (moves and follows in ("verb", "preposition"))):
             break
         run.append(found[after])
         i = after + 1

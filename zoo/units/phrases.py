@@ -137,12 +137,15 @@ def _starts(tags: list[str], i: int, wanted: set[str]) -> bool:
 
 
 def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a participle stands before its noun: "a running dog", "with folded arms", "snow covered hill"; not "a man wearing socks"."""
+    """Whether a participle stands before its noun: "a running dog", "brightly lit room", "snow covered hill"; not "a man wearing socks"."""
     if tags[i] == "VBN" and i and tags[i - 1] == "NN":
         return _starts(tags, i + 1, _NOUNS)
-    if tags[i] not in ("VBG", "VBN") or i == 0 or tags[i - 1] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}:
+    before = i - 1
+    while before >= 0 and tags[before] == "RB":
+        before -= 1
+    if tags[i] not in ("VBG", "VBN") or before < 0 or tags[before] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}:
         return False
-    if tags[i - 1] in ("IN", "TO") and words[i - 1] != "of" and words[i] in BASES:
+    if tags[before] in ("IN", "TO") and words[before] != "of" and words[i] in BASES:
         return False
     return _starts(tags, i + 1, _NOUNS | {"JJ"})
 
@@ -178,7 +181,7 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
             kept.append((words[j], tag))
         elif tag == "POS" or (words[j] in ("'s", "’s") and after_noun):
             kept, after_noun = [], 0
-        elif tag in _DETERMINERS and not kept:
+        elif not kept and (tag in _DETERMINERS or (tag == "RB" and not _negates(words[j]) and not _governs(words, tags, j))):
             pass
         elif words[j] in ("and", ",") and not after_noun and kept and _starts(tags, j + 1, _ADJECTIVES):
             if words[j] == "and":

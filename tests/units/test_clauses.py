@@ -1,0 +1,76 @@
+"""Who does what to whom: the relations that are read off the phrases of a caption."""
+
+import pytest
+
+from zoo.language.tagger import tagger
+from zoo.units.clauses import triples
+from zoo.units.phrases import phrases
+
+TAGGER = tagger("textblob")
+
+
+def relations(caption: str) -> list[str]:
+    return [f"{s.text} {predicate} {o.text}" for s, predicate, o in triples(phrases(TAGGER.analyse(caption)))]
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A red car is parked in front of a building .", ["red car parked in front of building"]),
+        ("A man in front of a house", ["man in front of house"]),
+        ("A cat sleeps on top of a car", ["cat sleeping on top of car"]),
+        ("A dog runs out of the water", ["dog running out of water"]),
+        ("A girl stands outside of a store", ["girl standing outside of store"]),
+        ("A boy sits inside of a box", ["boy sitting inside of box"]),
+    ],
+)
+def test_prepositions_that_end_in_of_relate(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize("caption", ["A statue made of stone", "A dog is searching for a ball", "A man thinking about a horse"])
+def test_of_for_and_about_relate_nothing(caption: str) -> None:
+    assert relations(caption) == []
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man in a suit and tie holds a phone", ["man in suit", "man in tie", "man holding phone"]),
+        ("A man with a hat and glasses is riding a bike", ["man with hat", "man with glasses", "man riding bike"]),
+        (
+            "A girl in a white shirt , jeans and boots kicks a ball",
+            [*(f"girl in {w}" for w in ("white shirt", "jeans", "boots")), "girl kicking ball"],
+        ),
+        (
+            "A woman with a hat and long brown hair is drinking coffee",
+            ["woman with hat", "woman with long brown hair", "woman drinking coffee"],
+        ),
+    ],
+)
+def test_what_one_wears_or_has_does_nothing(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man on a bench and a woman holding a dog", ["man on bench", "woman holding dog"]),
+        ("A boy sits on a wall , his arms covering his face", ["boy sitting on wall", "arms covering face"]),
+    ],
+)
+def test_who_can_act_and_what_follows_a_comma_begin_a_clause(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A woman in a very colorful dress is carrying a cup", ["woman in colorful dress", "woman carrying cup"]),
+        ("A man in a brightly colored shirt rides a horse", ["man in colored shirt", "man riding horse"]),
+        ("A man is wearing brightly colored clothes", ["man wearing colored clothes"]),
+        ("A man happily riding horses", ["man riding horses"]),
+    ],
+)
+def test_an_adverb_does_not_cut_a_noun_phrase(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
