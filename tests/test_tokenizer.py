@@ -8,6 +8,7 @@ import torch
 
 from tests.test_towers import hugging_face
 from zoo.backbone import Backbone
+from zoo.datamodules.overlong import overlong
 from zoo.errors import ZooError
 from zoo.tokenizer import TextEnd, Tokenizer
 
@@ -26,7 +27,7 @@ def test_lengths_count_both_special_tokens(tokenizer: Tokenizer) -> None:
 
 
 def test_a_text_is_overlong_from_the_first_token_that_is_lost(tokenizer: Tokenizer) -> None:
-    assert tokenizer.overlong(["dog " * 75, "dog " * 76, "dog"]) == [False, True, False]
+    assert overlong(["dog " * 75, "dog " * 76, "dog"], tokenizer) == [1]
     assert tokenizer(["dog " * 76])[1].tolist() == [77]
 
 
@@ -62,6 +63,6 @@ def test_a_folders_tokenizer_replaces_the_architectures_own(tmp_path: Path) -> N
     ids, lengths, _ = backbone.tokenizer(["a b dog", "a"])
     assert lengths.tolist() == [5, 3]
     assert ids.shape == (2, 40)
-    assert backbone.tokenizer.overlong(["a " * 38, "a " * 39]) == [False, True]
+    assert overlong(["a " * 38, "a " * 39], backbone.tokenizer) == [1]
     with pytest.raises(ZooError, match="cannot be loaded"):
         _ = Backbone("zoo-tiny", tokenizer=str(tmp_path / "absent")).tokenizer

@@ -11,11 +11,13 @@ def write_beside(path: Path, data: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(beside, "wb") as out:
-            out.write(data)
-        os.replace(beside, path)
+        try:
+            with open(beside, "wb") as out:
+                out.write(data)
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise ZooError(
             f"{path} could not be written ({error.strerror or error}): make room and run the same command again, which goes on from there"
         ) from error

@@ -78,6 +78,8 @@ def mistake(error: BaseException) -> ZooError | None:
             f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer items at once, with the same gradients, "
             "or lower data.batch_size"
         )
+    if text.startswith("DataLoader worker"):
+        return ZooError(f"a process that loads data was killed ({text}): give it more memory, or lower data.workers or data.batch_size")
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
             f"the checkpoint's optimiser had other parameters to train ({text}): set model.backbone.tune, head and objective as they were, "

@@ -40,19 +40,14 @@ class Tokenizer:
 
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """Returns ids [n, L], lengths [n] up to and including the end token, and hashes [n] of the ids, the same in every process."""
-        ids = self._ids(texts, self.context)
+        ids = self._ids(texts)
         hashes = [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "little", signed=True) for row in ids.numpy()]
         return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
 
-    def overlong(self, texts: Sequence[str]) -> list[bool]:
-        """Returns which texts have more tokens than the context and lose their tail."""
-        lengths: list[bool] = (self.end.lengths(self._ids(texts, self.context + 1)) > self.context).tolist()
-        return lengths
-
-    def _ids(self, texts: Sequence[str], context: int) -> Tensor:
+    def _ids(self, texts: Sequence[str]) -> Tensor:
         if not texts:
-            return torch.zeros(0, context, dtype=torch.long)
-        ids: Tensor = self.inner(list(texts), context_length=context)
+            return torch.zeros(0, self.context, dtype=torch.long)
+        ids: Tensor = self.inner(list(texts), context_length=self.context)
         return ids
 
 

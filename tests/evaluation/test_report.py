@@ -1,19 +1,20 @@
 """What a run leaves on disk, what is made of it again, and what is said on the screen."""
 
-import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.evaluation.fakes import FakeBackbone, cases, cosine, evaluation, measured, photographs
+from tests.mistakes import contents, full_after
 from zoo.errors import ZooError
 from zoo.evaluation import report
 from zoo.evaluation.averages import preset_named
 from zoo.evaluation.command import main
 from zoo.evaluation.compare import differences, paired
-from zoo.evaluation.report import Results, file_hash, read
+from zoo.evaluation.report import Results, read
 from zoo.evaluation.show import show
 
 
@@ -44,6 +45,17 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
     assert content["benchmarks"]["in_memory"]["version"] == 1
     assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
     assert {"value", "low", "high", "n", "of", "ties", "trained_on", "chance", "published"} <= content["presets"][0]["figures"][0].keys()
+
+
+def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = cases(photographs(tmp_path, 3), retrieval=False)
+    long = " ".join("abcdef" for _ in range(5))
+    made[0] = replace(made[0], texts=(long, made[0].texts[1]))
+    made[4] = replace(made[4], texts=(long, f"{long} too"))
+    results = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
+    assert results.header["scoring"][report.CUT] == {"in_memory/pairs": 2}
+    show(results)
+    assert "in_memory/pairs: 2 texts are over the context length and cut" in capsys.readouterr().out
 
 
 def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> None:
@@ -96,37 +108,14 @@ def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path,
         differences(run[1].cases, other.cases)
 
 
-@pytest.mark.parametrize("at", ["cases.parquet", "results.json"])
-def test_a_write_that_fails_leaves_what_was_there(
-    tmp_path: Path, run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
+@pytest.mark.parametrize("short_of", ["cases.parquet", "results.json", ""])
+def test_a_write_that_fails_leaves_what_was_there(run: tuple[Path, Results], short_of: str) -> None:
     folder, results = run
-    before = {path.name: file_hash(path) for path in folder.iterdir()}
-
-    def full(path: Path, put: object) -> None:
-        if path.name == at:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(report, "_beside", full)
-    with pytest.raises(ZooError, match=r"cannot be written to .*No space left"):
+    before = contents(folder)
+    room = len(before[short_of]) - 1 if short_of else 0
+    with full_after(room), pytest.raises(ZooError, match=r"cannot be written to .*File too large.*: make room"):
         report.write(results, folder)
-    assert {path.name: file_hash(path) for path in folder.iterdir()} == before
-
-
-def test_a_disk_that_fills_up_at_some_byte_leaves_no_part(
-    tmp_path: Path, run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, results = run
-    before = {path.name: file_hash(path) for path in folder.iterdir()}
-
-    def half(table: object, path: Path) -> None:
-        path.write_bytes(b"PAR1 half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(report.pq, "write_table", half)
-    with pytest.raises(ZooError, match="make room"):
-        report.write(results, folder)
-    assert {path.name: file_hash(path) for path in folder.iterdir()} == before
+    assert contents(folder) == before
 
 
 def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Results]) -> None:

@@ -110,9 +110,9 @@ class CaptionDataset(Dataset[list[Row]]):
         sample = self.samples[index]
         try:
             image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
-        except BrokenPhotograph:
+        except BrokenPhotograph as error:
             if not self.tolerate_broken:
-                raise
+                raise BrokenPhotograph(f"{error}, or set data.tolerate_broken: true to leave its rows empty") from error
             return self._filling(index)
         return Row(
             image,

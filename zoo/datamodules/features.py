@@ -63,7 +63,7 @@ class StoredPhotographs:
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
         """Returns the row, as a scalar; raises BrokenPhotograph for what could not be encoded."""
         if image not in self.stored:
-            raise BrokenPhotograph(f"{image} is not a whole picture: fetch it again, or tolerate broken photographs")
+            raise BrokenPhotograph(f"{image} is not a whole picture: fetch it again")
         return torch.tensor(self.stored[image])
 
 

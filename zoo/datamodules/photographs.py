@@ -138,9 +138,7 @@ class PhotographFinder:
             with Image.open(content) as file:
                 picture = file.convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BrokenPhotograph(
-                f"{path} ({ref}) is not a whole picture ({error}): fetch it again, or tolerate broken photographs"
-            ) from error
+            raise BrokenPhotograph(f"{path} ({ref}) is not a whole picture ({error}): fetch it again") from error
         if ref.crop is None:
             return picture
         left, top, width, height = ref.crop

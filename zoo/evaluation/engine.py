@@ -22,7 +22,7 @@ from zoo.evaluation.outcomes import Row, rows, table
 from zoo.evaluation.plan import Plan, Question, make_plan
 from zoo.evaluation.portions import FILLING, Maker, Portion, Window
 from zoo.evaluation.protocols import Outcome, judge, retrieval_by_rows
-from zoo.evaluation.report import Results, report
+from zoo.evaluation.report import CUT, Results, report
 from zoo.fingerprint import weights_hash
 from zoo.gather import gather_objects, rank
 from zoo.heads.base import Head
@@ -57,6 +57,9 @@ class Evaluation:
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
+        for name, n, least in (("image_batch", image_batch, 1), ("text_batch", text_batch, 1), ("workers", workers, 0)):
+            if n < least:
+                raise ZooError(f"{name} of an evaluation is {n}: give a whole number from {least} up")
         self.benchmarks = [named_benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks]
         self.presets = [preset_named(name) for name in presets or ["official"]]
         self.roots = [Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)]
@@ -67,6 +70,7 @@ class Evaluation:
         self.results: Results | None = None
         self._plan: Plan | None = None
         self._notes: dict[str, Any] = {}
+        self._cut: dict[str, int] | None = None
         self._clear()
 
     def prepare(self) -> None:
@@ -83,6 +87,8 @@ class Evaluation:
 
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
         """Returns the loaders whose portions `step` takes: photographs and texts, or windows of both for a head that reads tokens."""
+        if self._cut is None and rank() == 0:
+            self._cut = portions.cut_texts(self.plan, backbone.tokenizer)
         maker = Maker(self.plan.images, self.plan.texts, self.finder, backbone.eval_transform, backbone.tokenizer)
         if not reads_tokens(head):
             return portions.item_loaders(self.plan, maker, self.image_batch, self.text_batch, self.workers)
@@ -167,7 +173,7 @@ class Evaluation:
 
     def _finish(self, head: Head, shares: list[tuple[Share, Share, dict[int, Scores], str]], about: dict[str, Any]) -> Results:
         device = next((p.device for p in head.parameters()), torch.device("cpu"))
-        notes = {"towers": next((dtype for *_, dtype in shares if dtype), ""), "pairs": "float32", **self._notes}
+        notes = {"towers": next((dtype for *_, dtype in shares if dtype), ""), "pairs": "float32", CUT: self._cut or {}, **self._notes}
         judged: Iterable[tuple[Question, list[Outcome]]]
         if reads_tokens(head):
             scores = {q: s for _, _, share, _ in shares for q, s in share.items()}

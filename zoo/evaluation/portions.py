@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from zoo.batch import TextBank, text_bank
+from zoo.datamodules.overlong import overlong
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -129,6 +130,15 @@ def item_loaders(plan: Plan, maker: Maker, image_batch: int, text_batch: int, wo
         loader(range(len(plan.images)), FILLING, maker.of_images, image_batch, workers),
         loader(by_length, FILLING, maker.of_texts, text_batch, min(workers, 1)),
     ]
+
+
+def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
+    """Returns how many distinct texts of each 'benchmark/subset' are over the tokenizer's context and lose their tail, where any are."""
+    cut = set(overlong(plan.texts, tokenizer))
+    found: dict[str, set[int]] = {}
+    for question in plan.questions:
+        found.setdefault(f"{question.benchmark}/{question.case.subset}", set()).update(cut.intersection(question.texts.tolist()))
+    return {place: len(rows) for place, rows in found.items() if rows}
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:

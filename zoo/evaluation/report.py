@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +25,7 @@ from zoo.recorded import spec
 SCHEMA_VERSION = 1
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
+CUT = "texts over the context length, cut"
 
 
 @dataclass(frozen=True)
@@ -138,12 +139,20 @@ def software() -> dict[str, str]:
 
 
 def write(results: Results, out: Path) -> None:
-    """Writes both files beside their places and renames them; raises ZooError where that fails, and then leaves what was there."""
+    """Writes both files beside their places and renames them when both are whole; raises ZooError where that fails, and then leaves what
+    was there."""
     text = json.dumps(results.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    beside = {name: out / f".{name}.{os.getpid()}" for name in (CASES, RESULTS)}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _beside(out / CASES, lambda path: pq.write_table(results.cases, path))
-        _beside(out / RESULTS, lambda path: path.write_text(text, encoding="utf-8"))
+        try:
+            pq.write_table(results.cases, beside[CASES])
+            beside[RESULTS].write_text(text, encoding="utf-8")
+            for name, path in beside.items():
+                os.replace(path, out / name)
+        finally:
+            for path in beside.values():
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise ZooError(f"results cannot be written to {out} ({error}): make room, or name another folder by --out") from error
 
@@ -170,15 +179,6 @@ def read(run: Path) -> Results:
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise ZooError(f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again") from error
     return Results(content, counted, cases)
-
-
-def _beside(path: Path, put: Callable[[Path], object]) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        put(beside)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _described(benchmark: Benchmark, plan: Plan) -> dict[str, Any]:

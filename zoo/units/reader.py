@@ -49,21 +49,22 @@ def unit_files(path: str | Path) -> list[Path]:
 def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     """Writes one record a line and returns their number. The file appears when it is whole, or not at all."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     count = 0
     try:
-        with open(beside, "w", encoding="utf-8") as out:
-            for record in records:
-                out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
-                count += 1
-        os.replace(beside, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(beside, "w", encoding="utf-8") as out:
+                for record in records:
+                    out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
+                    count += 1
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
         raise ZooError(
             f"{path} could not be written ({error.strerror or error}): give --out a folder with room that you may write to"
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)
     return count
 
 

@@ -1,0 +1,95 @@
+"""What jsonargparse, Lightning and torch say of a mistake, in one sentence; defects keep their traceback."""
+
+import pytest
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+from zoo.errors import ZooError
+from zoo.lightning_cli import ZooTrainer
+from zoo.mistakes import mistake, sentence
+
+LOOK = ": mend it, `--help` says what there is"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            'Parser key "trainer.max_epochs":\n  Does not validate against any of the Union subtypes\n'
+            "  Subtypes: [<class 'int'>, <class 'NoneType'>]\n  Errors:\n    - Expected a <class 'int'>\n"
+            "    - Expected a <class 'NoneType'>\n  Given value type: <class 'str'>\n  Given value: many",
+            f"trainer.max_epochs: Expected int{LOOK}",
+        ),
+        (
+            "Parser key \"data\":\n  Does not validate against any of the Union subtypes\n  Subtypes: [<class 'a.B'>]\n  Errors:\n"
+            "    - Problem with given class_path 'zoo.objectives.cs_clip.CSCLIP':\n        Option 'lamda_u' is not accepted\n"
+            "    - Expected a <class 'bool'>\n  Given value: {}",
+            f"data: Problem with given class_path 'zoo.objectives.cs_clip.CSCLIP': Option 'lamda_u' is not accepted (near: lambda_u){LOOK}",
+        ),
+        (
+            "the following arguments are required: fit.model.backbone, fit.data",
+            "the following arguments are required: fit.model.backbone, fit.data: begin with a recipe, as in `zoo fit --config clip.yaml` "
+            "(`zoo ls configs` lists them)",
+        ),
+        (
+            'Parser key "model.objective":\n  Errors:\n    - Not a valid subclass of Objective\n      Subclass types expect one of:\n'
+            "      - a class path (str)\n  Given value: 3",
+            f"model.objective: Not a valid subclass of Objective{LOOK}",
+        ),
+        ("unrecognized arguments: --max_epochs 3", "unrecognized arguments: --max_epochs 3 (near: trainer.max_epochs"),
+        ("Expected a dot import path string: CSCLIP", f"path string: CSCLIP (its path is zoo.objectives.cs_clip.CSCLIP){LOOK}"),
+    ],
+)
+def test_a_message_of_many_lines_becomes_a_sentence(message: str, said: str) -> None:
+    assert said in sentence(message)
+    assert "\n" not in sentence(message)
+
+
+def raised(error: Exception, cause: Exception | None = None) -> Exception:
+    try:
+        raise error from cause
+    except Exception as caught:
+        return caught
+
+
+def test_the_sentence_inside_another_exception_is_found() -> None:
+    inner = ZooError("the sentence")
+    assert mistake(raised(ValueError("wrapped"), raised(RuntimeError("again"), inner))) is inner
+
+
+def test_defects_are_none() -> None:
+    assert mistake(raised(ValueError("of this file"))) is None
+    assert mistake(ValueError("never raised")) is None
+
+
+def test_what_lightning_refuses_is_a_setting() -> None:
+    found = mistake(raised(MisconfigurationException("no such thing")))
+    assert found is not None
+    assert "no such thing" in str(found)
+    with pytest.raises(ValueError, match="gppu") as refused:
+        ZooTrainer(accelerator="gppu", logger=False, enable_checkpointing=False)
+    assert "Lightning refuses the settings (You selected an invalid accelerator name: `accelerator='gppu'`" in str(mistake(refused.value))
+
+
+def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
+    def adam(*shapes: int) -> torch.optim.Optimizer:
+        return torch.optim.AdamW([torch.nn.Parameter(torch.zeros(n)) for n in shapes])
+
+    with pytest.raises(ValueError, match="parameter group") as refused:
+        adam(1).load_state_dict(adam(1, 2).state_dict())
+    assert "model.backbone.tune" in str(mistake(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("error", "names"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."), "model.backbone.chunk"),
+        (RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. "), "data.workers"),
+    ],
+)
+def test_too_little_memory_says_what_to_lower(error: Exception, names: str) -> None:
+    assert names in str(mistake(raised(error)))
+
+
+def test_long_reasons_are_cut() -> None:
+    assert len(str(mistake(raised(MisconfigurationException("x " * 2000))))) < 600
