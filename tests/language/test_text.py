@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.language.tagger import words
-from zoo.language.text import article, attach_marks, cased_like, mend_article, replace_spans, same_words
+from zoo.language.text import article, attach_marks, cased_like, mend_article, only_reordered, replace_spans, same_words
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
 A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European banana"
@@ -54,3 +54,30 @@ def test_case_follows_what_is_replaced() -> None:
 @given(st.text(alphabet="ab ,.'s-"))
 def test_same_words_is_blind_to_how_tokens_are_joined(text: str) -> None:
     assert same_words(text, " ".join(words(text)))
+
+
+@pytest.mark.parametrize(
+    ("caption", "other"),
+    [
+        ("A black and white dog runs .", "A white and black dog runs ."),
+        ("A man, a woman and a dog", "a dog, a woman and a man"),
+        ("a red, white or blue hat", "a red, blue or white hat"),
+        ("the small, brown dog", "the brown, small dog"),
+    ],
+)
+def test_members_of_a_list_in_another_order_say_the_same(caption: str, other: str) -> None:
+    assert only_reordered(caption, other)
+
+
+@pytest.mark.parametrize(
+    ("caption", "other"),
+    [
+        ("a black dog and a white cat", "a white dog and a black cat"),
+        ("a dog runs and a cat sleeps", "a dog sleeps and a cat runs"),
+        ("a man with a dog and a cat", "a cat with a dog and a man"),
+        ("a dog chases a cat", "a cat chases a dog"),
+        ("a dog", "a dog"),
+    ],
+)
+def test_whose_is_what_is_no_matter_of_order(caption: str, other: str) -> None:
+    assert not only_reordered(caption, other)

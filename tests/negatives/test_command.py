@@ -68,6 +68,13 @@ def test_negatives_that_are_other_captions_are_counted(tmp_path: Path, capsys: p
     assert "captions    100.0%  2 of 2" in capsys.readouterr().out
 
 
+def test_negatives_that_name_the_members_of_a_list_in_another_order_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "captions.txt"
+    file.write_text("A black and white dog\nA black dog on a white car\n", "utf-8")
+    assert main(["negatives", "preview", str(file), "--generator", "swap_or_foil"]) == 0
+    assert "reordered    50.0%  1 of 2" in capsys.readouterr().out
+
+
 def test_export_writes_every_caption_and_replay_reads_it(captions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "made" / "negatives.jsonl"
     assert main(["negatives", "export", str(captions), "--out", str(out), "--generator", "aro_shuffle", "--tagger", "textblob"]) == 0
@@ -120,7 +127,7 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         (["preview", "absent.txt"], "absent.txt cannot be read"),
         (["preview", "CAPTIONS", "--generator", "negclip_swop"], "no generator 'negclip_swop' (near: negclip_swap)"),
         (["preview", "CAPTIONS", "--generator", "entity_foil"], "name one with --units"),
-        (["preview", "CAPTIONS", "--generator", "swap_or_foil"], "needs swap, foil"),
+        (["preview", "CAPTIONS", "--generator", "replay"], "needs file"),
         (["preview", "CAPTIONS", "--generator", "json.JSONDecoder"], "is no NegativeGenerator"),
         (["preview", "CAPTIONS", "--generator", "no.such.Thing"], "cannot be imported"),
         (["preview", "CAPTIONS", "--tagger", "nltk"], "no tagger 'nltk'"),

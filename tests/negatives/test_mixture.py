@@ -22,8 +22,8 @@ class Says(NegativeGenerator):
         return self.what
 
 
-def drawn(swap: str | None, foil: str | None, share: float) -> list[str | None]:
-    mixture = SwapOrFoil(Says(swap), Says(foil), share)
+def drawn(swap: str | None, foil: str | None, share: float, fall_back: bool = False) -> list[str | None]:
+    mixture = SwapOrFoil(Says(swap), Says(foil), share, fall_back)
     return [mixture.negative("x", Random(seed)) for seed in range(1000)]
 
 
@@ -33,9 +33,17 @@ def test_the_share_is_the_probability_of_the_swap() -> None:
     assert 200 < drawn("swap", "foil", 0.25).count("swap") < 300
 
 
-def test_a_foil_stands_in_for_a_swap_and_no_swap_for_a_foil() -> None:
-    assert set(drawn(None, "foil", 1.0)) == {"foil"}
-    assert set(drawn("swap", None, 0.0)) == {None}
+def test_a_foil_stands_in_for_a_swap_where_told_and_no_swap_for_a_foil() -> None:
+    assert set(drawn(None, "foil", 1.0)) == {None}
+    assert set(drawn(None, "foil", 1.0, fall_back=True)) == {"foil"}
+    assert 200 < drawn(None, "foil", 0.75).count("foil") < 300
+    assert set(drawn("swap", None, 0.0, fall_back=True)) == {None}
+
+
+def test_without_arguments_it_is_the_mix_of_the_recipe() -> None:
+    mixture = SwapOrFoil()
+    assert (mixture.swap.name, mixture.foil.name) == ("negclip_swap", "entity_foil")
+    assert mixture.negative("A black dog and a white cat", Random(0)) is not None
 
 
 def test_a_share_outside_nought_to_one_is_refused() -> None:

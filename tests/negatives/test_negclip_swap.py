@@ -100,3 +100,11 @@ def test_the_tagger_is_named_and_checked() -> None:
 
 def test_equal_words_on_either_side_of_a_mark_are_no_swap() -> None:
     assert NegCLIPSwap("textblob").negative("sitting sitting , sitting", Random(0)) is None
+
+
+def test_members_of_a_list_change_places_only_as_published() -> None:
+    caption = "A black and white dog"
+    assert swapped(caption) == {"A white and black dog"}
+    assert NegCLIPSwap("textblob", reorder_lists=False).negative(caption, Random(0)) is None
+    across = {NegCLIPSwap("textblob", reorder_lists=False).negative("A black dog and a white cat", Random(seed)) for seed in range(30)}
+    assert across == {"A white dog and a black cat", "A black cat and a white dog"}

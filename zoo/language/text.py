@@ -15,6 +15,31 @@ def _bare(text: str) -> str:
     return _NO_WORD.sub("", text.casefold())
 
 
+_WORD_OR_MARK = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
+_JOINERS = frozenset({"and", "or", "&", ","})
+_DETERMINERS = frozenset({"a", "an", "the", "his", "her", "its", "their", "some"})
+
+
+def only_reordered(a: str, b: str) -> bool:
+    """Whether two texts differ only in the order of what "and", "or" or commas join: "a black and white dog", "a white and black dog"."""
+    before, after = (_WORD_OR_MARK.findall(text.casefold()) for text in (a, b))
+    while before and after and before[0] == after[0]:
+        before, after = before[1:], after[1:]
+    while before and after and before[-1] == after[-1]:
+        before, after = before[:-1], after[:-1]
+    return before != after and _members(before) == _members(after)
+
+
+def _members(words: list[str]) -> list[list[str]]:
+    members: list[list[str]] = [[]]
+    for word in words:
+        if word in _JOINERS:
+            members.append([])
+        elif word not in _DETERMINERS:
+            members[-1].append(word)
+    return sorted(members)
+
+
 def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     """edits: (start, end, new text) of spans that do not overlap, in any order. Returns the text with each span replaced and all between
     them, spacing included, as it was."""

@@ -25,7 +25,7 @@ from zoo.datamodules.randomness import seed_of
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
-from zoo.language.text import same_words
+from zoo.language.text import only_reordered, same_words
 from zoo.listing import classes
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
@@ -93,15 +93,18 @@ def preview(
 
 
 def rates(made: Sequence[Made]) -> list[str]:
-    """Returns in words how many captions got a negative, and how many negatives are the caption, each other or another caption."""
+    """Returns in words how many captions got a negative, and how many negatives are the caption, say the same as it in another order, are
+    each other or another caption."""
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
     captions = {_key(item.sample.caption) for item in made}
     identical = sum(same_words(caption, negative) for caption, negative in negatives)
+    reordered = sum(only_reordered(caption, negative) for caption, negative in negatives)
     distinct = len({_key(negative) for _, negative in negatives})
     captioned = sum(_key(negative) in captions and not same_words(caption, negative) for caption, negative in negatives)
     return [
         _share("yield", len(negatives), len(made), "captions have a negative"),
         _share("identity", identical, len(negatives), "negatives are their caption in other spacing or case"),
+        _share("reordered", reordered, len(negatives), "negatives only order otherwise what 'and', 'or' or commas join, and say the same"),
         _share("duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"),
         _share("captions", captioned, len(negatives), "negatives are another caption of these, perhaps a true one"),
     ]

@@ -6,7 +6,7 @@ from random import Random
 
 from zoo.language.tagger import Token
 from zoo.language.tagger import tagger as tagger_named
-from zoo.language.text import replace_spans, same_words
+from zoo.language.text import only_reordered, replace_spans, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 
@@ -20,27 +20,32 @@ class NegCLIPSwap(NegativeGenerator):
 
     Each of the six categories that has two different members is equally likely, however many pairs it has, as in the public code, which
     gives a category up when the two that it draws are equal; here another is drawn. Spacing, case and a or an stay as they are.
-    Raises ZooError on a tagger that does not exist.
+    reorder_lists: whether members joined by "and", "or" or a comma may change places, as published, though "a white and black dog" is "a
+    black and white dog". Raises ZooError on a tagger that does not exist.
     """
 
     name = "negclip_swap"
 
-    def __init__(self, tagger: str = "auto") -> None:
+    def __init__(self, tagger: str = "auto", reorder_lists: bool = True) -> None:
         tagger_named(tagger)
-        self.tagger = tagger
+        self.tagger, self.reorder_lists = tagger, reorder_lists
 
     def describe(self) -> dict[str, str]:
-        return super().describe() | tagger_named(self.tagger).describe()
+        kept = {} if self.reorder_lists else {"reorder_lists": "false"}
+        return super().describe() | kept | tagger_named(self.tagger).describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         categories = [spans for spans in swappable(tagger_named(self.tagger).analyse(caption)).values() if len(spans) > 1]
         for spans in rng.sample(categories, len(categories)):
             for first in rng.sample(spans, len(spans)):
                 swaps = [_swapped(caption, first, second) for second in spans if second != first]
-                negatives = [swap for swap in swaps if not same_words(swap, caption)]
+                negatives = [swap for swap in swaps if not self._says_the_same(swap, caption)]
                 if negatives:
                     return rng.choice(negatives)
         return None
+
+    def _says_the_same(self, swap: str, caption: str) -> bool:
+        return same_words(swap, caption) or (not self.reorder_lists and only_reordered(swap, caption))
 
 
 def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
