@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder, coco_ref, flickr_ref, photograph_ref
+from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder, coco_ref, flickr_ref, identity, photograph_ref
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
@@ -159,3 +159,22 @@ def test_the_shared_photographs_are_found(shared_data):
     names = sorted(p.name for p in (shared_data / "coco/val2017").iterdir())
     assert not finder.missing([coco_ref(name) for name in names])
     assert finder.load(coco_ref(names[0])).mode == "RGB"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("/data/mine/COCO_val2014_000000391895.jpg", "coco:391895"),
+        ("copies/000000391895.jpg", "coco:391895"),
+        ("coco:391895@0,0,4,4", "coco:391895"),
+        ("file:/data/mine/000000391895.jpg", "coco:391895"),
+        ("/data/flickr30k/images/1007129816.jpg", "flickr:1007129816"),
+        ("/data/mine/1007129816_e794419615.jpg", "flickr:1007129816"),
+        ("/data/visual_genome/VG_100K/2317429.jpg", "visual_genome:2317429"),
+        ("/data/flickr_study/mine/first/1007129816.jpg", "file:/data/flickr_study/mine/first/1007129816.jpg"),
+        ("/data/mine/1007129816.jpg", "file:/data/mine/1007129816.jpg"),
+        ("parquet:w.parquet#0#image_1", "parquet:w.parquet#0#image_1"),
+    ],
+)
+def test_a_photograph_is_the_same_one_however_it_is_named(name, known):
+    assert identity(photograph_ref(name)) == known

@@ -4,6 +4,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -35,6 +36,7 @@ SOURCES = (*FOLDERS, "file", "parquet")
 _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
 _VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
 _FLICKR_NAME = re.compile(r"(\d+)(?:_[0-9a-f]+)?\.jpe?g", re.IGNORECASE)
+_FLICKR_HASHED = re.compile(r"\d+_[0-9a-f]{10}\.jpe?g", re.IGNORECASE)
 _NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
 
 
@@ -62,16 +64,27 @@ def photograph_ref(text: str) -> ImageRef:
     if colon and source in SOURCES:
         return _written(source, key)
     path = PurePosixPath(text)
-    folders = " ".join(path.parts[:-1]).lower()
-    if path.is_absolute():
-        return ImageRef("file", text)
+    return ImageRef("file", text) if path.is_absolute() else _meant(path) or ImageRef("file", text)
+
+
+def identity(ref: ImageRef) -> str:
+    """Returns by what a photograph is counted and compared: its reference without the crop, and its data set and number where the path
+    of a file tells them, so that a photograph is the same one however it was named."""
+    if ref.source != "file":
+        return str(replace(ref, crop=None))
+    path = PurePosixPath(ref.key)
+    return str(flickr_ref(path.name) if _FLICKR_HASHED.fullmatch(path.name) else _meant(path) or ImageRef("file", ref.key))
+
+
+def _meant(path: PurePosixPath) -> ImageRef | None:
+    folders = " ".join(path.parts[-3:-1]).lower()
     if _COCO_NAME.fullmatch(path.name):
         return coco_ref(path.name)
     if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(path.name):
         return _named("visual_genome", path.name)
     if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
         return flickr_ref(path.name)
-    return ImageRef("file", text)
+    return None
 
 
 def _named(source: str, name: str) -> ImageRef:
