@@ -1,28 +1,63 @@
 import gzip
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from zoo.benchmarks.annotations import locate, overrides, read_json, read_list
+from zoo.benchmarks.aro import ARO
+from zoo.benchmarks.base import Part
+from zoo.benchmarks.pairs import Pairs
+from zoo.benchmarks.roots import read
+from zoo.benchmarks.sugarcrepe import SugarCrepe
+from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
+
+
+def part(*files, named=False):
+    return Part("all", files, None, "", named=named)
 
 
 def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_path):
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(b"[]"))
-    assert locate(tmp_path, ("a.json", "b.json")) == tmp_path / "b.json.gz"
+    assert locate(tmp_path, part("a.json", "b.json")) == tmp_path / "b.json.gz"
     (tmp_path / "b.json").write_text("[]")
-    assert locate(tmp_path, ("a.json", "b.json")) == tmp_path / "b.json"
-    assert locate(tmp_path, ("a.json",)) is None
+    assert locate(tmp_path, part("a.json", "b.json")) == tmp_path / "b.json"
+    assert locate(tmp_path, part("a.json")) is None
 
 
-def test_an_override_that_is_no_file_is_named(tmp_path):
-    with pytest.raises(ZooError, match=r"mine\.json"):
-        locate(tmp_path, ("a.json",), "mine.json")
-
-
-def test_an_override_is_taken_from_under_the_root(tmp_path):
+def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_root(tmp_path, monkeypatch):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "mine.json").write_text("[]")
+    monkeypatch.chdir(tmp_path)
+    assert locate(tmp_path / "root", part("mine.json", named=True)) == tmp_path / "root" / "mine.json"
     (tmp_path / "mine.json").write_text("[]")
-    assert locate(tmp_path, ("a.json",), "mine.json") == tmp_path / "mine.json"
+    assert locate(tmp_path / "root", part("mine.json", named=True)) == Path("mine.json")
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [SugarCrepe({"add_obj": "mine.json"}), ARO({"VG-Relation": "mine.json"}), Pairs("mine.json"), Winoground("mine.json")],
+    ids=lambda b: b.name,
+)
+def test_a_file_that_the_user_named_is_looked_for_under_every_root_before_it_is_an_error(tmp_path, benchmark):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    with pytest.raises(ZooError, match=rf"mine\.json is neither in the working directory nor under {first}, {second}"):
+        read(benchmark, [first, second])
+    (second / "mine.json").write_text("nothing that it could read")
+    with pytest.raises(ZooError, match=re.escape(str(second / "mine.json"))):
+        read(benchmark, [first, second])
+
+
+def test_what_the_first_root_lacks_is_read_from_the_second(tmp_path):
+    for root, name in ((tmp_path / "a", "one.csv"), (tmp_path / "b", "two.csv")):
+        root.mkdir()
+        (root / name).write_text("image,caption,foil\nx.png,a,b\n")
+    for name in ("one.csv", "two.csv"):
+        assert len(read(Pairs(name), [tmp_path / "a", tmp_path / "b"]).cases) == 1
 
 
 def test_gzipped_and_plain_json_read_the_same(tmp_path):

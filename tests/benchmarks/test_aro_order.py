@@ -85,6 +85,16 @@ def test_a_shared_file_can_be_named_itself(source, tmp_path):
         ordered(shared, "Flickr30k-Order", 1, "textblob", None)
 
 
+def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(source):
+    made = order(source)
+    assert "official figures have those of spaCy's en_core_web_sm" in made.note
+    path = made.files[1]
+    header, *lines = path.read_text().splitlines()
+    official = json.loads(header) | {"tagger": "spacy", "tagger_version": "3.8.0 en_core_web_sm 3.8.0"}
+    path.write_text("\n".join([json.dumps(official), *lines]) + "\n")
+    assert "official figures" not in order(source).note
+
+
 def test_a_file_cut_short_or_broken_is_named(source):
     path = order(source).files[1]
     lines = path.read_text().splitlines()

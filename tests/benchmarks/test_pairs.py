@@ -49,8 +49,3 @@ def test_mistakes_are_named_by_line_and_column(tmp_path, text, named):
     path = write(tmp_path, text)
     with pytest.raises(ZooError, match=named):
         Pairs(str(path)).read(tmp_path)
-
-
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(ZooError, match=r"none\.csv are neither"):
-        Pairs("none.csv").read(tmp_path)

@@ -1,3 +1,4 @@
+import csv
 import json
 
 import numpy as np
@@ -47,6 +48,16 @@ def test_any_reader_is_a_source(shared_data):
 def test_the_published_sources_have_their_shapes(shared_data):
     shapes = {case.subset: case.match.shape for case in Retrieval().read(shared_data).cases}
     assert shapes == {"coco_karpathy": (5000, 25010), "flickr30k": (1000, 5000), "flickr8k": (1000, 5000)}
+
+
+def test_published_values_are_those_of_vl_compos_table(shared_data):
+    with (shared_data / "golden" / "vl_compo_individual_results.csv").open(encoding="utf-8") as file:
+        row = next(row for row in csv.DictReader(file) if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai"))
+    for part in Retrieval().parts:
+        for figure, value in part.published.items():
+            side, k = figure.split("_r@")
+            assert value == pytest.approx(float(row[f"{part.subset}::{side}/R@{k}"]), abs=0.005)
+    assert {part.subset: len(part.published) for part in Retrieval().parts} == {"coco_karpathy": 6, "flickr30k": 6, "flickr8k": 0}
 
 
 def test_an_unknown_source_gets_the_near_one():

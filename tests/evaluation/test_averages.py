@@ -9,6 +9,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.evaluation.averages import Average, averages, preset_named
 from zoo.evaluation.figures import Figure
+from zoo.evaluation.statistics import Sample, interval
 
 SIZES = {"replace_obj": 1652, "replace_att": 788, "replace_rel": 1406, "swap_obj": 245, "swap_att": 666, "add_obj": 2062, "add_att": 692}
 COLUMNS = {
@@ -82,6 +83,49 @@ def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> Non
 
 def test_means_of_benchmarks_that_were_not_run_are_not_listed() -> None:
     assert set(taken("official", [figure("winoground", "winoground", "text", 1.0)])) == set()
+
+
+def recall(subset: str, side: str, photographs: int) -> Figure:
+    return Figure("retrieval", subset, f"{side}_r@1", 50.0, 1.0, 99.0, "Wilson", 10, 10, 0, photographs, photographs, 0, gallery_of=5000)
+
+
+def test_a_recall_in_a_part_of_the_gallery_is_in_no_average() -> None:
+    found = taken("vl_compo", [recall("coco_karpathy", "i2t", 14), recall("flickr30k", "i2t", 5000)])
+    assert found["i2t_avg"].value is None
+    assert found["i2t_avg"].missing == ("retrieval/coco_karpathy/i2t_r@1 (a gallery of 14 of 5,000)",)
+    whole = taken("vl_compo", [recall("coco_karpathy", "i2t", 5000), recall("flickr30k", "i2t", 5000)])
+    assert whole["i2t_avg"].value == 50.0
+
+
+def test_averages_have_an_interval_by_photograph_over_the_outcomes_of_their_members() -> None:
+    subsets = list(SIZES)
+    figures = {figure("sugarcrepe", subset, "i2t", 100 * (k + 1) / 8): rate(k + 1, 8) for k, subset in enumerate(subsets)}
+    (mean,) = [a for a in averages(preset_named("official"), list(figures), figures) if a.name == "sugarcrepe, mean of 7 subsets"]
+    low, high, how = interval(list(figures.values()), [1 / 7] * 7)
+    assert (mean.low, mean.high, mean.interval) == (pytest.approx(100 * low), pytest.approx(100 * high), how)
+    assert mean.low is not None
+    assert mean.high is not None
+    assert mean.low < 50.0 < mean.high
+
+
+def rate(right: int, n: int) -> Sample:
+    return Sample((np.arange(n) < right).astype(float), np.arange(n), np.zeros(n))
+
+
+def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> None:
+    both = [figure(f"half_truth:preset={rule}", "+Obj", "half_truth", value) for rule, value in (("paper", 40.0), ("public_code", 60.0))]
+    others = [figure("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES]
+    found = {name: a.value for name, a in taken("official", [*both, *others]).items()}
+    assert found == pytest.approx(
+        {
+            "half_truth, by cases (half_truth:preset=paper)": 40.0,
+            "half_truth, by cases (half_truth:preset=public_code)": 60.0,
+            "sugarcrepe, mean of 7 subsets": 50.0,
+            "sugarcrepe, by cases": 50.0,
+        }
+    )
+    apart = [figure(f"retrieval:{s}", s, "t2i_r@1", 40.0) for s in ("coco_karpathy", "flickr30k")]
+    assert {name: a.value for name, a in taken("vl_compo", apart).items()} == {"t2i_avg": 40.0}
 
 
 def test_an_unknown_preset_gets_near_names() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from PIL import Image
 
 from tests.evaluation.fakes import ByHand, FakeBackbone, InMemory, TokenHead, cases, cosine, evaluation, measured, photographs
 from zoo.benchmarks.base import Case
@@ -109,6 +110,24 @@ def test_photographs_that_were_trained_on_are_counted_whatever_their_crop(tmp_pa
     found = measured(evaluation(tmp_path, made, trained_images=["file:pictures/0.png", "file:pictures/9.png"]), FakeBackbone(), cosine())
     figure = found.figures[0]
     assert (figure.n, figure.photographs, figure.trained_on) == (6, 3, 1)
+
+
+def test_a_photograph_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path: Path) -> None:
+    (picture,) = photographs(tmp_path, 1)
+    (tmp_path / "val2017").mkdir()
+    file = tmp_path / "val2017" / "000000000724.jpg"
+    Image.open(tmp_path / picture.key).save(file)
+    Image.open(tmp_path / picture.key).save(tmp_path / "000000000724.jpg")
+    names = (
+        ImageRef("coco", "724"),
+        ImageRef("file", str(file)),
+        ImageRef("file", "val2017/000000000724.jpg"),
+        ImageRef("file", str(tmp_path / "000000000724.jpg")),
+    )
+    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(names)]
+    for trained in ("coco:724", f"file:{file}"):
+        (figure,) = measured(evaluation(tmp_path, made, trained_images=[trained]), FakeBackbone(), cosine()).figures
+        assert (figure.n, figure.photographs, figure.photographs_of, figure.trained_on) == (4, 1, 1, 1)
 
 
 def test_nothing_to_score_is_an_error_before_any_model_work(tmp_path: Path) -> None:

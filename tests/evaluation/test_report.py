@@ -43,6 +43,11 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
     assert content["protocols"] >= 1
     assert content["software"]["torch"]
     assert content["benchmarks"]["in_memory"]["version"] == 1
+    assert {name: content["scoring"][name] for name in ("device", "image_batch", "text_batch")} == {
+        "device": "cpu",
+        "image_batch": 3,
+        "text_batch": 5,
+    }
     assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
     assert {"value", "low", "high", "n", "of", "ties", "trained_on", "chance", "published"} <= content["presets"][0]["figures"][0].keys()
 
@@ -80,10 +85,40 @@ def test_rescore_counts_under_another_preset_and_writes_it(run: tuple[Path, Resu
     assert "in_memory/pairs: 5 of 6 photographs, 1 of which the model was trained on" in printed
 
 
+def test_a_run_is_rescored_from_its_cases_alone(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+    folder, results = run
+    (folder / "results.json").unlink()
+    again = read(folder)
+    assert again.header == json.loads(json.dumps(results.header))
+    assert again.counted == results.counted[:1]
+    assert main([str(folder), "--presets", "strict"]) == 0
+    assert "preset strict" in capsys.readouterr().out
+
+
+def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    older = pq.read_table(folder / "cases.parquet").drop_columns(["options", "right_options"]).replace_schema_metadata(None)
+    pq.write_table(older, folder / "cases.parquet")
+    content = json.loads((folder / "results.json").read_text("utf-8"))
+    (folder / "results.json").write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
+    again = read(folder).recounted([preset_named("strict")]).figures
+    assert [f.value for f in again] == [f.value for f in results.counted[1].figures]
+    (folder / "results.json").unlink()
+    with pytest.raises(ZooError, match="older zoo"):
+        read(folder)
+
+
+def test_a_recall_among_some_photographs_is_said_to_be_easier(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+    show(run[1])
+    assert "in_memory/gallery: gallery of 5 of 6 photographs: easier than the whole, not comparable" in capsys.readouterr().out
+
+
 def test_rescore_against_another_run_lists_what_differs(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = run
     assert main([str(folder), "--against", str(folder)]) == 0
-    assert "0 outcomes differ" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "0 outcomes differ" in printed
+    assert "scores differ by 0 at most" in printed
 
 
 def test_outcomes_that_differ_come_with_their_margins(tmp_path: Path, run: tuple[Path, Results]) -> None:
@@ -119,7 +154,7 @@ def test_a_write_that_fails_leaves_what_was_there(run: tuple[Path, Results], sho
 
 
 def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Results]) -> None:
-    with pytest.raises(ZooError, match=r"holds no results\.json"):
+    with pytest.raises(ZooError, match=r"holds no cases\.parquet"):
         read(tmp_path / "elsewhere")
     (run[0] / "cases.parquet").write_bytes(b"PAR1")
     with pytest.raises(ZooError, match="does not hold whole results"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zoo.evaluation.statistics import benjamini_hochberg, bootstrap, mcnemar, wilson
+from zoo.evaluation.statistics import Sample, benjamini_hochberg, bootstrap, interval, mcnemar, wilson
 
 
 def test_wilson_is_its_formula() -> None:
@@ -61,3 +61,33 @@ def test_mcnemar_takes_half_of_the_observed_probability() -> None:
 
 def test_benjamini_hochberg_adjusts_by_rank() -> None:
     assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]).tolist() == pytest.approx([0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
+
+
+def sample(right: np.ndarray, cluster: np.ndarray, group: np.ndarray | None = None) -> Sample:
+    return Sample(right.astype(float), cluster, np.zeros(len(right)) if group is None else group)
+
+
+def test_an_average_of_rates_over_shared_photographs_is_drawn_with_them_together() -> None:
+    """The mean of a figure with itself varies like the figure; of two over other photographs it varies less, by the root of 2."""
+    right = np.arange(400) % 3 == 0
+    one = sample(right, np.arange(400))
+    low, high = bootstrap(right, np.arange(400))
+    assert interval([one, one], [0.5, 0.5])[:2] == pytest.approx((low, high))
+    apart = interval([one, sample(right, np.arange(400, 800))], [0.5, 0.5])
+    assert (high - low) / (apart[1] - apart[0]) == pytest.approx(2**0.5, abs=0.15)
+
+
+def test_no_interval_has_no_width() -> None:
+    for right in (np.zeros(12), np.ones(12), np.arange(12) % 2):  # each photograph one right and one wrong: every draw says 50 %
+        low, high, how = interval([sample(right, np.arange(12) // 2)], [1.0])
+        assert (low, high) == pytest.approx(wilson(6 * right.mean(), 6))
+        assert "effective" in how
+
+
+def test_samples_that_most_draws_leave_empty_are_not_averaged_over_the_rest() -> None:
+    large, small = sample(np.arange(99) % 2, np.arange(99)), sample(np.array([1.0]), np.array([99]))
+    draws_with_the_small_one = 1 - (99 / 100) ** 100
+    assert draws_with_the_small_one > 0.5
+    assert interval([large, small], [0.5, 0.5])[2] == "bootstrap by photograph"
+    pair = [sample(np.array([1.0]), np.array([k])) for k in range(4)]
+    assert interval([large, *pair], [0.2] * 5)[2] == "Wilson on the effective number of photographs"

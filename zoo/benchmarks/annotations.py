@@ -3,7 +3,8 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,11 @@ from zoo.benchmarks.base import Part
 from zoo.errors import ZooError, near
 
 
-def locate(root: Path, names: Sequence[str], override: str | None = None) -> Path | None:
-    """names: paths under the root, the first that is there (as it is, or with .gz) is returned, None where none is.
-
-    override: the user's own path instead, from the working directory or the root; raises ZooError where it is no file.
-    """
-    if override is not None:
-        given = next((path for path in (Path(override), root / override) if path.is_file()), None)
-        if given is None:
-            raise ZooError(f"the annotation file {override} is neither in the working directory nor under {root}: mend the path")
-        return given
-    candidates = (root / f"{name}{end}" for name in names for end in ("", ".gz"))
+def locate(root: Path, part: Part) -> Path | None:
+    """Returns the first of a part's files that is there, as it is or with .gz, None where none is. Those that the user named are looked for
+    in the working directory first."""
+    folders = (Path(), root) if part.named else (root,)
+    candidates = (folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz"))
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -58,6 +53,11 @@ def overrides(benchmark: str, files: Mapping[str, str] | None, subsets: Iterable
         if subset not in known:
             raise ZooError(f"{benchmark} has no subset {subset!r}{near(subset, known)}: `files` may name {', '.join(known)}")
     return dict(files or {})
+
+
+def overridden(parts: Iterable[Part], files: Mapping[str, str]) -> tuple[Part, ...]:
+    """Returns the parts with the user's annotation files in the place of those as published."""
+    return tuple(replace(part, files=(files[part.subset],), named=True) if part.subset in files else part for part in parts)
 
 
 def count_notes(counts: Iterable[tuple[Part, int]]) -> dict[str, str]:

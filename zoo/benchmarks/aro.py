@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.benchmarks.annotations import count_notes, locate, overrides, read_list
+from zoo.benchmarks.annotations import count_notes, locate, overridden, overrides, read_list
 from zoo.benchmarks.aro_order import ordered
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.photographs import photograph_ref
@@ -45,7 +45,7 @@ class ARO(Benchmark):
     def parts(self) -> tuple[Part, ...]:
         relation, attribution = "visual_genome_relation.json", "visual_genome_attribution.json"
         coco, flickr = "coco_karpathy_test.json", "flickr30k_test.json"
-        return (
+        parts = (
             Part(
                 RELATION,
                 (f"aro/{relation}",),
@@ -79,11 +79,12 @@ class ARO(Benchmark):
                 published={"i2t": 59.6},
             ),
         )
+        return overridden(parts, self.files)
 
     def read(self, root: Path) -> Reading:
         reading, counts = Reading([], [], []), []
         for part in self.parts:
-            path = locate(root, part.files, self.files.get(part.subset))
+            path = locate(root, part)
             if path is None:
                 reading.absent.append(part)
                 continue

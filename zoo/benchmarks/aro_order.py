@@ -18,7 +18,7 @@ from zoo.benchmarks.captioned import read_captioned
 from zoo.datamodules.photographs import photograph_ref
 from zoo.datamodules.readers.files import field, numbered_lines
 from zoo.errors import ZooError
-from zoo.language.tagger import Tagger
+from zoo.language.tagger import SPACY_MODEL, Tagger
 from zoo.language.tagger import tagger as tagger_named
 from zoo.negatives.aro import perturbations, pre_caption
 
@@ -105,7 +105,10 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
     if len(cases) != n:
         raise ZooError(f"{path} holds {len(cases):,} of its {n:,} perturbed captions: delete the file to have it made again")
     note = ", ".join(f"{key} {header[key]}" for key in ("tagger", "tagger_version", "seed", "version") if key in header)
-    return Order(cases, [path] if source is None else [source, path], f"perturbed captions of {path.name} ({note})")
+    made = f"perturbed captions of {path.name} ({note})"
+    if SPACY_MODEL not in str(header.get("tagger_version")):
+        made += f"; official figures have those of spaCy's {SPACY_MODEL}, another tagger draws others: expect a difference of a point"
+    return Order(cases, [path] if source is None else [source, path], made)
 
 
 def _object(line: str, origin: str) -> dict[str, Any]:

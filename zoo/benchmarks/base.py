@@ -34,7 +34,8 @@ class Case:
 @dataclass(frozen=True)
 class Part:
     """A subset of a benchmark. files: its annotation files under the data root; n: cases as published; chance: in per cent by figure;
-    published: OpenAI ViT-B/32's values in per cent by figure name; how: how to get the files."""
+    published: OpenAI ViT-B/32's values in per cent by figure name; how: how to get the files; named: whether the user named the files, so
+    that they may lie in the working directory too, and their absence is an error."""
 
     subset: str
     files: tuple[str, ...]
@@ -42,6 +43,7 @@ class Part:
     how: str
     chance: dict[str, float] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
+    named: bool = False
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class HalfTruth(Benchmark):
             )
             for made in texts
         ]
-        return Reading(cases, unit_files(path), self._absent(cases), self._notes(records, texts))
+        return Reading(cases, unit_files(path), [], self._notes(records, texts))
 
     def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
         """Returns the photograph of every record that is asked about, by caption id."""
@@ -82,19 +82,17 @@ class HalfTruth(Benchmark):
         folder = (path if path.is_dir() else path.parent).absolute()
         return {caption_id: _photograph(folder, record) for caption_id, record in records.items()}
 
-    def _absent(self, cases: list[Case]) -> list[Part]:
-        found = {case.subset for case in cases}
-        return [part for part in self.parts if part.subset not in found]
-
     def _notes(self, records: list[UnitRecord], texts: list[HalfTruthTexts]) -> dict[str, str]:
         photographs = len({record.image_id for record in records})
         asked = len({made.record.image_id for made in texts})
+        found = {made.condition for made in texts}
         makers = Counter(", ".join(f"{k} {v}" for k, v in record.source.items()) for record in records)
         return {
             "preset": self.preset,
             "seed": str(self.seed),
             "photographs": f"{asked:,} of {photographs:,} in the units file",
             "units": "; ".join(f"{maker or 'source not said'} ({n:,} captions)" for maker, n in makers.most_common(3)),
+            **{condition: "no case: the units have no such foils" for condition in CONDITIONS if condition not in found},
         }
 
 

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Reading
+from zoo.errors import ZooError
 
 
 def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
-    """Returns the benchmark's cases, each part from the first root that has its annotation files."""
+    """Returns the benchmark's cases, each part from the first root that has its annotation files; raises ZooError where none has a file
+    that the user named."""
     whole = benchmark.read(roots[0])
     for root in roots[1:]:
         absent = {part.subset for part in whole.absent}
@@ -22,4 +24,9 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
                 [part for part in whole.absent if part.subset not in gained],
                 {**more.notes, **whole.notes},
             )
+    named = next((part for part in whole.absent if part.named), None)
+    if named is not None:
+        raise ZooError(
+            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under {', '.join(map(str, roots))}: mend the path"
+        )
     return whole

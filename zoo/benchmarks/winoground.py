@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,22 +46,19 @@ class Winoground(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return (PART,)
+        return (PART if self.file is None else replace(PART, files=(self.file,), named=True),)
 
     def read(self, root: Path) -> Reading:
         files = self._found(root)
         if not files:
-            return Reading([], [], [PART])
+            return Reading([], [], list(self.parts))
         cases = [case for file in files for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)]
         return Reading(cases, files, [], count_notes([(PART, len(cases))]))
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:
             given = next((path for path in (Path(self.file), root / self.file) if path.exists()), None)
-            files = [] if given is None else [given] if given.is_file() else sorted(given.glob("*.parquet"))
-            if not files:
-                raise ZooError(f"Winoground's {self.file} is neither a file nor a folder with *.parquet: mend the path")
-            return files
+            return [] if given is None else [given] if given.is_file() else sorted(given.glob("*.parquet"))
         lines = next((root / name for name in JSONL if (root / name).is_file()), None)
         return [lines] if lines else sorted({*root.glob("winoground/*.parquet"), *root.glob("winoground/*/*.parquet")})
 

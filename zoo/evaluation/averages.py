@@ -1,14 +1,14 @@
 """Averages: named presets that say what counts as right and which figures enter which mean. A mean that lacks a member is withheld."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from zoo.benchmarks.aro_relations import SYMMETRIC_RELATIONS
+from zoo.benchmarks.aro_relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, near
-from zoo.evaluation.figures import MACRO, Figure, Macro, Rules
+from zoo.evaluation.figures import MACRO, Figure, Macro, Rules, plain
+from zoo.evaluation.statistics import Sample, interval
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Average:
-    """A mean that was taken. value: per cent, None where a member is missing. n, of: queries scored and asked for in its members."""
+    """A mean that was taken. value, low, high: per cent and its 95 % interval, None where a member is missing; interval: how it was found.
+    n, of: queries scored and asked for in its members."""
 
     preset: str
     name: str
@@ -48,6 +49,9 @@ class Average:
     missing: tuple[str, ...]
     n: int
     of: int
+    low: float | None = None
+    high: float | None = None
+    interval: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,35 +64,71 @@ class Preset:
     means: tuple[Mean, ...]
 
 
-def averages(preset: Preset, figures: Sequence[Figure]) -> list[Average]:
-    """Returns the preset's means that have at least one of their members among the figures."""
-    taken = [_average(preset.name, mean, figures) for mean in preset.means]
-    return [average for average in taken if average.n]
+def averages(preset: Preset, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None] | None = None) -> list[Average]:
+    """samples: what the figures were made of, for intervals; none is given without them.
+
+    Returns the preset's means that have at least one of their members among the figures. Of a benchmark that was asked for twice over the
+    same subsets, each run gets means of its own.
+    """
+    taken: dict[Average, None] = {}
+    for run, chosen in _runs(figures).items():
+        for mean in preset.means:
+            average = _average(preset.name, mean, chosen, samples or {}, run)
+            if average.n:
+                taken[average] = None
+    return list(taken)
 
 
-def _average(preset: str, mean: Mean, figures: Sequence[Figure]) -> Average:
-    value, _, missing, used = _take(mean, figures)
+def _runs(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
+    """Returns the figures without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
+    no benchmark was asked for twice over the same subsets."""
+    times = Counter((plain(f.benchmark), f.subset, f.figure) for f in figures)
+    again = dict.fromkeys(f.benchmark for f in figures if times[plain(f.benchmark), f.subset, f.figure] > 1)
+    return {run: [f for f in figures if f.benchmark == run or f.benchmark not in again] for run in again} or {"": list(figures)}
+
+
+def _average(preset: str, mean: Mean, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None], run: str) -> Average:
+    taken = _take(mean, figures)
+    used = [figure for figure, _ in taken.shares]
     n, of = sum(f.n for f in used), sum(f.of for f in used)
+    value = low = high = None
+    how = ""
+    if used and not taken.missing:
+        value = sum(share * (figure.value or 0) for figure, share in taken.shares)
+        made_of = [sample for sample in map(samples.get, used) if sample is not None]
+        if len(made_of) == len(used):
+            low, high, how = interval(made_of, [share for _, share in taken.shares])
+            low, high = 100 * low, 100 * high
+    name = f"{mean.name} ({run})" if any(f.benchmark == run for f in used) else mean.name
     members = tuple(str(m) for m in mean.members)
-    return Average(preset, mean.name, value, mean.weighting, members, tuple(dict.fromkeys(missing)), n, of)
+    return Average(preset, name, value, mean.weighting, members, tuple(dict.fromkeys(taken.missing)), n, of, low, high, how)
 
 
-def _take(node: Mean | Member, figures: Sequence[Figure]) -> tuple[float | None, int, list[str], list[Figure]]:
-    """Returns value, weight, what is missing and the figures used."""
+@dataclass(frozen=True)
+class _Taken:
+    """The figures of a mean with their shares in it, which sum to 1; its number of cases; and what keeps it from being taken."""
+
+    shares: list[tuple[Figure, float]]
+    cases: int
+    missing: list[str]
+
+
+def _take(node: Mean | Member, figures: Sequence[Figure]) -> _Taken:
     if isinstance(node, Member):
-        used = [f for f in figures if f.benchmark == node.benchmark and f.figure == node.figure and node.subset in ("*", f.subset)]
-        values, weights = [f.value for f in used], [f.of for f in used]
-        missing = [f"{f.benchmark}/{f.subset}/{f.figure}" for f in used if f.value is None] if used else [str(node)]
-        weighting = "cases"
-    else:
-        taken = [_take(member, figures) for member in node.members]
-        values, weights = [t[0] for t in taken], [t[1] for t in taken]
-        missing, used = [m for t in taken for m in t[2]], [f for t in taken for f in t[3]]
-        weighting = node.weighting
-    present = [v for v in values if v is not None]
-    if missing or not present:
-        return None, sum(weights), missing, used
-    return float(np.average(present, weights=weights if weighting == "cases" else None)), sum(weights), missing, used
+        used = [f for f in figures if plain(f.benchmark) == node.benchmark and f.figure == node.figure and node.subset in ("*", f.subset)]
+        cases = sum(f.of for f in used)
+        missing = [_named(f) for f in used if f.value is None or f.partial_gallery] if used else [str(node)]
+        return _Taken([(f, f.of / cases) for f in used], cases, missing)
+    taken = [_take(member, figures) for member in node.members]
+    cases = sum(t.cases for t in taken)
+    parts = [1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken]
+    shares = [(figure, part * share) for t, part in zip(taken, parts, strict=True) for figure, share in t.shares]
+    return _Taken(shares, cases, [m for t in taken for m in t.missing])
+
+
+def _named(figure: Figure) -> str:
+    gallery = f" (a gallery of {figure.photographs:,} of {figure.gallery_of:,})" if figure.partial_gallery else ""
+    return f"{figure.benchmark}/{figure.subset}/{figure.figure}{gallery}"
 
 
 def preset_named(name: str) -> Preset:
@@ -117,7 +157,7 @@ WINOGROUND = {figure: Member("winoground", "winoground", figure) for figure in (
 # fewer than 25 cases.
 PUBLISHED_MACROS = {
     ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
-    ("aro", "VG-Attribution"): Macro(at_least=25),
+    ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
 }
 ALL_GROUPS = {("aro", "VG-Relation"): Macro(), ("aro", "VG-Attribution"): Macro()}
 

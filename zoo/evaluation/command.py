@@ -6,7 +6,7 @@ from rich.table import Table
 
 from zoo.arguments import Parser, listed
 from zoo.evaluation.averages import PRESETS, preset_named
-from zoo.evaluation.compare import differences, paired
+from zoo.evaluation.compare import differences, largest_difference, paired
 from zoo.evaluation.report import Results, read, write
 from zoo.evaluation.show import screen, show
 
@@ -15,7 +15,7 @@ def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets; returns the exit status."""
     parser = Parser(prog="zoo rescore", description="Make the figures of a run again from its cases.parquet.")
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
-    parser.add_argument("--preset", default="official", help=f"one or several, by commas: {', '.join(PRESETS)}")
+    parser.add_argument("--preset", "--presets", default="official", help=f"one or several, by commas: {', '.join(PRESETS)}")
     parser.add_argument("--out", type=Path, help="a folder for the new results; without it they are only printed")
     parser.add_argument("--against", type=Path, help="another run: which outcomes differ, and whether by more than chance")
     given = parser.parse_args(argv)
@@ -35,6 +35,7 @@ def _compare(results: Results, others: Results) -> None:
         table.add_row("/".join(test.place), f"{test.both:,}", f"{test.first:,}", f"{test.second:,}", f"{test.p:.3g}", f"{test.q:.3g}")
     console = screen()
     console.print(table)
+    console.print(f"scores differ by {largest_difference(results.cases, others.cases):.2g} at most")
     found = differences(results.cases, others.cases)
     console.print(f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else ""))
     for difference in found[:10]:

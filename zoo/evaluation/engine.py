@@ -14,7 +14,7 @@ from zoo.backbone import Backbone
 from zoo.batch import Encoded, concatenate
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark as named_benchmark
-from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.photographs import PhotographFinder, identity, photograph_ref
 from zoo.errors import ZooError
 from zoo.evaluation import portions
 from zoo.evaluation.averages import preset_named
@@ -173,7 +173,15 @@ class Evaluation:
 
     def _finish(self, head: Head, shares: list[tuple[Share, Share, dict[int, Scores], str]], about: dict[str, Any]) -> Results:
         device = next((p.device for p in head.parameters()), torch.device("cpu"))
-        notes = {"towers": next((dtype for *_, dtype in shares if dtype), ""), "pairs": "float32", CUT: self._cut or {}, **self._notes}
+        notes = {
+            "towers": next((dtype for *_, dtype in shares if dtype), ""),
+            "pairs": "float32",
+            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
+            "image_batch": self.image_batch,
+            "text_batch": self.text_batch,
+            CUT: self._cut or {},
+            **self._notes,
+        }
         judged: Iterable[tuple[Question, list[Outcome]]]
         if reads_tokens(head):
             scores = {q: s for _, _, share, _ in shares for q, s in share.items()}
@@ -197,11 +205,12 @@ class Evaluation:
         return report(self.plan, self.benchmarks, self.roots, self.presets, cases, about, notes, self.out)
 
     def _rows(self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question]) -> Iterator[Row]:
+        trained = frozenset(identity(photograph_ref(image)) for image in self.trained_images)
         for question, outcomes in judged:
-            yield from rows(question.benchmark, question.case, outcomes, self.trained_images)
+            yield from rows(question.benchmark, question.case, outcomes, trained)
         for benchmark, case in [*self.plan.unscored, *((q.benchmark, q.case) for q in left)]:
             blank = np.broadcast_to(np.float32(0), case.match.shape)
-            yield from rows(benchmark, case, judge(case, blank), self.trained_images, scored=False)
+            yield from rows(benchmark, case, judge(case, blank), trained, scored=False)
 
     def _windows(self, backbone: Backbone, head: Head) -> list[Window]:
         gallery = next((q for q in self.plan.questions if q.case.protocol == "retrieval"), None)

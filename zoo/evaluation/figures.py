@@ -1,8 +1,7 @@
 """Figures: what the outcomes of a benchmark come to, with interval, coverage and ties. Values are in per cent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.evaluation.outcomes import Judged, judged
-from zoo.evaluation.statistics import bootstrap, wilson
+from zoo.evaluation.protocols import recall_depth
+from zoo.evaluation.statistics import Sample, interval
 
 MACRO = "macro"
 # chance is one in the number of options; other figures take it from the benchmark
@@ -21,10 +21,12 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Reference:
-    """What is known of a figure beforehand, in per cent: its chance level, and OpenAI ViT-B/32's published value."""
+    """What is known of a subset beforehand. n: cases as published, of a retrieval photographs; chance, published: in per cent by figure,
+    the latter of OpenAI's ViT-B/32."""
 
-    chance: float | None = None
-    published: float | None = None
+    n: int | None = None
+    chance: Mapping[str, float] = field(default_factory=dict)
+    published: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,13 @@ class Rules:
 
     def macro(self, benchmark: str, subset: str) -> Macro | None:
         """Returns how that subset is averaged over groups, None where it is not."""
-        return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
+        name = plain(benchmark)
+        return self.macros.get((name, subset), self.macros.get((name, "*")))
+
+    def counts_like(self, other: "Rules", part: pa.Table) -> bool:
+        """Whether both count the rows of one figure alike, macro averages apart."""
+        ties = self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
+        return ties and (self.drop_identical == other.drop_identical or not pc.any(pc.list_flatten(part["identical"])).as_py())
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,8 @@ class Figure:
     figure: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
     nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. photographs,
     photographs_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
-    cent, where known.
+    cent, where known; the latter only where this is counted as it was. gallery_of: of a recall, how many photographs the whole gallery
+    has.
     """
 
     benchmark: str
@@ -77,28 +86,48 @@ class Figure:
     trained_on: int
     chance: float | None = None
     published: float | None = None
+    gallery_of: int | None = None
 
     @property
     def coverage(self) -> float:
         """The share of queries that were scored."""
         return self.n / self.of if self.of else 0.0
 
+    @property
+    def partial_gallery(self) -> bool:
+        """Whether it is a recall among some of the photographs, which is easier than among all and not comparable with it."""
+        return self.gallery_of is not None and self.photographs < self.gallery_of
 
-def figures(outcomes: pa.Table, rules: Rules, references: Mapping[Place, Reference]) -> list[Figure]:
-    """references: by benchmark, subset and figure. Returns the figures in the order of the table."""
+
+def plain(benchmark: str) -> str:
+    """Returns a benchmark's own name, without what tells it from another run of it."""
+    return benchmark.partition(":")[0]
+
+
+def figures(
+    outcomes: pa.Table, rules: Rules, references: Mapping[tuple[str, str], Reference], published: Rules | None = None
+) -> dict[Figure, Sample | None]:
+    """references: by benchmark and subset. published: the rules under which the references' values were found, these where None.
+
+    Returns the figures in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
+    """
     columns = ["benchmark", "subset", "figure"]
-    found: list[Figure] = []
-    for place in outcomes.select(columns).group_by(columns, use_threads=False).aggregate([]).to_pylist():
-        benchmark, subset, figure = (place[column] for column in columns)
-        same = [pc.equal(outcomes[column], place[column]) for column in columns]
+    found: dict[Figure, Sample | None] = {}
+    for place in dict.fromkeys(zip(*(outcomes[column].to_pylist() for column in columns), strict=True)):
+        same = [pc.equal(outcomes[column], name) for column, name in zip(columns, place, strict=True)]
         part = outcomes.filter(pc.and_(same[0], pc.and_(same[1], same[2])))
+        benchmark, subset, name = place
+        known = references.get((benchmark, subset), Reference())
+        official = rules if published is None else published
+        alike = rules.counts_like(official, part)
         outcome = judged(part, rules.official_ties, rules.drop_identical)
-        by_image = part["protocol"][0].as_py() == "group"
-        options = figure in BY_OPTIONS
-        found.append(_figure((benchmark, subset, figure), outcome, by_image, False, options, references))
+        figure, sample = _figure(place, name, outcome, known, alike)
+        found[figure] = sample
         macro = rules.macro(benchmark, subset)
         if macro is not None:
-            found.append(_figure((benchmark, subset, MACRO), _grouped(outcome, macro), True, True, options, references))
+            alike = alike and macro == official.macro(benchmark, subset)
+            figure, sample = _figure((benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike)
+            found[figure] = sample
     return found
 
 
@@ -108,42 +137,53 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
     return outcome.where(counts[index])
 
 
-def _figure(place: Place, outcome: Judged, by_image: bool, macro: bool, by_options: bool, references: Mapping[Place, Reference]) -> Figure:
+def _figure(place: Place, counted: str, outcome: Judged, known: Reference, alike: bool) -> tuple[Figure, Sample | None]:
+    """counted: the figure whose outcomes these are. alike: whether they are counted as the published ones were."""
     scored = outcome.where(outcome.scored)
-    n = len(scored.right)
-    groups = scored.group.astype(str) if macro else np.zeros(n)
-    value = low = high = chance = None
+    n, name = len(scored.right), place[2]
+    sample = low = high = chance = None
+    how = ""
     if n:
-        value = _mean(scored.right, groups)
-        clusters = ["|".join(images) for images in scored.images]
-        low, high = bootstrap(scored.right, clusters, groups) if by_image else wilson(int(scored.right.sum()), n)
-    if n and by_options:
-        chance = _mean(1 / scored.options, groups)
+        clusters = np.array(["|".join(images) for images in scored.images])
+        sample = Sample(scored.right.astype(np.float64), clusters, scored.group.astype(str) if name == MACRO else np.zeros(n))
+        low, high, how = interval([sample], [1.0])
+        chance = _chance(counted, scored, sample.weight)
     trained = {
         image for images, seen in zip(scored.images, scored.trained, strict=True) for image, s in zip(images, seen, strict=True) if s
     }
-    reference = references.get(place, Reference())
+    photographs = len({image for images in scored.images for image in images})
+    photographs_of = len({image for images in outcome.images for image in images})
+    gallery_of = None if recall_depth(name) is None else max(photographs_of, known.n or 0)
+    whole = gallery_of is None or photographs == gallery_of
     return Figure(
         *place,
-        value=_per_cent(value),
+        value=_per_cent(None if sample is None else sample.value),
         low=_per_cent(low),
         high=_per_cent(high),
-        interval="bootstrap by photograph" if by_image else "Wilson",
+        interval=how,
         n=n,
         of=len(outcome.right),
         ties=int(scored.tie.sum()),
-        photographs=len({image for images in scored.images for image in images}),
-        photographs_of=len({image for images in outcome.images for image in images}),
+        photographs=photographs,
+        photographs_of=photographs_of,
         trained_on=len(trained),
-        chance=_per_cent(chance) if by_options else reference.chance,
-        published=reference.published,
-    )
+        chance=known.chance.get(name) if chance is None else _per_cent(chance),
+        published=known.published.get(name) if alike and whole else None,
+        gallery_of=gallery_of,
+    ), sample
 
 
-def _mean(values: NDArray[Any], groups: NDArray[Any]) -> float:
-    """Returns the mean over groups of the mean inside each."""
-    _, index = np.unique(groups, return_inverse=True)
-    return float((np.bincount(index, values) / np.bincount(index)).mean())
+def _chance(figure: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
+    """Returns the mean chance of queries, None where their options do not tell it.
+
+    Of a recall at K, with m right answers among N: 1 - C(N - m, K) / C(N, K), by factors.
+    """
+    depth = recall_depth(figure)
+    if depth is not None and scored.right_options.all():
+        i = np.arange(depth)
+        left = np.clip(scored.options[:, None] - scored.right_options[:, None] - i, 0, None)
+        return float(weight @ (1 - (left / np.clip(scored.options[:, None] - i, 1, None)).prod(1)))
+    return float(weight @ (1 / scored.options)) if figure in BY_OPTIONS else None
 
 
 def _per_cent(share: float | None) -> float | None:

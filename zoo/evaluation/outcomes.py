@@ -1,7 +1,7 @@
 """Outcomes as a table: one row an outcome, null where a case was not scored. What figures are made of, and what `cases.parquet` holds."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
+from zoo.datamodules.photographs import identity
 from zoo.evaluation.protocols import Outcome, above_all
 
 
@@ -18,7 +19,8 @@ class Row:
 
     right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as
     right. match: which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone).
-    images: the photographs it is about, without crops; trained: which of them the model was trained on.
+    options, right_options: of a retrieval, how many answers there were and how many of them are right. images: the identities of the
+    photographs it is about; trained: which of them the model was trained on.
     """
 
     benchmark: str
@@ -34,6 +36,8 @@ class Row:
     right: bool | None
     tie: bool | None
     correct_first: bool
+    options: int | None
+    right_options: int | None
     images: list[str]
     trained: list[bool]
 
@@ -53,6 +57,8 @@ SCHEMA = pa.schema(
         ("right", pa.bool_()),
         ("tie", pa.bool_()),
         ("correct_first", pa.bool_()),
+        ("options", pa.int64()),
+        ("right_options", pa.int64()),
         ("images", pa.list_(pa.string())),
         ("trained", pa.list_(pa.bool_())),
     ]
@@ -60,9 +66,9 @@ SCHEMA = pa.schema(
 
 
 def rows(benchmark: str, case: Case, outcomes: Iterable[Outcome], trained: frozenset[str], scored: bool = True) -> Iterator[Row]:
-    """trained: photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the outcomes of any
-    scores."""
-    photographs = [str(replace(image, crop=None)) for image in case.images]
+    """trained: identities of the photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the
+    outcomes of any scores."""
+    photographs = [identity(image) for image in case.images]
     for outcome in outcomes:
         about = [photographs[i] for i in outcome.images]
         yield Row(
@@ -79,6 +85,8 @@ def rows(benchmark: str, case: Case, outcomes: Iterable[Outcome], trained: froze
             right=outcome.right if scored else None,
             tie=outcome.tie if scored else None,
             correct_first=case.correct_first,
+            options=outcome.options,
+            right_options=outcome.right_options,
             images=about,
             trained=[image in trained for image in about],
         )
@@ -102,12 +110,13 @@ def table(rows: Iterable[Row]) -> pa.Table:
 @dataclass(frozen=True)
 class Judged:
     """The outcomes of one figure under one preset: [q] each. scored: false where a case was not. tie: by `>` wrong and by `>=` right.
-    options: how many answers there were to choose from."""
+    options: how many answers there were to choose from; right_options: how many of them are right, 0 where that is not kept."""
 
     right: NDArray[np.bool_]
     tie: NDArray[np.bool_]
     scored: NDArray[np.bool_]
     options: NDArray[np.int64]
+    right_options: NDArray[np.int64]
     group: NDArray[np.object_]
     images: list[list[str]]
     trained: list[list[bool]]
@@ -120,6 +129,7 @@ class Judged:
             self.tie[keep],
             self.scored[keep],
             self.options[keep],
+            self.right_options[keep],
             self.group[keep],
             [self.images[i] for i in index],
             [self.trained[i] for i in index],
@@ -132,7 +142,8 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
     scored = ~np.asarray(part["right"].is_null())
     right = np.array(part["right"].fill_null(False), dtype=bool)
     tie = np.array(part["tie"].fill_null(False), dtype=bool)
-    options = np.array(pc.list_value_length(part["match"]), dtype=np.int64)
+    options = np.array(pc.coalesce(part["options"], pc.list_value_length(part["match"]).cast(pa.int64())).to_numpy())
+    right_options = np.array(part["right_options"].fill_null(0), dtype=np.int64)
     keep = np.ones(len(right), dtype=bool)
     if drop_identical:
         for q, same in enumerate(part["identical"].to_pylist()):
@@ -145,4 +156,5 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
                 right[q], tie[q] = above_all(np.array(part["scores"][q].as_py(), np.float32)[others], match)
     counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
     group = np.array(part["group"].to_pylist(), dtype=object)
-    return Judged(counted, tie, scored, options, group, part["images"].to_pylist(), part["trained"].to_pylist()).where(keep)
+    images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
+    return Judged(counted, tie, scored, options, right_options, group, images, trained).where(keep)

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.catalog import ARGUMENT
 from zoo.benchmarks.roots import read
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.recorded import spec
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Question:
 
 @dataclass
 class Plan:
-    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings: by
-    benchmark; absent: parts without annotation files."""
+    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings, parts: by
+    benchmark, named as `run_names` does; absent: parts without annotation files."""
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -47,31 +50,49 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Ph
     image_rows: dict[ImageRef, int] = {}
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
-    for benchmark in benchmarks:
-        if benchmark.name in made.readings:
-            raise ZooError(
-                f"the benchmark {benchmark.name} is asked for twice: name it once, and another file or option of it in a run of its own"
-            )
+    for name, benchmark in zip(run_names(benchmarks), benchmarks, strict=True):
         reading = read(benchmark, roots)
-        made.readings[benchmark.name], made.parts[benchmark.name] = reading, benchmark.parts
-        made.absent += [(benchmark.name, part) for part in reading.absent]
+        made.readings[name], made.parts[name] = reading, benchmark.parts
+        made.absent += [(name, part) for part in reading.absent]
         for case in reading.cases:
-            _check(benchmark.name, case)
+            _check(name, case)
             for image in case.images:
                 if image not in missing:
                     missing[image] = finder.find(image) is None
             found = np.array([not missing[image] for image in case.images])
             for part, scorable in _parts(case, found):
                 if not scorable:
-                    made.unscored.append((benchmark.name, part))
+                    made.unscored.append((name, part))
                     continue
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
                 texts = [text_rows.setdefault(text, len(text_rows)) for text in part.texts]
-                made.questions.append(Question(benchmark.name, part, np.array(images), np.array(texts)))
+                made.questions.append(Question(name, part, np.array(images), np.array(texts)))
     made.images, made.texts = list(image_rows), list(text_rows)
     if not made.questions:
         raise ZooError(_nothing(made, finder))
     return made
+
+
+def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Returns the names of benchmarks, and of those that share one, what tells them apart behind a colon: `retrieval:flickr8k`,
+    `half_truth:preset=paper`. Raises ZooError for one that is asked for twice."""
+    specs = [spec(benchmark) for benchmark in benchmarks]
+    names = []
+    for benchmark, own in zip(benchmarks, specs, strict=True):
+        others = [other["init_args"] for b, other in zip(benchmarks, specs, strict=True) if b.name == benchmark.name]
+        apart = {k: v for k, v in own["init_args"].items() if v and any(other.get(k) != v for other in others)}
+        first = apart.pop(ARGUMENT.get(benchmark.name, ""), None)
+        telling = [] if first is None else [_short(first)]
+        telling += [f"{key}={_short(value)}" for key, value in apart.items()]
+        names.append(":".join([benchmark.name, *([",".join(telling)] if telling else [])]))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ZooError(f"the benchmark {twice} is asked for twice: name it once, or with another file or option")
+    return names
+
+
+def _short(value: Any) -> str:
+    return value["class_path"].rpartition(".")[2] if isinstance(value, dict) and "class_path" in value else str(value)
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:

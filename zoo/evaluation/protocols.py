@@ -27,7 +27,8 @@ class Outcome:
 
     figure: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
     rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
-    for retrieval the best right and the hardest wrong score. images: rows of the case's images that the query is about.
+    for retrieval the best right and the hardest wrong score, and beside them how many options there were and how many of them are right,
+    None elsewhere. images: rows of the case's images that the query is about.
     """
 
     figure: str
@@ -37,6 +38,8 @@ class Outcome:
     scores: Scores
     match: Mask
     images: tuple[int, ...]
+    options: int | None = None
+    right_options: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,17 @@ def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outc
         for q in np.flatnonzero(side_match.any(1)):
             about = (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))
             scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
+            among = (side_match.shape[1], int(side_match[q].sum()))
             for k in RECALLS:
                 right = bool(found.above[q] + found.level[q] < k)
                 tie = not right and bool(found.above[q] < k)
-                yield Outcome(f"{side}_r@{k}", int(q), right, tie, scores, np.array([True, False]), about)
+                yield Outcome(f"{side}_r@{k}", int(q), right, tie, scores, np.array([True, False]), about, *among)
+
+
+def recall_depth(figure: str) -> int | None:
+    """Returns k of a figure 'i2t_r@k' or 't2i_r@k', None of any other."""
+    _, recall, k = figure.partition("_r@")
+    return int(k) if recall else None
 
 
 def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:

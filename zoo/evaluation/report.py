@@ -16,15 +16,16 @@ import pyarrow.parquet as pq
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.evaluation import protocols
-from zoo.evaluation.averages import Average, Preset, averages
-from zoo.evaluation.figures import Figure, Place, Reference, figures
+from zoo.evaluation.averages import Average, Preset, averages, preset_named
+from zoo.evaluation.figures import Figure, Reference, figures
 from zoo.evaluation.outcomes import SCHEMA
 from zoo.evaluation.plan import Plan
 from zoo.recorded import spec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
+HEADER = b"zoo"
 CUT = "texts over the context length, cut"
 
 
@@ -96,7 +97,7 @@ def report(
         "model": dict(model),
         "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
         "data_root": [str(root) for root in roots],
-        "benchmarks": {b.name: _described(b, plan) for b in benchmarks},
+        "benchmarks": {name: _described(name, b, plan) for name, b in zip(plan.readings, benchmarks, strict=True)},
         "absent": [{"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how} for name, part in plan.absent],
     }
     results = Results(header, count(cases, presets, header), cases)
@@ -109,22 +110,21 @@ def count(cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any])
     """Returns figures, in the order of the header's benchmarks and their parts, and averages by preset."""
     order = [(name, subset) for name, benchmark in header["benchmarks"].items() for subset in benchmark["parts"]]
     place = {key: i for i, key in enumerate(order)}
-    known, counted = references(header), []
+    known, official, counted = references(header), preset_named("official").rules, []
     for preset in presets:
-        found = figures(cases, preset.rules, known)
-        found.sort(key=lambda f: place.get((f.benchmark, f.subset), len(place)))
-        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found))))
+        samples = figures(cases, preset.rules, known, official)
+        found = sorted(samples, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
+        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples))))
     return tuple(counted)
 
 
-def references(header: Mapping[str, Any]) -> dict[Place, Reference]:
-    """Returns chance and published values by figure, as the header keeps them."""
-    found: dict[Place, Reference] = {}
-    for name, benchmark in header["benchmarks"].items():
-        for subset, part in benchmark["parts"].items():
-            for figure in {*part["chance"], *part["published"]}:
-                found[name, subset, figure] = Reference(part["chance"].get(figure), part["published"].get(figure))
-    return found
+def references(header: Mapping[str, Any]) -> dict[tuple[str, str], Reference]:
+    """Returns what is known beforehand by benchmark and subset, as the header keeps it."""
+    return {
+        (name, subset): Reference(part["published_n"], part["chance"], part["published"])
+        for name, benchmark in header["benchmarks"].items()
+        for subset, part in benchmark["parts"].items()
+    }
 
 
 def software() -> dict[str, str]:
@@ -146,7 +146,8 @@ def write(results: Results, out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         try:
-            pq.write_table(results.cases, beside[CASES])
+            header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
+            pq.write_table(results.cases.replace_schema_metadata({HEADER: header}), beside[CASES])
             beside[RESULTS].write_text(text, encoding="utf-8")
             for name, path in beside.items():
                 os.replace(path, out / name)
@@ -158,31 +159,40 @@ def write(results: Results, out: Path) -> None:
 
 
 def read(run: Path) -> Results:
-    """Returns the results that a run wrote; raises ZooError where a file is missing, broken or of a newer schema."""
-    for name in (RESULTS, CASES):
-        if not (run / name).is_file():
-            raise ZooError(f"{run} holds no {name}: name the folder that `zoo validate --out` wrote")
+    """Returns the results that a run wrote, counted as results.json says or, where that is not there, under `official`.
+
+    Raises ZooError where the cases are missing, a file is broken or of a newer schema.
+    """
+    if not (run / CASES).is_file():
+        raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
+    counted = None
     try:
-        content = json.loads((run / RESULTS).read_text("utf-8"))
-        cases = pq.read_table(run / CASES).select(SCHEMA.names).cast(SCHEMA)
-        if content["schema"] > SCHEMA_VERSION:
-            raise ZooError(f"{run / RESULTS} has schema {content['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo")
-        counted = tuple(
-            Counted(
-                c["preset"],
-                c["says"],
-                tuple(Figure(**figure) for figure in c["figures"]),
-                tuple(Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])}) for a in c["averages"]),
-            )
-            for c in content.pop("presets")
-        )
+        cases = pq.read_table(run / CASES)
+        header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
+        if (run / RESULTS).is_file():
+            content = json.loads((run / RESULTS).read_text("utf-8"))
+            counted = tuple(map(_counted, content.pop("presets")))
+            header = header or content
+        if header is None:
+            raise ZooError(f"{run / CASES} is of an older zoo, which kept chance, notes and published values in {RESULTS}: put it beside")
+        if header["schema"] > SCHEMA_VERSION:
+            raise ZooError(f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo")
+        for field in SCHEMA:
+            if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
+                cases = cases.append_column(field, pa.nulls(len(cases), field.type))
+        cases = cases.select(SCHEMA.names).cast(SCHEMA)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise ZooError(f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again") from error
-    return Results(content, counted, cases)
+    return Results(header, counted or count(cases, [preset_named("official")], header), cases)
 
 
-def _described(benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
-    reading = plan.readings[benchmark.name]
+def _counted(preset: Mapping[str, Any]) -> Counted:
+    averages = (Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])}) for a in preset["averages"])
+    return Counted(preset["preset"], preset["says"], tuple(Figure(**figure) for figure in preset["figures"]), tuple(averages))
+
+
+def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
+    reading = plan.readings[name]
     return {
         **spec(benchmark),
         "version": benchmark.version,
@@ -190,7 +200,7 @@ def _described(benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
         "files": {str(path): file_hash(path) for path in _files(reading.files)},
         "parts": {
             part.subset: {"published_n": part.n, "chance": dict(part.chance), "published": dict(part.published)}
-            for part in plan.parts[benchmark.name]
+            for part in plan.parts[name]
         },
     }
 

@@ -46,20 +46,19 @@ def _lines(results: Results) -> Iterator[RenderableType]:
 
 def _figures(counted: Counted) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("benchmark", no_wrap=True)
+    table.add_column("benchmark", overflow="fold")
     table.add_column("subset", overflow="fold")
     table.add_column("figure", no_wrap=True)
     for name in ("%", "95 % interval", "n / of all", "ties", "chance", "B/32"):
         table.add_column(name, justify="right", no_wrap=True)
     before = ""
     for f in counted.figures:
-        interval = "" if f.low is None or f.high is None else f"{f.low:.1f} to {f.high:.1f}"
         table.add_row(
             f.benchmark if f.benchmark != before else "",
             f.subset,
             f.figure,
             _number(f.value),
-            interval,
+            _interval(f),
             f"{f.n:,} / {f.of:,}",
             f"{f.ties:,}" if f.ties else "",
             _number(f.chance),
@@ -72,12 +71,14 @@ def _figures(counted: Counted) -> Table:
 def _averages(counted: Counted) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("average")
-    table.add_column("%", justify="right")
+    table.add_column("%", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("weighting")
     table.add_column("n / of all", justify="right")
     table.add_column("")
     for average in counted.averages:
-        table.add_row(average.name, _number(average.value), average.weighting, f"{average.n:,} / {average.of:,}", _state(average))
+        figures = (_number(average.value), _interval(average), average.weighting, f"{average.n:,} / {average.of:,}")
+        table.add_row(average.name, *figures, _state(average))
     return table
 
 
@@ -91,9 +92,17 @@ def _remarks(figures: tuple[Figure, ...]) -> Iterator[Text]:
     """What each subset's photographs were: how many are there, how many the model was trained on."""
     subsets = {(f.benchmark, f.subset): f for f in reversed(figures) if f.figure != "macro"}
     for (benchmark, subset), f in reversed(subsets.items()):
-        if f.photographs < f.photographs_of or f.trained_on:
+        if f.photographs < f.photographs_of or f.trained_on or f.partial_gallery:
             trained = f", {f.trained_on:,} of which the model was trained on" if f.trained_on else ""
-            yield Text(f"{benchmark}/{subset}: {f.photographs:,} of {f.photographs_of:,} photographs{trained}")
+            if f.partial_gallery:
+                gallery = f"gallery of {f.photographs:,} of {f.gallery_of:,} photographs: easier than the whole, not comparable"
+                yield Text(f"{benchmark}/{subset}: {gallery}{trained}")
+            else:
+                yield Text(f"{benchmark}/{subset}: {f.photographs:,} of {f.photographs_of:,} photographs{trained}")
+
+
+def _interval(found: Figure | Average) -> str:
+    return "" if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
 
 
 def _number(value: float | None) -> str:
