@@ -72,6 +72,14 @@ def test_coats_and_ages_stay_plausible() -> None:
         assert [f.text for f in boy.foils] == ["young girl"]
 
 
+def test_a_foil_is_not_what_the_rest_of_the_phrase_says_or_what_may_be_true_too() -> None:
+    for seed in range(20):
+        (dog,) = extract("A white and gray dog", RuleExtractor(seed, "textblob")).entities
+        assert not {"grey", "silver"} & {word for f in dog.foils for word in f.text.split()}
+        woman, men = extract("A woman near two men", RuleExtractor(seed, "textblob")).entities
+        assert not {"girl", "two boys"} & {f.text for f in (*woman.foils, *men.foils)}
+
+
 @pytest.mark.parametrize("caption", ["", "!!!", "Something in the background .", "running", "and , of the"])
 def test_a_caption_without_entities_gives_an_empty_record(caption: str) -> None:
     assert extract(caption).entities == extract(caption).relations == ()

@@ -54,11 +54,11 @@ def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
 
 
 def _other_attributes(phrase: Phrase, attribute: str) -> list[str]:
-    """No elderly boys, no grey men, and no green horses."""
+    """No elderly boys, no grey men, no green horses, and no grey and gray dogs."""
     head = phrase.head_text
     if (attribute == "young" and head in CHILDREN) or (attribute in COATS and head in PEOPLE):
         return []
-    others = [a for a in ATTRIBUTE_FOILS[attribute] if a not in phrase.words and not same_meaning(a, attribute)]
+    others = [a for a in ATTRIBUTE_FOILS[attribute] if not any(same_meaning(a, word) for word in phrase.words)]
     return [a for a in others if a in COATS] or others if head in BEINGS else others
 
 

@@ -92,6 +92,7 @@ behind in_back_of ; through across ; around near
 # Here the first word takes in the others.
 KINDS = """
 person man woman boy girl child kid toddler baby adult teenager guy gentleman lady ; people couple crowd
+woman girl ; lady girl ; man boy ; guy boy ; gentleman boy
 adult man woman guy gentleman lady ; child boy girl ; kid boy girl ; toddler boy girl ; baby boy girl ; teenager boy girl ; male man boy
 female woman girl ; dog puppy greyhound poodle terrier bulldog dalmatian dachshund retriever ; cat kitten ; bear polar_bear
 bird duck goose swan pigeon seagull parrot owl chicken ; animal dog cat horse cow bird sheep goat ; boat sailboat canoe kayak raft
