@@ -5,17 +5,21 @@ commands of every other ```bash block are parsed to the end and stopped before t
 """
 
 import argparse
+import ast
 import importlib
 import inspect
+import json
 import re
 import shlex
 import shutil
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 from tests.made import make_root
 from zoo.benchmarks.base import Part
@@ -149,6 +153,22 @@ def test_commands_run_or_are_understood(
     page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     follow(page, folder, monkeypatch, capsys)
+
+
+def test_the_python_of_the_readme_runs(folder: Path) -> None:
+    case = {"filename": "000000000001.jpg", "caption": "a red square", "negative_caption": "a blue square"}
+    for photograph in (Path("horse.jpg"), Path("DATA_ROOT/coco/val2017/000000000001.jpg")):
+        photograph.parent.mkdir(parents=True, exist_ok=True)
+        Image.open(folder / "pictures" / "000.png").save(photograph)
+    Path("DATA_ROOT/sugarcrepe").mkdir()
+    Path("DATA_ROOT/sugarcrepe/add_att.json").write_text(json.dumps({"0": case}))
+    (code,) = (content for language, _, content in blocks("README.md") if language == "python")
+    names: dict[str, Any] = {}
+    *statements, last = ast.parse(code).body
+    exec(compile(ast.Module(statements, []), "README.md", "exec"), names)
+    results = eval(compile(ast.unparse(last), "README.md", "eval"), names)
+    assert names["model"].score(["horse.jpg"], ["a", "b"]).shape == (1, 2)
+    assert results.value("sugarcrepe", "add_att", "i2t") in (0.0, 50.0, 100.0)
 
 
 def test_what_extend_adds_is_trained_measured_and_listed(
