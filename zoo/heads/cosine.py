@@ -8,7 +8,7 @@ from zoo.heads.base import Head, without_autocast
 
 
 class Cosine(Head):
-    """Cosine similarity of the pooled vectors, times a learned scale (CLIP, Eq. 7 of CS-CLIP's appendix A)."""
+    """Cosine similarity of the pooled vectors, times a learned scale (CLIP; the logarithm of kappa in CS-CLIP's Eq. 2)."""
 
     def prepare_images(self, images: Encoded) -> Encoded:
         return _normalised(images)
