@@ -1,7 +1,6 @@
 """`zoo ls`: what is built in and what installed packages offer, read from source without importing it. Free of torch but for backbones."""
 
 import ast
-from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rich.table import Table
 from zoo.arguments import Parser
 from zoo.recipes import shipped_recipes
 
+UNBROKEN = 10_000  # columns, more than any line has: what is piped is read by programs, and names and paths are copied
 ROOMS = {
     "objectives": "Objective",
     "heads": "Head",
@@ -27,10 +27,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
     what = parser.parse_args(argv).what
     table = Table(box=None, pad_edge=False)
-    table.add_column("name")
-    table.add_column("class path" if what in ROOMS else "what it is", overflow="fold")
+    table.add_column("name", no_wrap=True)
     if what in ROOMS:
-        table.add_column("what it is", overflow="fold")
+        table.add_column("class path", no_wrap=True)
+    table.add_column("what it is", overflow="fold")
+    if what in ROOMS:
         for name, path, text in classes(what):
             table.add_row(name, path, text)
     elif what == "configs":
@@ -39,7 +40,10 @@ def main(argv: list[str]) -> int:
     else:
         for name in backbones():
             table.add_row(name, "shipped with zoo" if name.startswith("zoo-") else "open_clip")
-    Console().print(table)
+    console = Console()
+    size = console.measure(table, options=console.options.update(width=UNBROKEN))
+    console.width = max(console.width, size.minimum) if console.is_terminal else size.maximum
+    console.print(table)
     return 0
 
 
@@ -48,7 +52,9 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     package = Path(__file__).parent
     folder = package / "datamodules" / "readers" if what == "readers" else package / what
     files = [*folder.glob("*.py"), *(package / "evaluation").glob("datamodule.py")] if what == "datamodules" else folder.glob("*.py")
-    found = [entry for file in sorted(files) for entry in _classes_of(file, package, ROOMS[what])]
+    defined = [(file, node) for file in sorted(files) for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+    kin = _kin(ROOMS[what], [node for _, node in defined])
+    found = [_entry(file, package, node) for file, node in defined if node.name in kin]
     for offered in entry_points(group=f"zoo.{what}"):
         found.append(
             (offered.name, offered.value.replace(":", "."), f"from {offered.dist.name if offered.dist else 'an installed package'}")
@@ -56,19 +62,26 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _classes_of(file: Path, package: Path, base: str) -> Iterator[tuple[str, str, str]]:
+def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
+    """Returns the names of the classes that descend from `base`, over however many of the others."""
+    bases = {node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases} for node in nodes}
+    kin = {base}
+    while more := {name for name, above in bases.items() if above & kin} - kin:
+        kin |= more
+    return kin - {base}
+
+
+def _entry(file: Path, package: Path, node: ast.ClassDef) -> tuple[str, str, str]:
+    named = [
+        s.value.value
+        for s in node.body
+        if isinstance(s, ast.Assign | ast.AnnAssign)
+        and isinstance(s.value, ast.Constant)
+        and ast.unparse(s.targets[0] if isinstance(s, ast.Assign) else s.target) == "name"
+    ]
+    text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
     module = ".".join(("zoo", *file.relative_to(package).with_suffix("").parts))
-    for node in ast.parse(file.read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef) and base in {ast.unparse(b).split("[")[0] for b in node.bases}:
-            named = [
-                s.value.value
-                for s in node.body
-                if isinstance(s, ast.Assign | ast.AnnAssign)
-                and isinstance(s.value, ast.Constant)
-                and ast.unparse(s.targets[0] if isinstance(s, ast.Assign) else s.target) == "name"
-            ]
-            text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
-            yield str(named[0]) if named else node.name, f"{module}.{node.name}", text
+    return str(named[0]) if named else node.name, f"{module}.{node.name}", text
 
 
 def first_comment(file: Path) -> str:
