@@ -1,6 +1,9 @@
 """The command line, run as a user runs it."""
 
 import csv
+import importlib
+import json
+import pkgutil
 import subprocess
 import sys
 import time
@@ -9,8 +12,17 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from lightning import LightningDataModule
+from PIL import Image
 
+import zoo
+from zoo.benchmarks.base import Benchmark
 from zoo.cli import main
+from zoo.datamodules.readers.base import Reader
+from zoo.heads.base import Head
+from zoo.listing import ROOMS, classes
+from zoo.negatives.base import NegativeGenerator
+from zoo.objectives.base import Objective
 from zoo.recipes import shipped_recipes
 
 
@@ -57,6 +69,36 @@ def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(["ls", what]) == 0
         assert name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ROOMS)
+def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> None:
+    for module in pkgutil.walk_packages(zoo.__path__, "zoo."):
+        if module.name.startswith(("zoo.objectives", "zoo.heads", "zoo.negatives", "zoo.datamodules", "zoo.benchmarks", "zoo.evaluation")):
+            importlib.import_module(module.name)
+    base = {
+        "objectives": Objective,
+        "heads": Head,
+        "negatives": NegativeGenerator,
+        "readers": Reader,
+        "datamodules": LightningDataModule,
+        "benchmarks": Benchmark,
+    }[what]
+    walked = {f"{cls.__module__}.{cls.__qualname__}" for cls in descendants(base) if cls.__module__.startswith("zoo.")}
+    assert {path for _, path, _ in classes(what) if path.startswith("zoo.")} == walked
+
+
+def descendants(base: type) -> set[type]:
+    return {found for cls in base.__subclasses__() for found in (cls, *descendants(cls))}
+
+
+def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for what in ROOMS:
+        assert main(["ls", what]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 1 + len(classes(what))
+        for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
+            assert line.rstrip().split(maxsplit=2) == [name, path, text]
 
 
 def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,6 +210,35 @@ def test_a_third_party_objective_works_by_its_dotted_path(folder: Path, made_roo
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), *flags]) == 0
     recorded = torch.load(checkpoint(folder), weights_only=True)["hyper_parameters"]["objective"]
     assert recorded == {"class_path": "my_lab_margin.Margin", "init_args": {"margin": 0.5}}
+
+
+def test_validate_says_which_checkpoint_it_measured_and_leaves_nothing_beside_its_results(
+    trained: Path, folder: Path, made_root: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--ckpt_path", str(checkpoint(trained)), "--out", "measured"]
+    assert main(["validate", *asked, "--preset", "strict"]) == 0
+    assert [path.name for path in folder.iterdir()] == ["measured"]
+    assert not [str(w.message) for w in recwarn if "dirpath" in str(w.message)]
+    content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
+    assert content["model"]["checkpoint"] == str(checkpoint(trained))
+    assert content["model"]["precision"] == "32-true"
+    assert [p["preset"] for p in content["presets"]] == ["strict"]
+    assert content["presets"][0]["figures"][0]["trained_on"] > 0
+
+
+def test_validate_reads_from_several_data_roots_and_fit_from_one(trained: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for root, name in (("a", "one"), ("b", "two")):
+        (folder / root).mkdir()
+        (folder / root / f"{name}.csv").write_text(f"image,caption,foil\n{name}.png,red,blue\n", encoding="utf-8")
+        Image.new("RGB", (32, 32), "red").save(folder / root / f"{name}.png")
+    asked = ["--benchmarks", "pairs:one.csv,pairs:two.csv", "--ckpt_path", str(checkpoint(trained)), "--out", "measured"]
+    assert main(["validate", "--data_root", "a", "b", *asked]) == 0
+    content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
+    assert [(f["benchmark"], f["n"]) for f in content["presets"][0]["figures"]] == [("pairs:one.csv", 1), ("pairs:two.csv", 1)]
+    (folder / "mine.yaml").write_text("data: {class_path: X, init_args: {photographs: '${data_root}'}}", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["validate", "--config", "mine.yaml", "--data_root", "a", "b"]) == 1
+    assert "mine.yaml has one place for the data root, and --data_root names 2" in capsys.readouterr().err
 
 
 MISTAKES = {

@@ -91,6 +91,7 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
     module.on_load_checkpoint(checkpoint)
     module.load_state_dict(checkpoint["state_dict"])
+    module.checkpoint = str(path)
     return module
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import yaml
 from lightning import Callback, LightningDataModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
@@ -96,6 +97,12 @@ class ZooCLI(LightningCLI):
             callbacks.remove(best)
             log.warning("there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone", best.monitor)
 
+    def before_validate(self) -> None:
+        """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
+        self.trainer.callbacks = [c for c in self.trainer.callbacks if not isinstance(c, Checkpoint)]  # type: ignore[attr-defined]
+        if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
+            self.trainer.loggers = [logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)]
+
     def after_fit(self) -> None:
         """Says where the run is."""
         for callback in self.trainer.checkpoint_callbacks:
@@ -113,7 +120,8 @@ def run(argv: list[str]) -> int:
     """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
     quieten()
     speak()
-    arguments = below_flags(located_last(with_recipes(*data_root_flag(argv))))
+    given, data_roots = data_root_flag(argv)
+    arguments = below_flags(located_last(with_recipes(given, *data_roots)))
     try:
         ZooCLI(
             ZooModule,
@@ -141,13 +149,13 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def data_root_flag(argv: list[str]) -> tuple[list[str], str | None]:
-    """Returns the arguments with the short flags that stand for longer ones spelt out, and the data root."""
+def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the arguments with the short flags that stand for longer ones spelt out, and the data roots."""
     parser = Parser(f"zoo {argv[0]}", add_help=False)
-    parser.add_argument("--data_root")
+    parser.add_argument("--data_root", nargs="+" if argv[0] == "validate" else 1, default=[])
     if argv[0] == "validate":
-        for name in ("benchmarks", "out", "presets"):
-            parser.add_argument(f"--{name}")
+        for flags in (["--benchmarks"], ["--out"], ["--presets", "--preset"]):
+            parser.add_argument(*flags)
     short, rest = parser.parse_known_args(argv[1:])
     if getattr(short, "benchmarks", None) is None:
         for name in ("out", "presets"):
@@ -156,9 +164,10 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], str | None]:
         return [argv[0], *rest], short.data_root
     benchmarks = listed(short.benchmarks, "--benchmarks")
     flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(benchmarks)]
-    for name in ("data_root", "out"):
-        if getattr(short, name) is not None:
-            flags += [f"--data.{name}", getattr(short, name)]
+    if short.data_root:
+        flags += ["--data.data_root", json.dumps(short.data_root)]
+    if short.out is not None:
+        flags += ["--data.out", short.out]
     if short.presets is not None:
         flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
     return ["validate", *rest, *flags], short.data_root

@@ -67,6 +67,7 @@ class ZooModule(LightningModule):
         self.text_keys = self.head.text_keys | needs.text_keys
         self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)
         self.origin: dict[str, Any] = {}
+        self.checkpoint: str | None = None  # the file that the weights were read from, where Lightning did not read it
         self.sharded = False
         self._step_began = 0.0
 
@@ -174,8 +175,11 @@ class ZooModule(LightningModule):
     def on_validation_epoch_end(self) -> None:
         if self.evaluation is None or self.trainer.sanity_checking:
             return
-        results = self.evaluation.finish(self.head, self.about())
-        figures = results.scalars() if self.trainer.state.fn == "fit" else {}  # `validate` prints a table of its own
+        fitting = self.trainer.state.fn == "fit"
+        checkpoint = None if fitting else self.trainer.ckpt_path or self.checkpoint
+        about = {"checkpoint": None if checkpoint is None else str(checkpoint), "precision": str(self.trainer.precision), **self.about()}
+        results = self.evaluation.finish(self.head, about)
+        figures = results.scalars() if fitting else {}  # `validate` prints a table of its own
         for name, value in figures.items():
             self.log(f"benchmark/{name}", value, rank_zero_only=True)
 

@@ -33,25 +33,25 @@ def find_recipe(name: str) -> Path:
     raise ZooError(f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them")
 
 
-def with_recipes(argv: list[str], data_root: str | None = None) -> list[str]:
+def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
     """Returns the arguments with every `--config NAME` made a path, or JSON where the file has a place for the data root.
 
-    Raises ZooError for a recipe that does not exist, is no YAML, or wants a data root that was not given.
+    Raises ZooError for a recipe that does not exist, is no YAML, or wants one data root where none or several were given.
     """
     out: list[str] = []
     expects = False
     for argument in argv:
         if expects:
-            argument, expects = _filled(argument, data_root), False
+            argument, expects = _filled(argument, data_roots), False
         elif argument in ("--config", "-c"):
             expects = True
         elif argument.startswith("--config="):
-            argument = "--config=" + _filled(argument.removeprefix("--config="), data_root)
+            argument = "--config=" + _filled(argument.removeprefix("--config="), data_roots)
         out.append(argument)
     return out
 
 
-def _filled(value: str, data_root: str | None) -> str:
+def _filled(value: str, data_roots: tuple[str, ...]) -> str:
     if value.lstrip().startswith("{"):
         return value
     path = find_recipe(value)
@@ -66,7 +66,9 @@ def _filled(value: str, data_root: str | None) -> str:
         raise ZooError(f"{path} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`")
     if PLACE not in json.dumps(settings):
         return str(path)
-    if data_root is None:
+    if not data_roots:
         raise ZooError(f"{path.name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR")
-    root = json.dumps(str(Path(data_root).expanduser()))[1:-1]
+    if len(data_roots) > 1:
+        raise ZooError(f"{path.name} has one place for the data root, and --data_root names {len(data_roots)}: list them in the file")
+    root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
     return json.dumps(settings).replace(PLACE, root)
