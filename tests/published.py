@@ -36,7 +36,7 @@ def make_published(root: Path) -> Path:
         _neg_clip(root / "neg_clip" / f"{split}_neg_clip.tsv", [(f"{i:012d}.jpg", pictures[i][1]) for i in chosen])
     for split, chosen in (("train", range(10)), ("validation", range(10, 12))):
         _trohn_img(root / "trohn_img" / f"{split}-00000-of-00001.parquet", {i: pictures[i] for i in chosen})
-    _replacements(root / "replacements.arrow", [text for _, texts, _ in pictures for text in texts])
+    write_replacements(root / "replacements.arrow", [text for _, texts, _ in pictures for text in texts])
     return root
 
 
@@ -82,7 +82,8 @@ def _neg_clip(file: Path, rows: list[tuple[str, list[str]]]) -> None:
             table.writerow([i, text, f"coco/train2014/COCO_train2014_{name}", str([negative]), str([(i + 1) % len(rows)] * 3)])
 
 
-def _replacements(file: Path, captions: list[str]) -> None:
+def write_replacements(file: Path, captions: list[str]) -> None:
+    """Writes a table for these captions, in which everything may become a colour or a shape."""
     parts = {(part.word, part.tag) for text in captions for part in parts_of(tagger("auto").analyse(text)) if part.tag is not None}
     write_table(file, {key: dict.fromkeys((*COLORS, *SHAPES), 1.0) for key in sorted(parts)}, tagger="auto")
 
