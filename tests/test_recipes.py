@@ -1,10 +1,14 @@
 """Where `--config` looks."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.published import make_published
+from tests.test_every_recipe import SMALL
+from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.recipes import find_recipe, shipped_recipes, with_recipes
 
@@ -47,3 +51,13 @@ def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("model: [1\n")
     with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
         with_recipes(["fit", "--config", str(tmp_path / "broken.yaml")])
+
+
+def test_every_command_of_the_flickr8k_overlay_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_published(tmp_path / "root")
+    monkeypatch.chdir(tmp_path)
+    lines = shipped_recipes()["flickr8k.yaml"].read_text("utf-8").replace("DATA_ROOT", str(root)).splitlines()
+    commands = [shlex.split(line.lstrip("# "))[1:] for line in lines if line.startswith("#   zoo fit ")]
+    assert [command[2] for command in commands] == ["clip.yaml", "cs_clip.yaml", "negclip.yaml"]
+    for command in commands:
+        assert main([*command, "--config", json.dumps(SMALL)]) == 0
