@@ -1,0 +1,139 @@
+"""What a notebook does: load a model, encode, score, measure."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lightning import Trainer
+from numpy.typing import NDArray
+from PIL import Image
+
+import zoo
+from zoo.api import Model, evaluate, load
+from zoo.backbone import Backbone
+from zoo.errors import ZooError
+from zoo.heads.linear import Linear
+from zoo.module import ZooModule
+from zoo.objectives.cs_clip import CSCLIP
+
+TEXTS = ["a red square above a green circle", "a circle", "a red square above a green circle", "two blue triangles and a very long story"]
+
+
+@pytest.fixture(scope="module")
+def module() -> ZooModule:
+    torch.manual_seed(3)
+    return ZooModule(Backbone("zoo-tiny"), CSCLIP(lambda_u=0.25), Linear())
+
+
+@pytest.fixture(scope="module")
+def model(module: ZooModule) -> Model:
+    return Model(module, batch_size=2)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(module: ZooModule, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("api") / "last.ckpt"
+    trainer = Trainer(accelerator="cpu", logger=False, enable_checkpointing=False, enable_model_summary=False, enable_progress_bar=False)
+    trainer.strategy.connect(module)
+    trainer.save_checkpoint(path)
+    return path
+
+
+@pytest.fixture
+def pictures(made_root: Path) -> list[Path]:
+    return sorted((made_root / "pictures").glob("*.png"))[:3]
+
+
+def test_a_checkpoint_is_loaded_whole(module: ZooModule, model: Model, checkpoint: Path, pictures: list[Path]) -> None:
+    loaded = zoo.load(checkpoint)
+    assert loaded.module.recipe() == module.recipe()
+    np.testing.assert_array_equal(loaded.score(pictures, TEXTS), Model(module).score(pictures, TEXTS))
+
+
+def test_an_architecture_takes_weights_from_a_file(checkpoint: Path, pictures: list[Path], model: Model) -> None:
+    loaded = load("zoo-tiny", pretrained=str(checkpoint))
+    np.testing.assert_allclose(loaded.encode_images(pictures), model.encode_images(pictures), atol=1e-6)
+    assert load("zoo-tiny", tune="image").module.backbone.tune == "image"
+
+
+def test_vectors_have_the_shared_width_and_length_one(model: Model, pictures: list[Path]) -> None:
+    width = model.module.backbone.shapes.width
+    images, texts = model.encode_images(pictures), model.encode_texts(TEXTS)
+    assert (images.shape, texts.shape) == ((3, width), (4, width))
+    assert images.dtype == texts.dtype == np.float32
+    for vectors in (images, texts):
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(texts[0], texts[2])
+
+
+def test_pictures_are_paths_strings_or_images_of_any_mode(model: Model, pictures: list[Path]) -> None:
+    by_path = model.encode_images(pictures)
+    np.testing.assert_array_equal(model.encode_images([str(path) for path in pictures]), by_path)
+    np.testing.assert_array_equal(model.encode_images([Image.open(path).convert("RGBA") for path in pictures]), by_path)
+
+
+def test_how_many_are_encoded_at_once_changes_nothing(module: ZooModule, model: Model, pictures: list[Path]) -> None:
+    at_once = Model(module, batch_size=64)
+    np.testing.assert_allclose(model.encode_images(pictures), at_once.encode_images(pictures), atol=1e-5)
+    np.testing.assert_allclose(model.encode_texts(TEXTS), at_once.encode_texts(TEXTS), atol=1e-5)
+
+
+def test_scores_are_the_cosine_formula(pictures: list[Path]) -> None:
+    model = load("zoo-tiny")
+    images, texts = model.encode_images(pictures), model.encode_texts(TEXTS)
+    scale = float(model.module.head.scale.detach())
+    by_hand = [[scale * float(np.dot(image, text)) for text in texts] for image in images]
+    np.testing.assert_allclose(model.score(pictures, TEXTS), by_hand, rtol=1e-4, atol=1e-4)
+
+
+class Wrapped:
+    """An object of another project: nothing but `score`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def score(self, images: list[Image.Image], texts: list[str]) -> NDArray[np.float32]:
+        return self.model.score(images, texts)
+
+
+def test_any_object_with_score_is_measured_like_a_model(model: Model, made_root: Path, tmp_path: Path) -> None:
+    pairs = [f"pairs:{made_root / 'pairs.csv'}"]
+    ours = evaluate(model, pairs, made_root)
+    theirs = evaluate(Wrapped(model), pairs, str(made_root), out=tmp_path / "out", presets=["official", "strict"])
+    assert theirs.header["model"]["model"] == f"{__name__}.Wrapped"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cases.parquet", "results.json"]
+    rows = [line.split(",") for line in (made_root / "pairs.csv").read_text().splitlines()[1:]]
+    by_hand = np.array([model.score([image], [caption, foil])[0] for image, caption, foil, _ in rows])
+    for results in (ours, theirs):
+        assert results.figures[0].n == len(rows) == 12
+        # towers that were never trained tell a caption from its foil by less than rounding: scores are compared, and not outcomes
+        np.testing.assert_allclose(results.cases["scores"].to_pylist(), by_hand, atol=1e-4)
+
+
+class Misshapen:
+    def score(self, images: list[Image.Image], texts: list[str]) -> NDArray[np.float32]:
+        return np.zeros(len(texts), dtype=np.float32)
+
+
+def test_scores_of_another_shape_are_refused(made_root: Path) -> None:
+    with pytest.raises(ZooError, match=r"Misshapen\.score gave an array of shape \(2,\)"):
+        evaluate(Misshapen(), [f"pairs:{made_root / 'pairs.csv'}"], made_root)
+
+
+def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
+    with pytest.raises(ZooError, match="brings its own weights"):
+        load(checkpoint, pretrained="openai")
+    with pytest.raises(ZooError, match=r"'zoo-tinny' is no known architecture.*zoo-tiny"):
+        load("zoo-tinny")
+    with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as a checkpoint"):
+        load(made_root / "pairs.csv")
+    with pytest.raises(ZooError, match="neither a file nor weights of zoo-tiny"):
+        load("zoo-tiny", pretrained="opnai")
+
+
+def test_a_picture_that_is_none_is_named(model: Model, made_root: Path) -> None:
+    with pytest.raises(ZooError, match=r"nowhere\.jpg cannot be read as an image"):
+        model.encode_images([made_root / "nowhere.jpg"])
+    with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as an image"):
+        model.score([made_root / "pairs.csv"], ["a dog"])
