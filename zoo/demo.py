@@ -7,6 +7,7 @@ half-truths and attribute swaps about scenes that it never saw.
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import matplotlib.figure
 import torch
@@ -104,7 +105,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         workers=0,
     )
     epochs = math.ceil(steps / math.ceil(len(data.sources[0].samples) / data.batch_size))
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
+    quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
     ZooTrainer(max_steps=steps, max_epochs=epochs, accelerator="cpu", gradient_clip_val=1.0, **quiet).fit(module, datamodule=data)
 
 

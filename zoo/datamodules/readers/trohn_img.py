@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -68,7 +69,7 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         )
 
 
-def _texts(file: Path) -> list[dict[str, object]]:
+def _texts(file: Path) -> list[dict[str, Any]]:
     try:
         shard = pq.ParquetFile(file)
         columns = shard.schema_arrow.names
