@@ -12,6 +12,7 @@ LIGHTNING = {
 }
 COMMANDS = {
     "export": ("zoo.export:main", "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it"),
+    "merge": ("zoo.merge:main", "interpolate a tuned model with the weights it started from (WiSE-FT), and measure what comes out"),
     "rescore": ("zoo.evaluation.command:main", "make a run's figures again from its cases.parquet, under another preset"),
     "doctor": ("zoo.benchmarks.doctor:main", "say what a data root holds, what is missing and how to get it"),
     "ls": ("zoo.listing:main", "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers"),

@@ -1,0 +1,164 @@
+"""`zoo merge`: WiSE-FT (Wortsman et al., 2022). theta(alpha) = (1 - alpha) theta_0 + alpha theta_1, of the weights that training started
+from and those that it came to. Adapters are merged first: interpolating their factors would scale B A by alpha squared."""
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+
+from zoo import __version__
+from zoo.api import Model, evaluate, load_checkpoint
+from zoo.arguments import Parser, listed
+from zoo.backbone import Backbone
+from zoo.checkpointing import WholeCheckpointIO, read_checkpoint
+from zoo.errors import ZooError
+from zoo.evaluation.report import Results
+from zoo.module import ZooModule
+from zoo.trajectory import Trajectory, show, write
+
+State = dict[str, Tensor]
+
+
+def main(argv: list[str]) -> int:
+    """Writes interpolated checkpoints and, where benchmarks are named, what they score; returns the exit status."""
+    parser = Parser(prog="zoo merge", description="Interpolate a tuned model with the weights that it started from (WiSE-FT).")
+    parser.add_argument("--ckpt_path", type=Path, required=True, help="the tuned model: a checkpoint of `zoo fit`")
+    parser.add_argument("--alphas", default="0,0.1,...,1", help="shares of the tuned weights: 0 is the start, 1 the tuned model")
+    parser.add_argument("--base", help="a tag or a file of the weights it started from; without it, what the checkpoint's recipe names")
+    parser.add_argument("--out", type=Path, help="a folder; without it, `merged` beside the checkpoint")
+    parser.add_argument("--benchmarks", help="measure each, by commas")
+    parser.add_argument("--data_root", default=".", help="where the benchmarks' files and photographs lie")
+    given = parser.parse_args(argv)
+    alphas = parsed(given.alphas)
+    out = given.out or given.ckpt_path.parent / "merged"
+    files = merge(given.ckpt_path, alphas, out, given.base)
+    for file in files:
+        print(file)
+    if given.benchmarks is not None:
+        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root)
+        trajectory = Trajectory(alphas, [results.scalars() for results in found])
+        write(trajectory, out)
+        show(trajectory)
+    return 0
+
+
+def parsed(text: str) -> list[float]:
+    """text: numbers by commas, dots standing for what goes on between them (`0,0.1,...,1`). Returns them ascending, each once.
+
+    Raises ZooError on anything else than numbers from 0 to 1.
+    """
+    names = listed(text, "--alphas")
+    alphas: list[float] = []
+    for i, name in enumerate(names):
+        if name == "...":
+            if i < 2 or i + 1 == len(names):
+                raise ZooError(f"--alphas {text} has dots without two numbers before and one after: write them as in 0,0.1,...,1")
+            step, last = _number(names[i - 1], text) - _number(names[i - 2], text), _number(names[i + 1], text)
+            count = (last - alphas[-1]) / step if step else 0.0
+            if not (count > 0 and math.isclose(count, round(count), abs_tol=1e-6)):
+                raise ZooError(f"--alphas {text} does not come to {names[i + 1]} in steps of {step:g}: write out the numbers")
+            start = alphas[-1]
+            alphas += [round(start + k * step, 9) for k in range(1, round(count))]
+        else:
+            alphas.append(_number(name, text))
+    return sorted(set(alphas))
+
+
+def _number(name: str, text: str) -> float:
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", name):
+        raise ZooError(f"--alphas {text} has {name!r}, which is no number: give shares of the tuned weights from 0 to 1")
+    if not 0 <= float(name) <= 1:
+        raise ZooError(f"--alphas {text} has {name}, which is outside [0, 1]: give shares of the tuned weights")
+    return float(name)
+
+
+def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None = None) -> list[Path]:
+    """Writes one checkpoint an alpha into `out` and returns their paths, in the order of the alphas.
+
+    base: a tag or a file of the weights that training started from; None takes what the checkpoint's recipe names. Raises ZooError where
+    neither is known, and for a head whose start is random, since nothing lies between a random head and a trained one.
+    """
+    module = load_checkpoint(checkpoint)
+    start, tuned = _start(checkpoint, module, base), _plain(module)
+    lacking = [name for name in tuned if name not in start or start[name].shape != tuned[name].shape]
+    if lacking:
+        raise ZooError(f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from")
+    recipe = module.recipe()
+    recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
+    origin = {name: part for name, part in read_checkpoint(checkpoint).get("zoo", {}).items() if name in ("data", "trained_images")}
+    files = []
+    for alpha in alphas:
+        seen = origin if alpha > 0 else {**origin, "trained_images": []}
+        content = {
+            "state_dict": interpolated(start, tuned, alpha),
+            "hyper_parameters": {**recipe, "_instantiator": "lightning.pytorch.cli.instantiate_module"},
+            "zoo": {"version": __version__, "lightning": lightning.__version__, **seen, "alpha": alpha, "tuned": str(checkpoint)},
+            "pytorch-lightning_version": lightning.__version__,
+        }
+        files.append(out / f"alpha_{alpha:g}.ckpt")
+        WholeCheckpointIO().save_checkpoint(content, files[-1])
+    return files
+
+
+def interpolated(start: State, tuned: State, alpha: float) -> State:
+    """Returns (1 - alpha) start + alpha tuned, worked out in fp64; counters, which are whole numbers, are the tuned ones."""
+    return {
+        name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype) if tensor.is_floating_point() else tensor
+        for name, tensor in tuned.items()
+    }
+
+
+def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
+    """Returns the state of the plain module as training found it."""
+    recipe = read_checkpoint(checkpoint)["hyper_parameters"]
+    recorded = recipe["backbone"]["init_args"]
+    source = {"pretrained": base, "rule": None}
+    if base is None:
+        source = {name: recorded.get(name) for name in source}
+    if source["pretrained"] is None:
+        raise ZooError(f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them")
+    settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
+    backbone = type(module.backbone)(**settings)
+    state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
+    head = _start_of_head(module, backbone, recipe["head"]["init_args"].get("weights"))
+    state |= {f"head.{name}": tensor for name, tensor in head.items()}
+    return state | {name: tensor for name, tensor in module.state_dict().items() if name.startswith("objective.")}
+
+
+def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
+    """weights: the file that the head's argument of that name gave it. Returns its state as it is built.
+
+    Raises ZooError where it is another each time.
+    """
+    states, settings = [], dict(module.head._recorded)
+    if weights is not None:
+        settings["weights"] = weights
+    for seed in (0, 1):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            head = type(module.head)(**settings)
+            head.attach(backbone.shapes)
+        states.append(head.state_dict())
+    drawn = [name for name, tensor in states[0].items() if not torch.equal(tensor, states[1][name])]
+    if drawn:
+        raise ZooError(
+            f"{type(module.head).__name__} starts from random weights ({drawn[0]}), so there is nothing to interpolate it with: "
+            "WiSE-FT is for heads with a start of their own, Cosine, Linear or MaxSim"
+        )
+    return states[0]
+
+
+def _plain(module: ZooModule) -> State:
+    """Returns the module's state with adapters merged."""
+    towers = {f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()}
+    return towers | {name: tensor for name, tensor in module.state_dict().items() if not name.startswith("backbone.")}
+
+
+def measure(files: Sequence[Path], benchmarks: Sequence[str], data_root: str) -> list[Results]:
+    """Returns what each checkpoint scores; results.json and cases.parquet go into a folder of its name beside it."""
+    return [evaluate(Model(load_checkpoint(file)), benchmarks, data_root, out=file.with_suffix("")) for file in files]
