@@ -104,9 +104,7 @@ def measure(chosen: argparse.Namespace, batch_size: int) -> dict[str, object]:
         "seconds (median)": {name: round(value, 4) for name, value in middle.items()},
         "seconds (all)": {name: [round(t, 4) for t in times] for name, times in seconds.items()},
         "whole / cut": round(ratio(seconds["whole"], seconds["cut"]), 2),
-        "images a second, of the bare towers' (loading included)": round(
-            ratio(seconds["bare towers"], seconds["cut, loading included"]), 3
-        ),
+        "images a second / bare towers', loading included": round(ratio(seconds["bare towers"], seconds["cut, loading included"]), 3),
         "largest difference of losses": max(differences),
         "peak memory, MiB": peak >> 20 or None,
     }
