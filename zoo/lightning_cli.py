@@ -170,7 +170,19 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
         flags += ["--data.out", short.out]
     if short.presets is not None:
         flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
-    return ["validate", *rest, *flags], short.data_root
+    others, of_data = apart(rest, "--data.")
+    return ["validate", *others, *flags, *of_data], short.data_root
+
+
+def apart(arguments: list[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Returns the arguments without flags of that prefix, and these with their values: what a class takes is read after its name."""
+    taken: list[list[str]] = [[], []]
+    into = 0
+    for argument in arguments:
+        if argument.startswith("--"):
+            into = int(argument.startswith(prefix))
+        taken[into].append(argument)
+    return taken[0], taken[1]
 
 
 def located_last(argv: list[str]) -> list[str]:
