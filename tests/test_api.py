@@ -121,6 +121,11 @@ def test_scores_of_another_shape_are_refused(made_root: Path) -> None:
         evaluate(Misshapen(), [f"pairs:{made_root / 'pairs.csv'}"], made_root)
 
 
+def test_a_name_in_place_of_a_list_of_names_is_refused(made_root: Path) -> None:
+    with pytest.raises(ZooError, match=r"write benchmarks=\['sugarcrepe'\]"):
+        evaluate(Misshapen(), "sugarcrepe", made_root)
+
+
 def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     with pytest.raises(ZooError, match="brings its own weights"):
         load(checkpoint, pretrained="openai")

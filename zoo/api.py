@@ -109,6 +109,10 @@ def evaluate(
     """
     from zoo.evaluation.datamodule import EvaluationDataModule
 
+    for name, given in (("benchmarks", benchmarks), ("presets", presets)):
+        if isinstance(given, str):
+            raise ZooError(f"evaluate({name}={given!r}) is one text, where a list of names is wanted: write {name}=[{given!r}]")
+
     roots = [str(r) for r in data_root] if isinstance(data_root, list | tuple) else str(data_root)
     data = EvaluationDataModule(list(benchmarks), roots, out=None if out is None else str(out), presets=list(presets))
     if not isinstance(model, Model | ZooModule):

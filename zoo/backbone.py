@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, near, need
 from zoo.heads.base import TowerShapes
 from zoo.lora import LoRA, merged
 from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
@@ -37,6 +37,7 @@ class Backbone(Recorded, nn.Module):
     interpolates with. activation: of the blocks; needed where weights and architecture do not agree on it or do not say.
     preprocess: open_clip's settings of how images are prepared (mean, std, resize_mode, ...) in place of those that come with a tag or a
     checkpoint. tune: which towers are trained; the rest is frozen whole. lora: trains adapters of these towers in place of their weights.
+    compile: a backend of torch.compile, such as inductor, that runs the towers' blocks.
     chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
     text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
     tokenizer: the folder of a Hugging Face tokenizer in place of the architecture's own. context_length: in tokens, in place of the
@@ -57,6 +58,7 @@ class Backbone(Recorded, nn.Module):
         preprocess: dict[str, Any] | None = None,
         tune: Literal["full", "image", "text", "none"] = "full",
         lora: LoRA | None = None,
+        compile: str | None = None,
         chunk: int | None = None,
         text_lengths: Sequence[int] = (8, 16, 24, 32, 48),
         tokenizer: str | None = None,
@@ -92,6 +94,8 @@ class Backbone(Recorded, nn.Module):
             self._check_chunk(chunk)
         if lora is not None:
             self._adapt(lora)
+        if compile is not None:
+            self._compile(compile)
         for parameter_name, parameter in self.named_parameters():
             if self.tower(parameter_name) not in TUNED[tune] or parameter_name in ("model.logit_scale", "model.logit_bias"):
                 parameter.requires_grad_(False)
@@ -103,6 +107,14 @@ class Backbone(Recorded, nn.Module):
         from zoo.adapters import add_adapters
 
         add_adapters(self.model, lora, lambda name: self.tower(f"model.{name}"), TUNED[self.tune])
+
+    def _compile(self, backend: str) -> None:
+        if backend not in torch.compiler.list_backends(exclude_tags=()):
+            known = torch.compiler.list_backends()
+            raise ZooError(f"backbone.compile {backend!r} is no backend of torch.compile{near(backend, known)}: set it to inductor or null")
+        for tower in (self._images, self._texts):
+            for module in tower.busiest():
+                module.compile(backend=backend)  # in place, so that names of parameters stay as they are
 
     def settled(self) -> dict[str, Any]:
         return {"activation": self.activation, "context_length": self._context_length, "preprocess": self.preprocess}

@@ -14,6 +14,8 @@ from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
 from zoo.tokenizer import TextEnd
 
+BLOCKS = ("transformer.resblocks", "trunk.blocks")  # of open_clip's own towers and of timm's
+
 
 class Tower:
     """What both towers know of their tokens.
@@ -46,6 +48,12 @@ class Tower:
             lacks = "it has no prefix tokens: ask for prefix=False"
         if lacks is not None:
             raise ZooError(f"the {self.side} tower of {name} cannot give {key}, {lacks}, or choose another backbone.name")
+
+    def busiest(self) -> list[nn.Module]:
+        """Returns the modules that do most of the tower's work when they are called: its blocks, or the whole where it has none."""
+        whole: Any = self.model.visual if self.side == "image" else getattr(self.model, "text", self.model)
+        blocks = [m for name, m in whole.named_modules() if name.rpartition(".")[0] in BLOCKS]
+        return blocks or [whole]
 
     def layers(self, keys: frozenset[TokenKey]) -> list[int]:
         """Returns the blocks whose output is read, counted from 0, ascending."""

@@ -1,0 +1,47 @@
+"""EMA: an exponential moving average of the weights beside those that are trained.
+
+average <- decay average + (1 - decay) weights, after every step
+"""
+
+from typing import Any
+
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import WeightAveraging
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from zoo.errors import ZooError
+
+
+class EMA(WeightAveraging):
+    """Lightning's callback of weight averaging. Validation, checkpoints and export have the average; a resumed run goes on from both.
+
+    decay: the share of the average that a step keeps; the first step copies the weights. Raises ZooError for one outside [0, 1).
+    """
+
+    def __init__(self, decay: float = 0.999) -> None:
+        if not 0 <= decay < 1:
+            raise ZooError(f"EMA's decay is {decay}: give the share of the average that a step keeps, from 0 to under 1")
+        # Interpolating leaves frozen weights as they are to the last bit, which a weighted sum does not; buffers are copied.
+        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]  # type: ignore[no-untyped-call]
+        self._ended = False
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """The average stays until the module has scored: Lightning asks callbacks first."""
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._average_model is not None:
+            self._swap_models(pl_module)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._ended = False
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Leaves the average in the module and keeps the trained weights, which the last checkpoint is still to have."""
+        self._swap_models(pl_module)
+        self._ended = True
+
+    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(trainer, pl_module, checkpoint)
+        if self._ended:
+            swapped = {"state_dict": checkpoint["current_model_state"], "current_model_state": checkpoint["state_dict"]}
+            checkpoint |= swapped
