@@ -22,7 +22,7 @@ class EMA(WeightAveraging):
         if not 0 <= decay < 1:
             raise ZooError(f"EMA's decay is {decay}: give the share of the average that a step keeps, from 0 to under 1")
         # Interpolating leaves frozen weights as they are to the last bit, which a weighted sum does not; buffers are copied.
-        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]  # type: ignore[no-untyped-call]
+        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
         self._ended = False
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
