@@ -62,4 +62,5 @@ def in_process(folder: Path, arguments: Sequence[str], environment: dict[str, st
 def _run(folder: Path, arguments: list[str], environment: dict[str, str]) -> None:
     os.chdir(folder)
     os.environ.update(environment)
+    multiprocessing.set_start_method("fork", force=True)  # as from a shell: loaders forked by a server would outlive a killed run
     raise SystemExit(main(arguments))
