@@ -7,6 +7,8 @@ import logging
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
@@ -161,10 +163,6 @@ WRONG_FLAGS = {
         ["fit", "--config", "RECIPE", "--model.objective", "zoo.heads.cosine.Cosine"],
         "subclass of Objective (`zoo ls objectives`",
     ),
-    "a class that wants its whole path": (
-        ["fit", "--config", "RECIPE", "--data.train", "KarpathyJson"],
-        "zoo.datamodules.readers.karpathy.KarpathyJson",
-    ),
     "a shortened flag": (["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"], "near: trainer.max_epochs"),
     "a benchmark named twice": (["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"], "aro is asked for twice"),
     "an empty benchmark": (["validate", "--benchmarks", "aro,,winoground", *MODEL], "'aro,,winoground' has an empty name"),
@@ -185,6 +183,13 @@ def test_a_wrong_flag_is_named(mistake: str, root: Path) -> None:
     arguments, named = WRONG_FLAGS[mistake]
     filled = [a.replace("RECIPE", str(root / "recipe.yaml")).replace("ROOT", str(root)) for a in arguments]
     assert named in said(filled).sentence
+
+
+def test_a_class_that_wants_its_whole_path_is_told_it(root: Path) -> None:
+    # In a process of its own: the parser knows a class by its bare name once anything has imported it.
+    command = [sys.executable, "-m", "zoo.cli", *fit(root, "--data.train", "KarpathyJson")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "zoo.datamodules.readers.karpathy.KarpathyJson" in Said(done.returncode, done.stdout, done.stderr).sentence
 
 
 @pytest.mark.parametrize("place", ["taken", "taken/under"])
