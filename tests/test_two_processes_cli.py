@@ -40,6 +40,29 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(made_root: Path,
     torch.testing.assert_close(halves[f"backbone.{trained}"], whole[f"backbone.{trained}"], rtol=1e-4, atol=2e-6)
 
 
+def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path) -> None:
+    """LoRA: most of a tower has no gradient to exchange; adapters move alike, and nothing else moves."""
+    common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.lora.rank", "2", "--model.backbone.lora.alpha", "2"]
+    one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
+    whole, halves = (torch.load(last_checkpoint(folder), weights_only=True)["state_dict"] for folder in (one, two))
+    adapters = [name for name in whole if "lora_B" in name]
+    assert all(whole[name].any() for name in adapters)
+    assert adapters
+    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
+
+
+def test_a_run_on_stored_features_is_the_same_on_two_processes(made_root: Path, tmp_path: Path) -> None:
+    """Each process encodes a share of one store; what the head learns from it is what it learns on one process."""
+    frozen = ["--model.backbone.tune", "none", "--model.backbone.augment", "false", "--model.head", "zoo.heads.linear.Linear"]
+    common = ["fit", "--config", str(made_root / "recipe.yaml"), *frozen, "--data.redraw", "false", "--data.features.folder", "features"]
+    one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
+    whole, halves = (torch.load(last_checkpoint(folder), weights_only=True)["state_dict"] for folder in (one, two))
+    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
+    assert not torch.equal(whole["head.text_map.weight"], torch.eye(len(whole["head.text_map.weight"])))
+
+
 def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: Path) -> None:
     """The same cases, numbers and coverage, and scores to 1e-5."""
     asked = f"pairs:{made_root / 'pairs.csv'},half_truth:{made_root / 'units.jsonl'}"
