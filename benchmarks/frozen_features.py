@@ -9,7 +9,6 @@ store included.
 """
 
 import argparse
-import ctypes
 import json
 import multiprocessing
 import platform
@@ -24,6 +23,7 @@ from typing import Any
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
+from peak_memory import peak_now, reset_peak, return_memory
 
 from zoo.backbone import Backbone
 from zoo.batch import Batch, Encoded
@@ -44,7 +44,6 @@ from zoo.scores import Scores
 
 RESULTS = Path(__file__).parent / "results"
 VIT_B_32 = TowerShapes(width=512, image_width=768, text_width=512, patches=49, prefix=1, context=77, scale=100.0)
-M_MMAP_THRESHOLD = -3  # of glibc's mallopt
 PATCHES, WORDS = 50, 16  # with the CLS patch; of a caption as cut
 
 
@@ -246,7 +245,7 @@ def memory() -> dict[str, Any]:
 def peak_of_block(settings: dict[str, Any], batch: int, chunk: int | str, returned: bool) -> int:
     """Returns by how many KiB forward and backward raise the process's peak."""
     if returned:
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 16)
+        return_memory()
     torch.manual_seed(0)
     head = CrossModal(**settings, chunk=batch * batch if isinstance(chunk, str) else chunk)
     head.attach(VIT_B_32)
@@ -262,18 +261,6 @@ def peak_of_block(settings: dict[str, Any], batch: int, chunk: int | str, return
     before = reset_peak()
     head.block(head.prepare_images(images), head.prepare_texts(texts)).sum().backward()
     return peak_now() - before
-
-
-def reset_peak() -> int:
-    """Sets the process's peak (Linux) to what it holds now; returns that in KiB."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return peak_now()
-
-
-def peak_now() -> int:
-    """Returns the process's peak in KiB."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1])
 
 
 if __name__ == "__main__":
