@@ -178,7 +178,8 @@ class ZooModule(LightningModule):
         fitting = self.trainer.state.fn == "fit"
         checkpoint = None if fitting else self.trainer.ckpt_path or self.checkpoint
         about = {"checkpoint": None if checkpoint is None else str(checkpoint), "precision": str(self.trainer.precision), **self.about()}
-        results = self.evaluation.finish(self.head, about)
+        with self.trainer.precision_plugin.val_step_context():  # short-lists are encoded here, as everything else was
+            results = self.evaluation.finish(self.backbone, self.head, about)
         figures = results.scalars() if fitting else {}  # `validate` prints a table of its own
         for name, value in figures.items():
             self.log(f"benchmark/{name}", value, rank_zero_only=True)

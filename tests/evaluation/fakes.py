@@ -149,7 +149,7 @@ def measured(evaluation: Evaluation, backbone: FakeBackbone, head: Head) -> Resu
     for loader in evaluation.loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
             evaluation.step(backbone, head, portion)  # type: ignore[arg-type]
-    return evaluation.finish(head, {"name": "fake"})
+    return evaluation.finish(backbone, head, {"name": "fake"})  # type: ignore[arg-type]
 
 
 class ByHand:

@@ -74,7 +74,9 @@ def largest_difference(first: pa.Table, second: pa.Table) -> float:
     largest = 0.0
     for _, a, b in _matched(first, second):
         if a["scores"] is not None and b["scores"] is not None:
-            largest = max(largest, float(np.abs(np.subtract(a["scores"], b["scores"])).max()))
+            one, other = np.array(a["scores"]), np.array(b["scores"])
+            same = one == other  # minus infinity, off a short-list, has no difference from itself
+            largest = max(largest, float(np.abs(np.where(same, 0.0, one) - np.where(same, 0.0, other)).max()))
     return largest
 
 

@@ -27,12 +27,13 @@ class EvaluationDataModule(LightningDataModule):
         presets: list[str] | None = None,
         image_batch: int = 64,
         text_batch: int = 256,
+        shortlist: int = 32,
         workers: int = 2,
         quiet: bool = False,
     ) -> None:
         super().__init__()
         self.quiet = quiet
-        self.evaluation = Evaluation(benchmarks, data_root, out, presets, image_batch, text_batch, workers=workers)
+        self.evaluation = Evaluation(benchmarks, data_root, out, presets, image_batch, text_batch, shortlist=shortlist, workers=workers)
 
     def setup(self, stage: str) -> None:
         self.evaluation.prepare()

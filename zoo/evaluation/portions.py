@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from zoo.batch import TextBank, text_bank
+from zoo.backbone import Backbone
+from zoo.batch import Encoded, TextBank, TokenKey, concatenate, text_bank
 from zoo.datamodules.overlong import overlong
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
-from zoo.evaluation.plan import Plan
+from zoo.evaluation.plan import Plan, Question
 from zoo.gather import Shard, rank, world_size
 
 FILLING = -1
@@ -45,6 +47,12 @@ class Portion:
     questions: tuple[int, ...] = ()
     error: str | None = None
 
+    def checked(self) -> "Portion":
+        """Returns this portion; raises ZooError where a photograph of it is broken."""
+        if self.error is not None:
+            raise ZooError(self.error)
+        return self
+
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Portion":
         return self._map(lambda t: t.to(device, non_blocking=non_blocking))
 
@@ -69,6 +77,18 @@ class Window:
     questions: tuple[int, ...] = ()
     images: tuple[int, ...] = ()
     texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Pairs of a gallery that are scored together. images, texts: rows of the plan; without images, they are those of the tile before.
+    pairs: [P] which of the gallery's pairs these are; i, j: [P] their rows among the tile's images and texts."""
+
+    images: tuple[int, ...]
+    texts: tuple[int, ...]
+    pairs: NDArray[np.int64]
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -98,8 +118,15 @@ class Maker:
         """Returns all that the window's questions need."""
         if not window.questions:
             return Portion()
-        images, texts = self.of_images(window.images), self.of_texts(window.texts)
-        return Portion(images.image_rows, images.pixels, texts.text_rows, texts.texts, texts.bank_rows, window.questions, images.error)
+        return replace(self._of_both(window.images, window.texts), questions=window.questions)
+
+    def of_tile(self, tile: Tile) -> Portion:
+        """Returns the tile's photographs, where it has any, and texts."""
+        return self._of_both(tile.images, tile.texts)
+
+    def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
+        images, texts = self.of_images(image_rows) if image_rows else Portion(), self.of_texts(text_rows)
+        return Portion(images.image_rows, images.pixels, texts.text_rows, texts.texts, texts.bank_rows, error=images.error)
 
 
 class Rows(Dataset[Any]):
@@ -123,13 +150,25 @@ def loader(entries: Sequence[Any], filling: Any, make: Callable[[Any], Portion],
     return DataLoader(data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make)
 
 
-def item_loaders(plan: Plan, maker: Maker, image_batch: int, text_batch: int, workers: int) -> list[DataLoader[Any]]:
-    """Returns a loader of the distinct photographs and one of the distinct texts, those of like length together."""
-    by_length = sorted(range(len(plan.texts)), key=lambda row: len(plan.texts[row]))
+def item_loaders(questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int) -> list[DataLoader[Any]]:
+    """Returns a loader of the questions' distinct photographs and one of their distinct texts, those of like length together."""
+    images, texts = (sorted({row for q in questions for row in getattr(q, side).tolist()}) for side in ("images", "texts"))
+    by_length = sorted(texts, key=lambda row: len(maker.texts[row]))
     return [
-        loader(range(len(plan.images)), FILLING, maker.of_images, image_batch, workers),
+        loader(images, FILLING, maker.of_images, image_batch, workers),
         loader(by_length, FILLING, maker.of_texts, text_batch, min(workers, 1)),
     ]
+
+
+def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[Any]:
+    """Returns a loader of the portions of tiles, in their order, all of them on the rank that asks."""
+    make: Callable[[Any], Portion] = maker.of_tile
+    return DataLoader(Rows(made), None, num_workers=workers, collate_fn=make)
+
+
+def encode_photographs(backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int) -> Encoded:
+    """pixels: [n, 3, H, W]. Returns them encoded, `batch` at a time."""
+    return concatenate([backbone.encode_images(part, keys) for part in torch.split(pixels, batch)])
 
 
 def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
@@ -142,9 +181,10 @@ def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """image_bytes, text_bytes: of one item, encoded. Returns windows of questions, sorted by photograph, that hold at most `limit` bytes
-    each, or one question."""
-    order = sorted(range(len(plan.questions)), key=lambda q: (int(plan.questions[q].images[0]), q))
+    """image_bytes, text_bytes: of one item, encoded. Returns windows of all questions but galleries, sorted by photograph, that hold at
+    most `limit` bytes each, or one question."""
+    named = [q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"]
+    order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
     return list(_windows(plan, order, image_bytes, text_bytes, limit))
 
 
@@ -168,5 +208,5 @@ def _windows(plan: Plan, order: list[int], image_bytes: int, text_bytes: int, li
 
 def encoded_twice(made: Sequence[Window]) -> tuple[int, int]:
     """Returns how many photographs and texts more the windows encode than there are distinct ones."""
-    counts = [np.concatenate([np.array(getattr(w, side), dtype=np.int64) for w in made]) for side in ("images", "texts")]
+    counts = [np.array([row for w in made for row in getattr(w, side)], dtype=np.int64) for side in ("images", "texts")]
     return len(counts[0]) - len(np.unique(counts[0])), len(counts[1]) - len(np.unique(counts[1]))

@@ -27,8 +27,8 @@ class Outcome:
 
     figure: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
     rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
-    for retrieval the best right and the hardest wrong score, and beside them how many options there were and how many of them are right,
-    None elsewhere. images: rows of the case's images that the query is about.
+    for retrieval the best right and the hardest wrong score (minus infinity off a short-list), and beside them how many options there
+    were and how many of them are right, None elsewhere. images: rows of the case's images that the query is about.
     """
 
     figure: str
@@ -106,7 +106,12 @@ def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
 
 def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outcome]:
     """rows: gives the scores [step, texts] of a slice of images. Holds no more than `step` rows of scores at a time."""
-    images, texts = ranks(match, rows, step)
+    yield from recalls(match, *ranks(match, rows, step))
+
+
+def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
+    """images: the ranks of images among texts, texts: of texts among images. Yields an outcome for each query that has a right answer, at
+    each depth."""
     for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
         for q in np.flatnonzero(side_match.any(1)):
             about = (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))

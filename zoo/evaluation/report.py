@@ -27,6 +27,7 @@ SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
 CUT = "texts over the context length, cut"
+SHORT_LISTS = "retrieval"
 
 
 @dataclass(frozen=True)

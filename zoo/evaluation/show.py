@@ -8,7 +8,7 @@ from rich.text import Text
 
 from zoo.evaluation.averages import Average
 from zoo.evaluation.figures import Figure
-from zoo.evaluation.report import CUT, Counted, Results
+from zoo.evaluation.report import CUT, SHORT_LISTS, Counted, Results
 
 
 def show(results: Results, console: Console | None = None) -> None:
@@ -36,6 +36,8 @@ def _lines(results: Results) -> Iterator[RenderableType]:
             yield from (Text(f"{a.name} is withheld, for want of {', '.join(a.missing)}") for a in counted.averages if a.value is None)
         yield Text("")
     yield from _remarks(results.figures)
+    if short_lists := results.header["scoring"].get(SHORT_LISTS):
+        yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
     for place, n in results.header["scoring"].get(CUT, {}).items():
         yield Text(f"{place}: {n:,} texts are over the context length and cut")
     for name, benchmark in results.header["benchmarks"].items():

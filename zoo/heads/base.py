@@ -72,6 +72,11 @@ class Head(Recorded, nn.Module, ABC):
         return True
 
     @property
+    def reranks(self) -> bool:
+        """Whether a pair costs so much that, of a retrieval's gallery, only short-lists by cosine are scored."""
+        return bool(self.image_keys or self.text_keys)
+
+    @property
     def scale(self) -> Tensor:
         """What similarities are multiplied with, a positive scalar in at least fp32."""
         return self.log_scale.exp()

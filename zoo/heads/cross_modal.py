@@ -101,6 +101,10 @@ class CrossModal(Head):
     def uses_pooled(self) -> bool:
         return self.granularity == "global"
 
+    @property
+    def reranks(self) -> bool:
+        return True
+
     def prepare_images(self, images: Encoded) -> Encoded:
         tokens, mask = self._sequence(images, self.image_key)
         places = len(self.image_positions)

@@ -1,0 +1,112 @@
+"""Scoring: from encoded photographs and texts to the scores of the pairs that questions name, and their outcomes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zoo.backbone import Backbone
+from zoo.batch import Encoded
+from zoo.errors import ZooError
+from zoo.evaluation.plan import Question
+from zoo.evaluation.protocols import Outcome, Scores, judge, recalls, retrieval_by_rows
+from zoo.evaluation.shortlist import short_lists
+from zoo.heads.base import Head
+
+PAIRS_AT_ONCE = 1 << 14
+
+
+def reads_tokens(head: Head) -> bool:
+    """Whether a head needs more of an item than its pooled vector."""
+    return bool(head.image_keys or head.text_keys)
+
+
+def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
+    """Returns the bytes of the tokens that a head reads of one photograph and of one text."""
+    shapes = backbone.shapes
+    return (
+        4 * len(head.image_keys) * ((shapes.patches or 0) + shapes.prefix) * shapes.image_width,
+        4 * len(head.text_keys) * shapes.context * shapes.text_width,
+    )
+
+
+def assembled(parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """parts: rows and their vectors, from all ranks. Returns the vectors of n items, zeros where none came, and which came."""
+    whole, reached = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
+    for index, vectors in parts:
+        if not whole.shape[1]:
+            whole = np.zeros((n, vectors.shape[1]), dtype=np.float32)
+        whole[index], reached[index] = vectors, True
+    return whole, reached
+
+
+def judge_pooled(
+    head: Head, images: Scores, texts: Scores, questions: Sequence[Question], shortlist: int, device: torch.device
+) -> Iterator[tuple[Question, list[Outcome]]]:
+    """images, texts: pooled vectors of the plan. Yields the outcomes of each question: of the pairs it names, or of its gallery, whole in
+    blocks of rows or by short-lists."""
+    prepared = _prepared(head.prepare_images, images, device), _prepared(head.prepare_texts, texts, device)
+    for question, scores in pair_scores(head, *prepared, [q for q in questions if q.case.protocol != "retrieval"]):
+        yield question, judge(question.case, scores)
+    for question in questions:
+        if question.case.protocol != "retrieval":
+            continue
+        match = question.case.match
+        if not head.reranks:
+            yield question, list(retrieval_by_rows(match, _blocks(head, *prepared, question)))
+            continue
+        lists = short_lists(images[question.images], texts[question.texts], shortlist)
+        i, j = lists.rows
+        scores = _scored(head, *prepared, question.images[i], question.texts[j])
+        yield question, list(recalls(match, *lists.ranks(match, finite(question, scores))))
+
+
+def pair_scores(head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]) -> Iterator[tuple[Question, Scores]]:
+    """Yields each question's scores [images, texts], many questions at a time, in fp32; raises ZooError where one is not finite."""
+    start = 0
+    while start < len(questions):
+        stop, pairs = start, 0
+        while stop < len(questions) and (stop == start or pairs + questions[stop].case.match.size <= PAIRS_AT_ONCE):
+            pairs, stop = pairs + questions[stop].case.match.size, stop + 1
+        some = questions[start:stop]
+        i = np.concatenate([np.repeat(q.images, len(q.texts)) for q in some])
+        j = np.concatenate([np.tile(q.texts, len(q.images)) for q in some])
+        parts = np.split(_scored(head, images, texts, i, j), np.cumsum([q.case.match.size for q in some])[:-1])
+        for question, part in zip(some, parts, strict=True):
+            yield question, finite(question, part.reshape(question.case.match.shape))
+        start = stop
+
+
+def _scored(head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]) -> Scores:
+    """i, j: [P] rows of prepared items. Returns the scores [P] in fp32."""
+    device = images.pooled.device
+    parts = zip(*(torch.split(torch.from_numpy(rows).to(device), PAIRS_AT_ONCE) for rows in (i, j)), strict=True)
+    with torch.autocast(device.type, enabled=False):
+        return np.concatenate([head.pairs(images, texts, *part).float().cpu().numpy() for part in parts])
+
+
+def _blocks(head: Head, images: Encoded, texts: Encoded, question: Question) -> Callable[[slice], Scores]:
+    device = images.pooled.device
+    columns = texts.rows(torch.from_numpy(question.texts).to(device))
+    image_rows = torch.from_numpy(question.images).to(device)
+
+    def block(part: slice) -> Scores:
+        with torch.autocast(device.type, enabled=False):
+            return finite(question, head.block(images.rows(image_rows[part]), columns).float().cpu().numpy())
+
+    return block
+
+
+def _prepared(prepare: Callable[[Encoded], Encoded], vectors: NDArray[np.float32], device: torch.device) -> Encoded:
+    return prepare(Encoded(torch.from_numpy(vectors).to(device)))
+
+
+def finite(question: Question, scores: Scores) -> Scores:
+    """Returns the scores; raises ZooError where one is no number."""
+    if not np.isfinite(scores).all():
+        raise ZooError(
+            f"case {question.case.id} of {question.benchmark}/{question.case.subset} has a score that is not a number: the model's weights "
+            "or its precision are broken, look at the loss it was trained to"
+        )
+    return scores
