@@ -144,7 +144,16 @@ class Evaluation:
 
         Raises ZooError, on every rank, where scores are not finite or the results cannot be written, and for a broken photograph.
         """
-        reranked = self._rerank(backbone, head) if reads_tokens(head) and self._galleries else {}
+        reranked: dict[int, Share] = {}
+        broken: ZooError | None = None
+        if reads_tokens(head) and self._galleries:
+            try:
+                reranked = self._rerank(backbone, head)
+            except ZooError as error:  # every rank stops, or the others would wait
+                broken = error
+        broken = next((error for error in gather_objects(broken) if error is not None), None)
+        if broken is not None:
+            raise broken
         shares = gather_objects((self._images, self._texts, self._scores, reranked, self._dtype))
         answer: Results | ZooError | None = None
         if rank() == 0:
