@@ -10,7 +10,7 @@ from scenes_training import write_json
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-ARMS = ("cosine", "TF-Global", "TF-Local", "TF-Global + swaps", "TF-Local + swaps")
+ARMS = ("cosine", "MaxSim", "TF-Global", "TF-Local", "TF-Global + swaps", "TF-Local + swaps")
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
 NAMES = {"swaps": "attribute swaps", "half_truth": "half-truths, mean", "completion": "completions, mean"}
 
@@ -27,20 +27,28 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
         f"CLIP towers of 48-px scenes ({plan['first_steps']} steps from nothing), frozen; seeds {', '.join(map(str, seeds))}. Over each, "
         f"the cross-modal transformer of {plan['layers']} layers, width {plan['width']}, trained for {plan['steps']} steps of all pairs of "
         f"{plan['batch']} images and captions, rate {plan['rate']:g}. `+ swaps`: a caption with exchanged colours or arguments beside "
-        "every caption, in smaller batches: as many pairs a step. Texts known to be true of an image are no candidates against it.",
+        "every caption, in smaller batches: as many pairs a step. Texts known to be true of an image are no candidates against it. Last "
+        "loss: the mean of the last 50 steps, by seed.",
         "",
         "In per cent; ties are wrong, chance is 50. Brackets: 95 % intervals, scenes drawn anew, which is the noise of asking one seed; "
         "the noise of training is seen between seeds.",
     ]
     for split, split_name in SPLITS.items():
         lines += ["", f"## {split_name.capitalize()}", ""]
-        lines += ["| | parameters | " + " | ".join(f"swaps, seed {seed}" for seed in seeds) + " | " + " | ".join(NAMES.values()) + " |"]
-        lines += ["|" + "---|" * (2 + len(seeds) + len(NAMES))]
+        lines += [
+            "| | parameters | last loss | "
+            + " | ".join(f"swaps, seed {seed}" for seed in seeds)
+            + " | "
+            + " | ".join(NAMES.values())
+            + " |"
+        ]
+        lines += ["|" + "---|" * (3 + len(seeds) + len(NAMES))]
         for arm in (arm for arm in ARMS if arm in about):
             by_seed = _by_seed(runs, arm, split)
             swaps = [_shown(by_seed[seed]["swaps"]) if seed in by_seed else "" for seed in seeds]
             means = [f"{mean(f[name]['value'] for f in by_seed.values()):.1f}" for name in NAMES]
-            lines.append(f"| {arm} | {about[arm]['parameters']:,} | " + " | ".join([*swaps, *means]) + " |")
+            trained = [f"{run['last_loss']:.2f}" for run in runs if run["arm"] == arm and run["steps"]]
+            lines.append(f"| {arm} | {about[arm]['parameters']:,} | {', '.join(trained)} | " + " | ".join([*swaps, *means]) + " |")
     lines += ["", "## What it shows", ""]
     for split, split_name in SPLITS.items():
         for arm, other in (("TF-Local", "cosine"), ("TF-Local", "TF-Global"), ("TF-Local + swaps", "TF-Global + swaps")):

@@ -1,10 +1,11 @@
 """Do frozen towers hold what their cosine does not show? TF-Local's claim, put to the test on rendered scenes.
 
-The towers are those of the scenes study: CLIP trained from nothing, one a seed, frozen here. Over each, cosine is asked as it is, and the
-cross-modal transformer is trained on the pooled vectors (TF-Global) and on patches and words (TF-Local), with TF-Local's protocol: AdamW,
-rate with 10 % warm-up and cosine, all pairs of a batch scored. Each once on batches as they come (the paper's COCO) and once with a
-caption with exchanged colours or arguments beside every caption, for as many scored pairs a step. Asked are attribute swaps and half-truths
-of scenes, and of colour-shape pairs, that training never had. Every run is kept in the work folder and goes on where it was killed.
+The towers are those of the scenes study: CLIP trained from nothing, one a seed, frozen here. Over each, cosine and MaxSim are asked as
+they are, and the cross-modal transformer is trained on the pooled vectors (TF-Global) and on patches and words (TF-Local), with TF-Local's
+protocol: AdamW, rate with 10 % warm-up and cosine, all pairs of a batch scored. Each once on batches as they come (the paper's COCO) and
+once with a caption with exchanged colours or arguments beside every caption, for as many scored pairs a step. Asked are attribute swaps and
+half-truths of scenes, and of colour-shape pairs, that training never had. Every run is kept in the work folder and goes on where it was
+killed.
 
     python benchmarks/tf_local_scenes.py --scenes build/scenes_study/scenes --towers build/scenes_study --work build/tf_local_scenes
 """
@@ -24,7 +25,9 @@ from tf_local_report import write_report
 from zoo.batch import Batch, Encoded, concatenate
 from zoo.benchmarks.base import Case
 from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
+from zoo.heads.max_sim import MaxSim
 from zoo.module import ZooModule
 from zoo.optim import Optimization
 from zoo.scenes.cache import render_scenes
@@ -51,15 +54,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Arm:
-    """A head and what it is trained on. granularity: of the transformer, None for cosine. swaps: whether captions bring a swap."""
+    """A head and what it is trained on. granularity: of the transformer, None for a head that is asked as it is. swaps: whether captions
+    bring a swap. as_it_is: that head."""
 
     name: str
     granularity: str | None = None
     swaps: bool = False
+    as_it_is: type[Head] = Cosine
 
 
 ARMS = (
     Arm("cosine"),
+    Arm("MaxSim", as_it_is=MaxSim),
     Arm("TF-Global", "global"),
     Arm("TF-Local", "local"),
     Arm("TF-Global + swaps", "global", swaps=True),
@@ -84,7 +90,7 @@ class HeadTraining(Training):
             )
             self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         else:
-            self.steps = 0
+            self.module, self.steps = ZooModule(self.module.backbone, self.module.objective, arm.as_it_is()), 0
 
     @torch.no_grad()
     def features(self) -> Encoded:
