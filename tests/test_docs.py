@@ -240,6 +240,16 @@ def test_every_method_has_a_page(room: str) -> None:
     assert {path.stem for path in (ROOT / "zoo" / room).glob("*.py")} <= described
 
 
+@pytest.mark.parametrize("page", CLASSES)
+def test_what_a_page_says_of_recipes_was_measured(page: str) -> None:
+    """Rows of recipes on a page are those of the results that it links to."""
+    rows = re.findall(r"^\| \w+\.yaml.*\|$", text_of(f"docs/{page}"), re.MULTILINE)
+    measured = (ROOT / "benchmarks" / "results" / "recipes_table.md").read_text("utf-8").splitlines()
+    assert rows
+    assert set(rows) <= set(measured)
+    assert "benchmarks/results/recipes_table.md)" in text_of(f"docs/{page}")
+
+
 def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     text = text_of("docs/benchmarks.md")
     assert set(BUILT_IN) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))

@@ -8,16 +8,18 @@ import torch
 from torch import nn
 
 from zoo.backbone import Backbone
+from zoo.gather import whole
 from zoo.recorded import spec
 
 
 def weights_hash(*modules: nn.Module) -> str:
-    """Returns the SHA-256 of the modules' parameters and buffers, by name."""
+    """Returns the SHA-256 of the modules' parameters and buffers, by name; where they are split over ranks, every rank must ask."""
     digest = hashlib.sha256()
     for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
             digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+            plain: Any = whole(tensor.detach()).cpu().contiguous()
+            digest.update(plain.reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
 
 

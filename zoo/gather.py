@@ -143,6 +143,12 @@ def average_scalars(module: nn.Module) -> None:
             parameter.grad /= world_size()
 
 
+def whole(tensor: Tensor) -> Tensor:
+    """Returns a parameter as it is on one device; where it is split, every rank must ask."""
+    gather_all = getattr(tensor, "full_tensor", None)  # of a DTensor, whose class takes long to import
+    return tensor if gather_all is None else gather_all()
+
+
 def gathered(module: Any, whole: bool) -> None:
     """Gathers a sharded module's parameters on every rank, for use outside its `forward`, or splits them again."""
     if whole:

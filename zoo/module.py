@@ -167,10 +167,10 @@ class ZooModule(LightningModule):
             self.evaluation.step(self.backbone, self.head, batch)
 
     def on_validation_epoch_start(self) -> None:
-        if self.sharded:
-            gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
         if self.evaluation is not None:
             self.evaluation.start(self.backbone, self.head)
+        if self.sharded:
+            gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
 
     def on_validation_epoch_end(self) -> None:
         if self.evaluation is None or self.trainer.sanity_checking:
@@ -255,14 +255,16 @@ class ZooModule(LightningModule):
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
         if self._trainer is not None and self.trainer.state.fn == "fit" and recorded != spec(self.objective)["class_path"]:
             log.warning("a run of %s is resumed with %s", recorded, spec(self.objective)["class_path"])
+        if "state_dict" not in checkpoint:  # a strategy that splits parameters has checked and loaded it
+            return
         if recorded != spec(self.objective)["class_path"]:  # another objective's own parameters say nothing of the model
             state = checkpoint["state_dict"]
             for key in [k for k in state if k.startswith("objective.")]:
                 del state[key]
             state.update({f"objective.{k}": v for k, v in self.objective.state_dict().items()})
-        self._refuse_other_shapes(checkpoint)
+        self.refuse_other_shapes(checkpoint)
 
-    def _refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
+    def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
         """Raises ZooError where a checkpoint has other adapters, or tensors that this module lacks or has in another shape."""
         backbone = checkpoint.get("hyper_parameters", {}).get("backbone", {}).get("init_args", {})
         theirs, ours = backbone.get("lora"), spec(self.backbone)["init_args"].get("lora")

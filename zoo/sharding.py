@@ -1,9 +1,14 @@
 """Sharded: training with parameters, gradients and optimiser state split over devices, where they do not fit on one."""
 
+from pathlib import Path
+from typing import Any
+
+import torch
 from lightning import Trainer
 from lightning.pytorch.strategies import ModelParallelStrategy
 
 from zoo.errors import ZooError
+from zoo.module import ZooModule
 
 
 class Sharded(ModelParallelStrategy):
@@ -26,3 +31,10 @@ class Sharded(ModelParallelStrategy):
                 f"trainer.gradient_clip_val is {trainer.gradient_clip_val} and parameters are sharded: set it to null, or use ddp"
             )
         super().setup(trainer)
+
+    def load_checkpoint(self, checkpoint_path: str | Path, weights_only: bool | None = None) -> dict[str, Any]:
+        """As Lightning's, which loads before the module sees anything: what does not fit is refused first."""
+        path = Path(self.broadcast(checkpoint_path))
+        assert isinstance(self.lightning_module, ZooModule)
+        self.lightning_module.refuse_other_shapes(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
+        return super().load_checkpoint(path, weights_only)

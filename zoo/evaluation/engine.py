@@ -112,8 +112,7 @@ class Evaluation:
     def start(self, backbone: Backbone, head: Head) -> None:
         """Forgets an unfinished run and remembers which weights are measured."""
         self._clear()
-        if rank() == 0:
-            self._weights = weights_hash(backbone, head)
+        self._weights = weights_hash(backbone, head)
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
