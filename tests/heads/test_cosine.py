@@ -5,8 +5,11 @@ import torch
 
 from tests.helpers import SHAPES, WIDTH, attached
 from zoo.batch import Encoded
-from zoo.heads.base import TowerShapes
+from zoo.heads.base import Head, TowerShapes
 from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
+from zoo.heads.max_sim import MaxSim
 
 
 def test_the_score_is_the_scaled_cosine() -> None:
@@ -56,3 +59,12 @@ def test_the_scale_is_clamped_from_above_only() -> None:
 
 def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
     assert not attached(Cosine(learn_scale=False)).log_scale.requires_grad
+
+
+@pytest.mark.parametrize(("head", "expected"), [(Cosine, True), (MaxSim, True), (Linear, False), (CrossModal, False)])
+def test_the_scale_stands_for_the_backbones_where_its_own_vectors_are_compared(head: type[Head], expected: bool) -> None:
+    assert head().scales_cosine is expected
+
+
+def test_a_head_that_says_nothing_does_not_speak_for_the_backbones_scale() -> None:
+    assert Head.scales_cosine.fget(Cosine()) is False  # type: ignore[attr-defined]

@@ -77,6 +77,12 @@ class Head(Recorded, nn.Module, ABC):
         return bool(self.image_keys or self.text_keys)
 
     @property
+    def scales_cosine(self) -> bool:
+        """Whether the scale is the temperature of cosines of the towers' own vectors, so that it may stand for the backbone's. A head
+        that scores so says it; of any other the scale means nothing without the head."""
+        return False
+
+    @property
     def scale(self) -> Tensor:
         """What similarities are multiplied with, a positive scalar in at least fp32."""
         return self.log_scale.exp()

@@ -35,6 +35,10 @@ class Linear(Cosine):
         self.text_map: nn.Linear | None = None
         self.image_map: nn.Linear | None = None
 
+    @property
+    def scales_cosine(self) -> bool:
+        return False  # its texts, or images, are mapped ones
+
     def attach(self, shapes: TowerShapes) -> None:
         super().attach(shapes)
         if self.side != "image":

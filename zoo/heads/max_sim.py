@@ -51,6 +51,10 @@ class MaxSim(Head):
     def uses_pooled(self) -> bool:
         return False
 
+    @property
+    def scales_cosine(self) -> bool:
+        return True
+
     def prepare_images(self, images: Encoded) -> Encoded:
         return _normalised(images, self.image_key)
 
