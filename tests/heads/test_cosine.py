@@ -5,6 +5,7 @@ import torch
 
 from tests.helpers import SHAPES, WIDTH, attached
 from zoo.batch import Encoded
+from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
@@ -49,12 +50,37 @@ def test_scale_and_bias_start_from_the_backbone_or_from_the_arguments() -> None:
 
 
 def test_the_scale_is_clamped_from_above_only() -> None:
-    head = attached(Cosine(scale=500.0, max_scale=100.0))
+    head = attached(Cosine(max_scale=100.0))
+    head.log_scale.data.fill_(math.log(500.0))
     head.clamp_scale()
     assert head.scale.item() == pytest.approx(100.0)
     head.log_scale.data.fill_(math.log(3.0))
     head.clamp_scale()
     assert head.scale.item() == pytest.approx(3.0)
+
+
+NO_SCALES = [
+    ({"scale": 0.0}, r"Linear\(scale=0.0\): give a number above 0"),
+    ({"scale": -1.0}, r"Linear\(scale=-1.0\)"),
+    ({"scale": math.nan}, r"Linear\(scale=nan\)"),
+    ({"scale": math.inf, "max_scale": math.inf}, r"Linear\(scale=inf\)"),
+    ({"max_scale": 0.0}, r"Linear\(max_scale=0.0\): a scale is above 0"),
+    ({"max_scale": -2.0}, r"Linear\(max_scale=-2.0\)"),
+    ({"scale": 101.0}, r"Linear\(scale=101.0\) starts above max_scale=100.0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), NO_SCALES, ids=str)
+def test_a_scale_out_of_range_is_refused_by_class_and_argument(arguments: dict[str, float], message: str) -> None:
+    with pytest.raises(ZooError, match=message):
+        Linear(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_scale_may_start_at_its_bound_and_have_none() -> None:
+    assert attached(Cosine(scale=100.0)).scale.item() == pytest.approx(100.0)
+    unbound = attached(Cosine(scale=300.0, max_scale=math.inf))
+    unbound.clamp_scale()
+    assert unbound.scale.item() == pytest.approx(300.0)
 
 
 def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
@@ -63,8 +89,8 @@ def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
 
 @pytest.mark.parametrize(("head", "expected"), [(Cosine, True), (MaxSim, True), (Linear, False), (CrossModal, False)])
 def test_the_scale_stands_for_the_backbones_where_its_own_vectors_are_compared(head: type[Head], expected: bool) -> None:
-    assert head().scales_cosine is expected
+    assert head.scales_cosine is head().scales_cosine is expected  # asked of the class where a checkpoint is read
 
 
 def test_a_head_that_says_nothing_does_not_speak_for_the_backbones_scale() -> None:
-    assert Head.scales_cosine.fget(Cosine()) is False  # type: ignore[attr-defined]
+    assert Head.scales_cosine is False

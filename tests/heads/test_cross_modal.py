@@ -226,6 +226,19 @@ def test_other_shapes_than_it_was_made_for_are_refused() -> None:
         CrossModal(width=10, attention_heads=4)
 
 
+OUT_OF_RANGE: list[tuple[str, float]] = [
+    *((name, least) for name in ("layers", "width", "ffn", "attention_heads", "chunk") for least in (0, -1)),
+    *(("dropout", share) for share in (-0.1, 1.0, math.nan)),
+    *(("init_std", deviation) for deviation in (-0.1, math.inf)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
+def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(ZooError, match=rf"CrossModal\({name}={value}\): .*"):
+        CrossModal(**{**SMALL, name: value})
+
+
 def test_half_tokens_are_scored_in_fp32() -> None:
     head = small().float()
     images, texts = (x.map(lambda t: t.detach().bfloat16() if t.is_floating_point() else t) for x in raw(head))

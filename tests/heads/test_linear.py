@@ -51,7 +51,11 @@ def test_the_authors_weights_load(tmp_path: Path) -> None:
     [
         ({"t": torch.zeros(1)}, "has t where t and linear.weight are wanted"),
         ({"t": torch.zeros(1), "linear.weight": torch.eye(3)}, "maps 3 x 3, and the backbone's vectors have 6 numbers"),
-        (torch.zeros(3), "could not be read as a state dict|has "),
+        ({"t": torch.zeros(3), "linear.weight": torch.eye(WIDTH)}, "has 3 numbers as t, and the scale's logarithm is one"),
+        ({"t": 4.2, "linear.weight": torch.eye(WIDTH)}, "has a float as t where a tensor is wanted"),
+        ({"t": torch.zeros(1), "linear.weight": [[1.0]]}, "has a list as linear.weight where a tensor is wanted"),
+        (torch.zeros(3), "has a Tensor where t and linear.weight are wanted"),
+        (["linear.weight", "t"], "has a list where t and linear.weight are wanted"),
     ],
 )
 def test_weights_of_another_kind_are_refused(tmp_path: Path, state: object, message: str) -> None:

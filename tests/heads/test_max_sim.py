@@ -3,6 +3,7 @@ import torch
 
 from tests.helpers import attached, random_tokens
 from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError
 from zoo.heads.max_sim import MaxSim
 
 
@@ -41,8 +42,9 @@ def test_pairs_are_entries_of_the_block() -> None:
 
 def test_chunks_change_neither_scores_nor_gradients() -> None:
     results = []
-    for chunk in (32, 0):  # 0: one column, one pair at a time
-        head = attached(MaxSim(chunk=chunk))
+    for chunk in (32, 0):
+        head = attached(MaxSim())
+        head.chunk = chunk  # 0: as if one column, one pair filled it
         raw, raw_texts, images, texts = prepared(head)
         scores = torch.cat([head.block(images, texts).flatten(), head.pairs(images, texts, torch.tensor([0, 1]), torch.tensor([2, 3]))])
         leaves = [raw.tokens[head.image_key], raw_texts.tokens[head.text_key]]
@@ -65,3 +67,8 @@ def test_it_reads_tokens_alone() -> None:
     assert head.image_keys == {TokenKey(layer=-2, prefix=True)}
     assert head.text_keys == {TokenKey(layer=-2)}
     assert not head.uses_pooled
+
+
+def test_a_chunk_of_nothing_is_refused() -> None:
+    with pytest.raises(ZooError, match=r"MaxSim\(chunk=0\): give .* at least 1"):
+        MaxSim(chunk=0)

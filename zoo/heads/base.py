@@ -3,11 +3,13 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError
 from zoo.recorded import Recorded
 
 
@@ -39,11 +41,22 @@ class Head(Recorded, nn.Module, ABC):
 
     scale, bias: what similarities are multiplied with and what is added, at the start; None takes the backbone's (no bias where it has
     none). max_scale: the clamp after every step. learn_scale: whether the scale is trained. `attach` is called once with the backbone's
-    shapes, before any weights are loaded.
+    shapes, before any weights are loaded. scales_cosine: whether the scale is the temperature of cosines of the towers' own vectors, so
+    that it may stand for the backbone's; of any other head it means nothing without the head. Raises ZooError for a scale that is not in
+    (0, max_scale].
     """
+
+    scales_cosine: ClassVar[bool] = False
 
     def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True, bias: float | None = None) -> None:
         super().__init__()
+        name = type(self).__name__
+        if not max_scale > 0:
+            raise ZooError(f"{name}(max_scale={max_scale}): a scale is above 0, give a bound that is (100 in CLIP)")
+        if scale is not None and not 0 < scale < math.inf:
+            raise ZooError(f"{name}(scale={scale}): give a number above 0, or null to take the backbone's")
+        if scale is not None and scale > max_scale:
+            raise ZooError(f"{name}(scale={scale}) starts above max_scale={max_scale}, where the first step ends it: change one of the two")
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
         self.bias: nn.Parameter | None = None
@@ -75,12 +88,6 @@ class Head(Recorded, nn.Module, ABC):
     def reranks(self) -> bool:
         """Whether a pair costs so much that, of a retrieval's gallery, only short-lists by cosine are scored."""
         return bool(self.image_keys or self.text_keys)
-
-    @property
-    def scales_cosine(self) -> bool:
-        """Whether the scale is the temperature of cosines of the towers' own vectors, so that it may stand for the backbone's. A head
-        that scores so says it; of any other the scale means nothing without the head."""
-        return False
 
     @property
     def scale(self) -> Tensor:

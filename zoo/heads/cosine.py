@@ -10,9 +10,7 @@ from zoo.heads.base import Head, without_autocast
 class Cosine(Head):
     """Cosine similarity of the pooled vectors, times a learned scale (CLIP; the logarithm of kappa in CS-CLIP's Eq. 2)."""
 
-    @property
-    def scales_cosine(self) -> bool:
-        return True
+    scales_cosine = True
 
     def prepare_images(self, images: Encoded) -> Encoded:
         return _normalised(images)

@@ -8,6 +8,7 @@ TF-Global has one image and one text vector, the pooled ones, in place of patche
 parameters (the paper: 13.3M), TF-Global 13,138,433.
 """
 
+import math
 from typing import Literal
 
 import torch
@@ -55,6 +56,14 @@ class CrossModal(Head):
         bias: float | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
+        counts = {"layers": layers, "width": width, "ffn": ffn, "attention_heads": attention_heads, "chunk": chunk}
+        for name, count in counts.items():
+            if count < 1:
+                raise ZooError(f"CrossModal({name}={count}): give a whole number of at least 1")
+        if not 0 <= dropout < 1:
+            raise ZooError(f"CrossModal(dropout={dropout}): a share that is left out is from 0 up and under 1, 0 leaves nothing out")
+        if not 0 <= init_std < math.inf:
+            raise ZooError(f"CrossModal(init_std={init_std}): a standard deviation is a number from 0 up")
         if width % attention_heads:
             raise ZooError(
                 f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"

@@ -19,6 +19,8 @@ class Linear(Cosine):
     state dict of `t`, the scale's logarithm, and `linear.weight`, of the text side).
     """
 
+    scales_cosine = False  # of mapped vectors
+
     def __init__(
         self,
         side: Literal["text", "image", "both"] = "text",
@@ -34,10 +36,6 @@ class Linear(Cosine):
         self.side, self.weights = side, weights
         self.text_map: nn.Linear | None = None
         self.image_map: nn.Linear | None = None
-
-    @property
-    def scales_cosine(self) -> bool:
-        return False  # its texts, or images, are mapped ones
 
     def attach(self, shapes: TowerShapes) -> None:
         super().attach(shapes)
@@ -69,15 +67,22 @@ def _published(file: str, width: int) -> tuple[Tensor, Tensor]:
         raise ZooError(f"Linear(weights={file}): there is no such file: give the path of a state dict with t and linear.weight")
     try:
         state = torch.load(file, map_location="cpu", weights_only=True)
-        found = sorted(state)
     except Exception as error:  # torch raises many kinds on what it cannot read
         raise ZooError(f"Linear(weights={file}) could not be read as a state dict ({error}): download it anew") from error
+    found = sorted(map(str, state)) if isinstance(state, dict) else [f"a {type(state).__name__}"]
     if found != ["linear.weight", "t"]:
-        raise ZooError(f"Linear(weights={file}) has {', '.join(map(str, found))} where t and linear.weight are wanted: give another file")
-    matrix = state["linear.weight"]
+        raise ZooError(f"Linear(weights={file}) has {', '.join(found)} where t and linear.weight are wanted: give another file")
+    for name, held in state.items():
+        if not isinstance(held, Tensor):
+            raise ZooError(f"Linear(weights={file}) has a {type(held).__name__} as {name} where a tensor is wanted: give another file")
+    scale, matrix = state["t"], state["linear.weight"]
+    if scale.numel() != 1:
+        raise ZooError(
+            f"Linear(weights={file}) has {scale.numel()} numbers as t, and the scale's logarithm is one: give a file of a linear map"
+        )
     if matrix.shape != (width, width):
         raise ZooError(
             f"Linear(weights={file}) maps {' x '.join(map(str, matrix.shape))}, and the backbone's vectors have {width} numbers: "
             "give the weights made for this backbone"
         )
-    return state["t"].reshape(()), matrix
+    return scale.reshape(()), matrix

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError
 from zoo.heads.base import Head, without_autocast
 
 
@@ -23,6 +24,8 @@ class MaxSim(Head):
     start_token for token sets that have none, such as a caption's segments. chunk: how many similarities of words and patches are held
     at once, in millions; they are made again in the backward pass.
     """
+
+    scales_cosine = True
 
     def __init__(
         self,
@@ -36,6 +39,8 @@ class MaxSim(Head):
         bias: float | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
+        if chunk < 1:
+            raise ZooError(f"MaxSim(chunk={chunk}): give the similarities that are held at once in millions, a whole number of at least 1")
         self.image_key, self.text_key = TokenKey(layer, prefix=cls_patch), TokenKey(layer)
         self.start_token, self.chunk = start_token, chunk
 
@@ -50,10 +55,6 @@ class MaxSim(Head):
     @property
     def uses_pooled(self) -> bool:
         return False
-
-    @property
-    def scales_cosine(self) -> bool:
-        return True
 
     def prepare_images(self, images: Encoded) -> Encoded:
         return _normalised(images, self.image_key)
