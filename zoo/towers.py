@@ -33,21 +33,24 @@ class Tower:
 
     def check(self, name: str, key: TokenKey) -> None:
         """Raises ZooError where the tower of architecture `name` cannot give these tokens."""
-        lacks = None
+        what, reason, mend = "projected tokens", None, ""
         if self.blocks == 0:
-            lacks = "it has no tokens to give"
+            what, reason = "patches" if self.side == "image" else "words", "it has no tokens to give"
         elif not -self.blocks <= key.layer < self.blocks:
-            lacks = f"it has {self.blocks} blocks"
-        elif key.norm and not self.norms:
-            lacks = "its final norm comes after pooling: ask for norm=False, project=False"
+            what, reason = f"tokens of layer {key.layer}", f"it has {self.blocks} blocks"
+            mend = f"set layer of the head or objective to one from {-self.blocks} to -1"
         elif key.project and not key.norm:
-            lacks = "the projection follows the final norm: ask for norm=True, or for project=False"
+            reason, mend = "its projection follows its final norm", "let the head or objective ask for norm=True, or for project=False"
+        elif key.norm and not self.norms:
+            what, reason = what if key.project else "tokens after its final norm", "that norm comes after pooling"
+            mend = "" if key.project else "set norm to false where the head has it"
         elif key.project and not self.projects:
-            lacks = "it pools by attention before it projects: ask for project=False"
+            reason, mend = "it pools by attention before it projects", "set project to false where the objective has it"
         elif key.prefix and not self.prefix:
-            lacks = "it has no prefix tokens: ask for prefix=False"
-        if lacks is not None:
-            raise ZooError(f"the {self.side} tower of {name} cannot give {key}, {lacks}, or choose another backbone.name")
+            what, reason, mend = "a CLS patch", "it has no prefix tokens", "set cls_patch of the head or objective to false"
+        if reason is not None:
+            another = f"{mend}, or choose another backbone.name" if mend else "choose another backbone.name"
+            raise ZooError(f"the {self.side} tower of {name} cannot give {what}, since {reason}: {another}")
 
     def busiest(self) -> list[nn.Module]:
         """Returns the modules that do most of the tower's work when they are called: its blocks, or the whole where it has none."""

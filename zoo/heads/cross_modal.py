@@ -61,9 +61,9 @@ class CrossModal(Head):
             if count < 1:
                 raise ZooError(f"CrossModal({name}={count}): give a whole number of at least 1")
         if not 0 <= dropout < 1:
-            raise ZooError(f"CrossModal(dropout={dropout}): a share that is left out is from 0 up and under 1, 0 leaves nothing out")
+            raise ZooError(f"CrossModal(dropout={dropout}): give a share from 0 up and under 1")
         if not 0 <= init_std < math.inf:
-            raise ZooError(f"CrossModal(init_std={init_std}): a standard deviation is a number from 0 up")
+            raise ZooError(f"CrossModal(init_std={init_std}): give a standard deviation, a number from 0 up")
         if width % attention_heads:
             raise ZooError(
                 f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"
