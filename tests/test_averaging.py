@@ -58,6 +58,13 @@ def test_checkpoints_and_validation_have_the_average_and_training_goes_on_withou
     assert losses(folder) == losses(folder, version=1)
 
 
+def test_a_run_with_an_average_is_not_resumed_without(folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = ["fit", "--config", str(variant(folder, made_root))]
+    assert main([*recipe, *WITH_EMA, "--trainer.max_epochs", "1"]) == 0
+    assert main([*recipe, "--ckpt_path", "last"]) == 1
+    assert "this run keeps none: name zoo.averaging.EMA among trainer.callbacks" in capsys.readouterr().err
+
+
 def test_a_resumed_run_has_the_average_of_an_unbroken_one(folder: Path, made_root: Path) -> None:
     """Killed in its second epoch; and one that had ended and goes on for another epoch."""
     recipe = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2})), *WITH_EMA]

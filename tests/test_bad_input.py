@@ -3,6 +3,7 @@
 Names that are mistyped and values that do not fit are in `test_cli.MISTAKES`; here are broken files, and processes of their own.
 """
 
+import json
 import logging
 import multiprocessing
 import os
@@ -163,6 +164,21 @@ WRONG_FLAGS = {
         ["fit", "--config", "RECIPE", "--model.objective", "zoo.heads.cosine.Cosine"],
         "subclass of Objective (`zoo ls objectives`",
     ),
+    "one of several generators without its table": (
+        [
+            "fit",
+            "--config",
+            "RECIPE",
+            "--data.negatives",
+            json.dumps([{"class_path": "zoo.negatives.replace.Replace", "init_args": {"table": "no.arrow"}}]),
+        ],
+        "no.arrow is not there: `zoo negatives build",
+    ),
+    "a misspelt argument of a generator": (
+        ["negatives", "preview", "ROOT/captions.tsv", "--generator", "replace", "--generator.tabel", "t.arrow"],
+        "--generator replace takes no tabel (near: table)",
+    ),
+    "a folder for a table": (["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"], "Is a directory): name another path"),
     "a shortened flag": (["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"], "near: trainer.max_epochs"),
     "a benchmark named twice": (["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"], "aro is asked for twice"),
     "an empty benchmark": (["validate", "--benchmarks", "aro,,winoground", *MODEL], "'aro,,winoground' has an empty name"),

@@ -1,6 +1,7 @@
 """Exported folders: whole, equal after reloading by others and by zoo, or not there."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from zoo.backbone import Backbone
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.export import TOLERANCE, export
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.lora import LoRA
 from zoo.module import ZooModule
@@ -61,7 +65,15 @@ def test_zoo_reloads_it_head_and_all(form: str, checkpoint: Path, tmp_path: Path
         np.testing.assert_allclose(a, b, atol=TOLERANCE)
 
 
-def test_open_clip_reloads_it_with_the_heads_scale(checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("head", "scale"), [(Cosine(), 3.0), (CrossModal(width=8, ffn=8, layers=1), math.log(1 / 0.07))])
+def test_the_scale_of_cosines_is_the_towers_and_no_other(head: Head, scale: float, tmp_path: Path) -> None:
+    kept = save(ZooModule(Backbone("zoo-tiny"), head=head), tmp_path / "last.ckpt")
+    export(kept, tmp_path / "out")
+    assert open_clip.create_model(f"local-dir:{tmp_path / 'out'}").logit_scale.item() == pytest.approx(scale)
+    assert math.log(Backbone("zoo-tiny", pretrained=str(kept)).shapes.scale) == pytest.approx(scale)
+
+
+def test_open_clip_reloads_it_with_the_towers_scale(checkpoint: Path, tmp_path: Path) -> None:
     export(checkpoint, tmp_path / "out")
     model, _, transform = open_clip.create_model_and_transforms(f"local-dir:{tmp_path / 'out'}")
     ours = zoo.load(checkpoint)
@@ -71,7 +83,7 @@ def test_open_clip_reloads_it_with_the_heads_scale(checkpoint: Path, tmp_path: P
         text = model.encode_text(open_clip.get_tokenizer(f"local-dir:{tmp_path / 'out'}")(CAPTIONS), normalize=True).numpy()
     for a, b in zip((image, text), embeddings(ours), strict=True):
         np.testing.assert_allclose(a, b, atol=TOLERANCE)
-    assert model.logit_scale == 3.0
+    assert model.logit_scale.item() == pytest.approx(math.log(1 / 0.07)), "a mapped text's scale is no temperature of the towers"
     assert not any("lora" in name for name in model.state_dict())
 
 
@@ -151,6 +163,21 @@ def test_a_full_disk_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("form", ["open_clip", "hf"])
+def test_others_may_read_what_is_exported(form: str, checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    export(checkpoint, tmp_path / "out", form)
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "out").iterdir()} == {0o644}
+    assert "%|" not in capfd.readouterr().err, "no bar over what takes a moment"
+
+
+def test_what_hugging_face_reads_is_nothing_to_start_anew_from(
+    checkpoint: Path, made_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export(checkpoint, tmp_path / "out", "hf")
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", str(tmp_path / "out")]) == 1
+    assert "holds no optimiser to go on with: export the run for open_clip" in capsys.readouterr().err
+
+
 def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="exists"):
         export(checkpoint, tmp_path)
@@ -169,6 +196,6 @@ def test_a_run_is_exported_and_measured_by_the_command_line(
     before, after = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("before", "after"))
     assert before["presets"] == after["presets"]
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", "out"]) == 1
-    assert "holds no optimiser" in capsys.readouterr().err
+    assert f"--model.backbone.pretrained {Path('out') / 'open_clip_model.safetensors'}" in capsys.readouterr().err
     assert main(["validate", "--ckpt_path", str(made_root), *measure[1:]]) == 1
     assert "zoo.json" in capsys.readouterr().err

@@ -74,6 +74,38 @@ def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
     assert torch.equal(state(file)["backbone.model.visual.proj"], torch.load(other)["visual.proj"])
 
 
+@pytest.mark.parametrize("lora", [None, LoRA()])
+def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | None) -> None:
+    other = start.with_name("other.pt")
+    torch.manual_seed(12)
+    torch.save(Backbone("zoo-tiny").model.state_dict(), other)
+    backbone = Backbone("zoo-tiny", pretrained=str(start), lora=lora, tune="full" if lora else "image")
+    file = save(ZooModule(backbone), start.with_name("last.ckpt"))
+    with pytest.raises(ZooError, match=r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, and differs\)"):
+        merge(file, [0.0], start.with_name("merged"), str(other))
+    assert not start.with_name("merged").exists()
+
+
+def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path) -> None:
+    torch.manual_seed(13)
+    module = ZooModule(Backbone("zoo-tiny", lora=LoRA()))
+    plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
+    (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
+    assert all(torch.equal(state(none)[f"backbone.model.{name}"], tensor) for name, tensor in plain.items())
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "says"), [("sugarcrap", "there is no benchmark 'sugarcrap'"), ("sugarcrepe", "nothing can be scored")]
+)
+def test_a_benchmark_that_cannot_be_asked_is_told_before_anything_is_written(
+    start: Path, benchmarks: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["merge", "--ckpt_path", str(tuned(start)), "--alphas", "0,1", "--benchmarks", benchmarks, "--data_root", str(start.parent)]
+    assert main(command) == 1
+    assert says in capsys.readouterr().err
+    assert not start.with_name("merged").exists()
+
+
 def test_a_linear_head_starts_at_the_identity(start: Path) -> None:
     none, whole = (state(f) for f in merge(tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged")))
     assert torch.equal(none["head.text_map.weight"], torch.eye(128))

@@ -21,6 +21,7 @@ def command(folder: Path, *arguments: str) -> Path:
     folder.mkdir()
     done = subprocess.run([sys.executable, "-m", "zoo.cli", *arguments], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr, done.stderr[-2000:]  # of a rank whose end the launcher does not look at
     return folder
 
 

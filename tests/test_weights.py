@@ -12,6 +12,7 @@ from torch import Tensor
 from tests.test_backbone import same_in_other_class
 from zoo.backbone import Backbone
 from zoo.errors import ZooError
+from zoo.heads.cosine import Cosine
 from zoo.recorded import spec
 
 State = dict[str, Tensor]
@@ -80,7 +81,7 @@ def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(tmp
     held = prefixed(trained.state_dict(), "backbone.")
     held |= {"head.log_scale": torch.tensor(3.5), "head.bias": torch.tensor(1.0), "objective.weight": torch.ones(2)}
     file = tmp_path / "last.ckpt"
-    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained)}, "loops": {}}, file)
+    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())}, "loops": {}}, file)
     with pytest.raises(ZooError, match="1 unexpected: logit_bias"):
         Backbone("zoo-tiny", pretrained=str(file))
     del held["head.bias"]

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from zoo.arguments import Parser
 from zoo.backbone import Backbone
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
-from zoo.hugging_face import hugging_face_config, hugging_face_state, preparation, refuse_what_it_cannot_hold, vocabulary
+from zoo.hugging_face import hugging_face_config, hugging_face_state, preparation, refuse_what_it_cannot_hold, vocabulary, without_bars
 from zoo.module import ZooModule
 from zoo.openclip import quiet
 
@@ -58,8 +59,11 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     out.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        _write(module, backbone, beside, format)
-        _check(module, backbone, beside, format)
+        with without_bars() if format == "hf" else nullcontext():
+            _write(module, backbone, beside, format)
+            _check(module, backbone, beside, format)
+        for file in beside.iterdir():
+            file.chmod(0o644)
         beside.chmod(0o755)
         os.replace(beside, out)
     except OSError as error:
@@ -73,6 +77,8 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
 @torch.no_grad()
 def _write_scale(module: ZooModule, backbone: Backbone) -> None:
     head = module.head
+    if not head.scales_cosine:  # the towers' own temperature stays
+        return
     own_bias = getattr(backbone.model, "logit_bias", None) is not None
     bias = float(head.bias) if own_bias and head.bias is not None else None
     backbone.write_scale(float(head.scale), bias)

@@ -1,9 +1,13 @@
 """Files that are whole or absent. Free of torch."""
 
+import errno
 import os
 from pathlib import Path
 
 from zoo.errors import ZooError
+
+# of a path that cannot hold a file, whatever room there is
+NO_PLACE = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
 def write_beside(path: Path, data: bytes) -> None:
@@ -18,6 +22,5 @@ def write_beside(path: Path, data: bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise ZooError(
-            f"{path} could not be written ({error.strerror or error}): make room and run the same command again, which goes on from there"
-        ) from error
+        mend = "name another path" if error.errno in NO_PLACE else "make room and run the same command again, which goes on from there"
+        raise ZooError(f"{path} could not be written ({error.strerror or error}): {mend}") from error

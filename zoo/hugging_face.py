@@ -2,6 +2,8 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +147,18 @@ def vocabulary() -> tuple[dict[str, int], Any]:
     inner = SimpleTokenizer()
     special = {"<start_of_text>": "<|startoftext|>", "<end_of_text>": "<|endoftext|>"}
     return {special.get(token, token): i for token, i in inner.encoder.items()}, list(inner.bpe_ranks)
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Keeps transformers from drawing progress bars over files that are read in a moment."""
+    from transformers.utils import logging as transformers_logging
+
+    logging: Any = transformers_logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

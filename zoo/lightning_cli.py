@@ -104,7 +104,9 @@ class ZooCLI(LightningCLI):
             self.trainer.loggers = [logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)]
 
     def after_fit(self) -> None:
-        """Says where the run is."""
+        """Says where the run is, once."""
+        if not self.trainer.is_global_zero:
+            return
         for callback in self.trainer.checkpoint_callbacks:
             path = {LastCheckpoint: "last_model_path", BestCheckpoint: "best_model_path"}.get(type(callback))
             if path is not None and getattr(callback, path):
@@ -221,9 +223,10 @@ def below_flags(argv: list[str]) -> list[str]:
         return argv
     checkpoint = read_checkpoint(Path(path))
     if argv[0] == "fit" and "optimizer_states" not in checkpoint:
-        raise ZooError(
-            f"--ckpt_path {path} holds no optimiser to go on with: start anew from its weights by --model.backbone.pretrained "
-            f"{Path(path) / OPEN_CLIP if Path(path).is_dir() else path}"
-        )
+        weights = Path(path) / OPEN_CLIP if Path(path).is_dir() else Path(path)
+        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
+        if not weights.exists():
+            mend = "export the run for open_clip (`--format open_clip`), and start anew from that by --model.backbone.pretrained"
+        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
     recipe = recipe_of(checkpoint)
     return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]

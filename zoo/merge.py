@@ -1,6 +1,7 @@
 """`zoo merge`: WiSE-FT (Wortsman et al., 2022). theta(alpha) = (1 - alpha) theta_0 + alpha theta_1, of the weights that training started
 from and those that it came to. Adapters are merged first: interpolating their factors would scale B A by alpha squared."""
 
+import copy
 import math
 import re
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from zoo.arguments import Parser, listed
 from zoo.backbone import Backbone
 from zoo.checkpointing import WholeCheckpointIO, read_checkpoint
 from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.report import Results
 from zoo.module import ZooModule
 from zoo.trajectory import Trajectory, show, write
@@ -36,6 +38,8 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     alphas = parsed(given.alphas)
     out = given.out or given.ckpt_path.parent / "merged"
+    if given.benchmarks is not None:  # before anything is written, since the checkpoints are many and large
+        Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
     files = merge(given.ckpt_path, alphas, out, given.base)
     for file in files:
         print(file)
@@ -80,14 +84,21 @@ def _number(name: str, text: str) -> float:
 def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None = None) -> list[Path]:
     """Writes one checkpoint an alpha into `out` and returns their paths, in the order of the alphas.
 
-    base: a tag or a file of the weights that training started from; None takes what the checkpoint's recipe names. Raises ZooError where
-    neither is known, and for a head whose start is random, since nothing lies between a random head and a trained one.
+    base: a tag or a file of the weights that training started from; None takes what the checkpoint's recipe names, or, of adapters, what
+    lies under them. Raises ZooError where none is known, where frozen weights show that it was another, and for a head whose start is
+    random, since nothing lies between a random head and a trained one.
     """
     module = load_checkpoint(checkpoint)
     start, tuned = _start(checkpoint, module, base), _plain(module)
     lacking = [name for name in tuned if name not in start or start[name].shape != tuned[name].shape]
     if lacking:
         raise ZooError(f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from")
+    unlike = [name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])]
+    if unlike:
+        raise ZooError(
+            f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} was frozen, and differs): give --base "
+            "the weights that it was"
+        )
     recipe = module.recipe()
     recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
     origin = {name: part for name, part in read_checkpoint(checkpoint).get("zoo", {}).items() if name in ("data", "trained_images")}
@@ -120,10 +131,12 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
     source = {"pretrained": base, "rule": None}
     if base is None:
         source = {name: recorded.get(name) for name in source}
-    if source["pretrained"] is None:
+    if source["pretrained"] is None and module.backbone.lora is None:
         raise ZooError(f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them")
     settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
     backbone = type(module.backbone)(**settings)
+    if source["pretrained"] is None:
+        backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
     head = _start_of_head(module, backbone, recipe["head"]["init_args"].get("weights"))
     state |= {f"head.{name}": tensor for name, tensor in head.items()}
@@ -157,6 +170,24 @@ def _plain(module: ZooModule) -> State:
     """Returns the module's state with adapters merged."""
     towers = {f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()}
     return towers | {name: tensor for name, tensor in module.state_dict().items() if not name.startswith("backbone.")}
+
+
+def _without_adapters(backbone: Backbone) -> Backbone:
+    """Returns the plain backbone that adapters were laid over."""
+    bare = copy.deepcopy(backbone)
+    for name, parameter in bare.named_parameters():
+        if "lora_B" in name:
+            parameter.data.zero_()
+    return bare.plain()
+
+
+def _frozen(module: ZooModule) -> State:
+    """Returns the weights of the towers, under their plain names, that training left as they were."""
+    if module.backbone.lora is None:
+        frozen = {name: p.detach() for name, p in module.backbone.named_parameters() if not p.requires_grad}
+    else:
+        frozen = dict(_without_adapters(module.backbone).named_parameters())
+    return {f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim}  # the head owns the temperature
 
 
 def measure(files: Sequence[Path], benchmarks: Sequence[str], data_root: str) -> list[Results]:

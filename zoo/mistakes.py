@@ -36,6 +36,7 @@ NOT_MEANT = (
     "a dict ",
     "Given value",
 )
+_LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
 _UNKNOWN = re.compile(
     r"import path string: ([\w.]+)|option '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'", re.IGNORECASE
 )
@@ -48,10 +49,13 @@ def sentence(message: str) -> str:
         return f"{message}: {START.get(required[1], LOOK)}"
     lines = [line for line in message.splitlines() if line.strip()]
     said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
+    listed = [line for line in said if not _LIST_FOR_ONE.search(line)]
     problem = next((i for i, line in enumerate(said) if line.strip(" -").startswith("Problem with")), None)
     if problem is not None:  # the class that was named is meant, and none of the other types
         inside = takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
         said = [*said[: min(problem, 1)], said[problem], *inside]
+    elif len(listed) < len(said) and not all(line.endswith(":") for line in listed):  # of a list, what is wrong with an item of it
+        said = listed
     elif len(said) < 2:
         said = lines
     text = " ".join(line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said).rstrip("; ")
@@ -65,11 +69,9 @@ def _indent(line: str) -> int:
 
 def mistake(error: BaseException) -> ZooError | None:
     """Returns what a user can mend about an exception or one that it came from; None for a defect, whose traceback is wanted."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ZooError):
-        cause = cause.__cause__ or cause.__context__
-    if cause is not None:
-        return cause
+    found = _zoo_error(error)
+    if found is not None:
+        return found
     text = " ".join(str(error).split())
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
     package, file = _raised_in(error)
@@ -90,6 +92,13 @@ def mistake(error: BaseException) -> ZooError | None:
     if isinstance(error, MisconfigurationException) or package == "lightning":
         return ZooError(f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is")
     return None
+
+
+def _zoo_error(error: BaseException | None) -> ZooError | None:
+    """Returns the ZooError that an exception is, came from, or was raised while handling."""
+    if error is None or isinstance(error, ZooError):
+        return error
+    return _zoo_error(error.__cause__) or _zoo_error(error.__context__)
 
 
 def _raised_in(error: BaseException) -> tuple[str, str]:

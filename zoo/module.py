@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import lightning
 import torch
 from lightning import LightningModule
+from lightning.pytorch.callbacks import WeightAveraging
 from torch import Tensor
 
 from zoo import __version__
@@ -66,6 +67,7 @@ class ZooModule(LightningModule):
         self.image_keys = self.head.image_keys | needs.image_keys
         self.text_keys = self.head.text_keys | needs.text_keys
         self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)
+        self.objective.attach(backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text"))
         self.origin: dict[str, Any] = {}
         self.checkpoint: str | None = None  # the file that the weights were read from, where Lightning did not read it
         self.sharded = False
@@ -255,6 +257,8 @@ class ZooModule(LightningModule):
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
         if self._trainer is not None and self.trainer.state.fn == "fit" and recorded != spec(self.objective)["class_path"]:
             log.warning("a run of %s is resumed with %s", recorded, spec(self.objective)["class_path"])
+        if "current_model_state" in checkpoint and self._trainer is not None and self.trainer.state.fn == "fit":
+            self._refuse_half_an_average()
         if "state_dict" not in checkpoint:  # a strategy that splits parameters has checked and loaded it
             return
         if recorded != spec(self.objective)["class_path"]:  # another objective's own parameters say nothing of the model
@@ -263,6 +267,14 @@ class ZooModule(LightningModule):
                 del state[key]
             state.update({f"objective.{k}": v for k, v in self.objective.state_dict().items()})
         self.refuse_other_shapes(checkpoint)
+
+    def _refuse_half_an_average(self) -> None:
+        """Raises ZooError where a checkpoint holds an average beside the trained weights and nothing here takes both."""
+        if not any(isinstance(callback, WeightAveraging) for callback in self.trainer.callbacks):  # type: ignore[attr-defined]
+            raise ZooError(
+                "the checkpoint holds an average of the weights beside those that were trained, and this run keeps none: name "
+                "zoo.averaging.EMA among trainer.callbacks as that run did, or start anew from the average by --model.backbone.pretrained"
+            )
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
         """Raises ZooError where a checkpoint has other adapters, or tensors that this module lacks or has in another shape."""

@@ -14,6 +14,7 @@ WARNINGS = (
     ".*across ranks is zero.*",
     ".*interconnected.*",
     "The dirpath has changed.*",
+    ".*in eval mode at the start of training.*",
 )
 
 

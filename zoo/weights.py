@@ -4,6 +4,7 @@ import codecs
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def read_weights(file: Path) -> Weights:
     beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
         # a head of zoo owns the temperature, the backbone's own is only where it started
-        own |= _temperature(beside)
+        own |= _temperature(beside) if _scales_cosine(held) else {}
         beside = {key: value for key, value in beside.items() if not key.startswith(("head.", "objective."))}
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
     if adapted(own):
@@ -113,6 +114,15 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     for key in ("hyper_parameters", "backbone", "init_args"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _scales_cosine(held: dict[str, Any]) -> bool:
+    """Whether a checkpoint of zoo has a head whose scale is the towers' temperature; not where its class is not to be had."""
+    path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
+    try:
+        return bool(getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2]).scales_cosine)
+    except (ImportError, AttributeError, ValueError):
+        return False
 
 
 def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:

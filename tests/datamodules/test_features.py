@@ -141,6 +141,20 @@ def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("content", "says"), [(None, "holds features and no manifest.json"), ("[1]", "cannot be read"), ("{", "cannot be read")]
+)
+def test_features_that_do_not_say_of_what_they_are_are_refused(made_root: Path, tmp_path: Path, content: str | None, says: str) -> None:
+    settings = Features(str(tmp_path))
+    fit(module_of(), data_of(made_root, settings), epochs=1)
+    manifest = tmp_path / "manifest.json"
+    manifest.unlink() if content is None else manifest.write_text(content)
+    before = contents(tmp_path)
+    with pytest.raises(ZooError, match=f"{says}.*delete the folder"):
+        fit(module_of(backbone=frozen(seed=5)), data_of(made_root, settings))
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
     ("backbone", "options", "says"),
     [
         ({"tune": "text"}, {}, "model.backbone.tune is text: set it to none"),

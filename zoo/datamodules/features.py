@@ -175,17 +175,19 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
     """Marks the folder as that of these features, or checks that it is."""
     manifest = folder / "manifest.json"
     if not manifest.exists():
+        if any(folder.glob("*/*.safetensors")):
+            raise ZooError(f"{folder} holds features and no {manifest.name} that says of what: delete the folder, or name another one")
         write_beside(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
-        there = json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise ZooError(f"{manifest} cannot be read ({error}): name another data.features.folder or delete this one") from error
+        there = dict(json.loads(manifest.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError) as error:
+        raise ZooError(f"{manifest} cannot be read ({error}): name another data.features.folder, or delete the folder") from error
     for name, value in claims.items():
         if there.get(name) != value:
             raise ZooError(
                 f"{folder} holds features of other {name} ({_shown(there.get(name))}, and this run has {_shown(value)}): name another "
-                "data.features.folder or delete this one"
+                "data.features.folder, or delete the folder"
             )
 
 

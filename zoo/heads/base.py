@@ -23,7 +23,7 @@ class TowerShapes:
     """What a head must know of a backbone before it can be built. Widths and lengths are of tokens before projection.
 
     width: of the pooled vectors. patches counts image tokens without prefix tokens, prefix those; None where a tower has no tokens to give.
-    scale and bias: the backbone's own, as factors (not logarithms).
+    scale and bias: the backbone's own, as factors (not logarithms). cuts: whether texts come shorter than the context.
     """
 
     width: int
@@ -34,6 +34,7 @@ class TowerShapes:
     context: int
     scale: float
     bias: float | None = None
+    cuts: bool = False
 
 
 class Head(Recorded, nn.Module, ABC):

@@ -201,6 +201,10 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
     declared = list(inspect.signature(made.__init__).parameters.values())[1:]
     parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
+    known = [p.name for p in parameters]
+    other = next((word for word in sorted(names) if word not in known), None)
+    if other is not None and not any(p.kind is p.VAR_KEYWORD for p in declared):
+        raise ZooError(f"--generator {name} takes no {other}{near(other, known)}: it takes {', '.join(known) or 'no arguments'}")
     needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
     if needed:
         raise ZooError(f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value")
