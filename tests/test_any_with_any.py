@@ -124,6 +124,27 @@ def test_tokens_that_a_backbone_lacks_are_refused_when_the_model_is_built(tmp_pa
         ZooModule(Backbone(resnet(tmp_path)), objective(), head(**settings))
 
 
+def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built(tmp_path: Path) -> None:
+    vision, text = {"image_size": 32, "patch_size": 8, "width": 64, "layers": 1}, {"width": 32, "heads": 2, "layers": 1}
+    file = tmp_path / "two-widths.json"
+    file.write_text(json.dumps({"embed_dim": 48, "vision_cfg": vision, "text_cfg": text}))
+    with pytest.raises(ZooError, match="patches of 64 numbers with text tokens of 32: set project to true"):
+        ZooModule(Backbone(str(file)), FSCCLIP(project=False))
+
+
+@pytest.mark.parametrize(("settings", "head"), [({}, CrossModal(**SMALL["CrossModal"])), ({"local_scale": 9.0}, Cosine())])
+def test_a_local_term_over_frozen_towers_is_refused_when_the_model_is_built(settings: dict[str, Any], head: Head) -> None:
+    with pytest.raises(ZooError, match=r"nothing to train .* set lambda_l to 0"):
+        ZooModule(Backbone("zoo-tiny", tune="none"), FSCCLIP(**settings), head)
+
+
+def test_padding_is_read_where_texts_are_left_whole(made_root: Path, tmp_path: Path) -> None:
+    head = CrossModal(attend_pads=True, **SMALL["CrossModal"])
+    assert one_step(ZooModule(Backbone("zoo-tiny", text_lengths=[]), NegCLIP(), head), data(made_root), tmp_path).global_step == 1
+    with pytest.raises(ZooError, match=r"text_lengths to \[\] .* or set attend_pads to false"):
+        one_step(ZooModule(Backbone("zoo-tiny"), NegCLIP(), head), data(made_root), tmp_path)
+
+
 NAMED = {
     "CS-CLIP through TF-Local": ("zoo.objectives.cs_clip.CSCLIP", "zoo.heads.cross_modal.CrossModal"),
     "FSC-CLIP through TF-Local": ("zoo.objectives.fsc_clip.FSCCLIP", "zoo.heads.cross_modal.CrossModal"),

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -209,8 +210,13 @@ def test_attended_pads_change_scores_and_want_whole_texts() -> None:
     scores = [h.block(h.prepare_images(images), h.prepare_texts(texts)) for h in (head, masked)]
     assert not torch.allclose(*scores)
     cut = texts.map(lambda t: t[:, :-1])
-    with pytest.raises(ZooError, match="texts are cut, set attend_pads to false"):
+    mend = r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set attend_pads to false"
+    with pytest.raises(ZooError, match=f"reads {CONTEXT} text tokens with padding and was given {CONTEXT - 1}: {mend}"):
         head.prepare_texts(cut)
+    with pytest.raises(ZooError, match=f"this backbone cuts texts: {mend}"):
+        CrossModal(attend_pads=True, **SMALL).attach(replace(SHAPES, cuts=True))
+    CrossModal(attend_pads=True, granularity="global", **SMALL).attach(replace(SHAPES, cuts=True))
+    CrossModal(**SMALL).attach(replace(SHAPES, cuts=True))
 
 
 def test_other_shapes_than_it_was_made_for_are_refused() -> None:

@@ -1,17 +1,25 @@
 import itertools
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers import Case, attached, random_case, random_pooled, random_tokens
+from tests.helpers import SHAPES, Case, attached, random_case, random_pooled, random_tokens
 from tests.objectives.loops import Formulas, average, cosine_score, zero
 from tests.objectives.parity import assert_same
 from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError
+from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
+from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
 from zoo.objectives.fsc_clip import FSCCLIP, attention, smoothed_focal
+from zoo.recorded import spec
 from zoo.scores import Scores
 
 KEY = TokenKey()
@@ -31,10 +39,16 @@ class Tokens:
         self.leaves = [self.images, self.texts, self.patches, self.words, self.head.log_scale]
 
     def loss(self, objective: FSCCLIP) -> Loss:
-        images = Encoded(self.images, {KEY: self.patches}, {KEY: self.patch_mask})
-        texts = Encoded(self.texts, {KEY: self.words}, {KEY: self.word_mask})
-        batch = self.case.batch(images, texts)
+        batch = self.case.batch(*self.sides())
         return objective(batch, Scores(self.head, batch))
+
+    def local(self, objective: FSCCLIP) -> Tensor:
+        images, texts = self.sides()
+        return objective.local_logits(self.case.captions[:, None], SimpleNamespace(head=self.head, images=images, texts=texts))  # type: ignore[arg-type]
+
+    def sides(self) -> tuple[Encoded, Encoded]:
+        images = Encoded(self.images, {KEY: self.patches}, {KEY: self.patch_mask})
+        return images, Encoded(self.texts, {KEY: self.words}, {KEY: self.word_mask})
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
@@ -65,7 +79,8 @@ def local_score(given: Tokens, i: int, t: int, objective: FSCCLIP) -> Tensor:
             aligned = [sum(x * p[d] for x, p in zip(a, patches, strict=True)) for d in range(len(word))]
             aligned = torch.stack(aligned)
             cosine = dot(aligned, word) / dot(aligned, aligned).sqrt() / dot(word, word).sqrt()
-            values.append((cosine * given.head.log_scale.exp()).exp())
+            scale = given.head.log_scale.exp() if objective.local_scale is None else objective.local_scale
+            values.append((cosine * scale).exp())
     return sum(values) if objective.pooling == "sum" else average(values)
 
 
@@ -103,7 +118,16 @@ def test_fsc_clip_equals_equation_11(weights: str, detach: bool, constant: bool)
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"gamma": 0.0}, {"gamma": 0.5}, {"beta": 0.0}, {"rows": "all"}, {"start_token": True}, {"pooling": "mean"}, {"lambda_g": 1.0}],
+    [
+        {"gamma": 0.0},
+        {"gamma": 0.5},
+        {"beta": 0.0},
+        {"rows": "all"},
+        {"start_token": True},
+        {"pooling": "mean"},
+        {"lambda_g": 1.0},
+        {"local_scale": 5.0},
+    ],
     ids=str,
 )
 def test_every_option_equals_its_formula(arguments: dict[str, object]) -> None:
@@ -161,3 +185,50 @@ def test_attention_worked_by_hand() -> None:
     torch.testing.assert_close(attention(similarity, mask, "minmax"), torch.tensor([[0.0, 0.2, 0.8, 0.0]]))
     torch.testing.assert_close(attention(similarity, mask, "minmax_sparse"), torch.tensor([[0.0, 0.0, 1.0, 0.0]]))
     torch.testing.assert_close(attention(torch.ones(1, 4), mask, "minmax"), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beta", -0.1), ("beta", 1.1), ("gamma", -1.0), ("gamma", math.nan), ("lambda_g", -0.5), ("lambda_l", -0.2), ("local_scale", 0.0)],
+)
+def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(ZooError, match=rf"FSCCLIP\({name}={value}\): give a "):
+        FSCCLIP(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("head", "expected"), [(Cosine(scale=3.0), 3.0), (MaxSim(scale=3.0), 3.0), (Linear(), 7.0), (CrossModal(), 7.0)])
+def test_the_local_term_runs_at_the_temperature_of_cosines(head: Head, expected: float) -> None:
+    """The scale of a map or of a transformer starts at 1 and is not that of the towers' own vectors, which is 7."""
+    given, objective = Tokens(random_case(4, rows=4), seed=11), FSCCLIP()
+    given.head = attached(head)
+    objective.attach(SHAPES, given.head, trains=True)
+    torch.testing.assert_close(given.local(objective), given.local(FSCCLIP(local_scale=expected)))
+
+
+def test_a_checkpoint_records_the_scale_that_came_from_the_backbone() -> None:
+    fixed, learned = FSCCLIP(), FSCCLIP()
+    fixed.attach(SHAPES, attached(Linear()), trains=True)
+    learned.attach(SHAPES, attached(Cosine()), trains=True)
+    assert spec(fixed)["init_args"]["local_scale"] == 7.0
+    assert spec(learned)["init_args"]["local_scale"] is None
+    fixed.attach(SHAPES, attached(Cosine()), trains=True)
+    assert spec(fixed)["init_args"]["local_scale"] is None
+
+
+def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built() -> None:
+    head = attached(Cosine())
+    with pytest.raises(ZooError, match="patches of 5 numbers with text tokens of 3: set project to true, or"):
+        FSCCLIP(project=False).attach(SHAPES, head, trains=True)
+    FSCCLIP(project=False).attach(replace(SHAPES, text_width=5), head, trains=True)
+    FSCCLIP(project=False, lambda_l=0.0).attach(SHAPES, head, trains=True)
+
+
+@pytest.mark.parametrize(
+    ("objective", "head"), [(FSCCLIP(), Cosine(learn_scale=False)), (FSCCLIP(), Linear()), (FSCCLIP(local_scale=9.0), Cosine())]
+)
+def test_a_local_term_that_trains_nothing_is_refused_when_the_model_is_built(objective: FSCCLIP, head: Head) -> None:
+    with pytest.raises(ZooError, match=r"has nothing to train where .* frozen .*: set lambda_l to 0, or train a tower"):
+        objective.attach(SHAPES, attached(head), trains=False)
+    objective.attach(SHAPES, head, trains=True)
+    FSCCLIP(lambda_l=0.0).attach(SHAPES, head, trains=False)
+    FSCCLIP().attach(SHAPES, attached(Cosine()), trains=False)

@@ -19,6 +19,10 @@ from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes, without_autocast
 
+WHOLE_TEXTS = (
+    "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps no padding, or set attend_pads to false"
+)
+
 
 class CrossModal(Head):
     """A small transformer reads an image and a text together and scores the pair.
@@ -29,8 +33,9 @@ class CrossModal(Head):
     attention_heads, dropout, activation, pre_norm: as in torch's encoder layer; pre_norm brings a final norm. layer, norm: which tokens are
     read, the penultimate layer's without final norm for CLIP, -1 for PE. cls_patch: whether the image's prefix tokens are read. separator:
     a `token` between image and text, or a `type` vector added to every token of each. attend_pads: whether padding of texts takes part; it
-    needs texts at full length. init_std: of CLS, separator and positions. scale, learn_scale: the temperature, none by default.
-    chunk: how many pairs are scored at once; their activations are made again in the backward pass, so that memory is that of one chunk.
+    needs texts at full length: backbone.text_lengths [], and no feature store. init_std: of CLS, separator and positions. scale,
+    learn_scale: the temperature, none by default. chunk: how many pairs are scored at once; their activations are made again in the
+    backward pass, so that memory is that of one chunk.
     """
 
     def __init__(
@@ -88,6 +93,8 @@ class CrossModal(Head):
         else:
             patches = shapes.patches + (shapes.prefix if self.image_key.prefix else 0)
             widths, counts = (shapes.image_width, shapes.text_width), (patches, shapes.context)
+            if self.attend_pads and shapes.cuts:
+                raise ZooError(f"CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: {WHOLE_TEXTS}")
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
         self.image_positions, self.text_positions = (self._learned(n) for n in counts)
         separators = self.separator == "token"
@@ -127,11 +134,10 @@ class CrossModal(Head):
     def prepare_texts(self, texts: Encoded) -> Encoded:
         tokens, mask = self._sequence(texts, self.text_key)
         length, places = tokens.shape[1], len(self.text_positions)
-        if length > places or (self.attend_pads and length < places):
-            raise ZooError(
-                f"CrossModal has positions for {places} text tokens and was given {length}: "
-                + ("use the context it was made for" if length > places else "texts are cut, set attend_pads to false")
-            )
+        if length > places:
+            raise ZooError(f"CrossModal has positions for {places} text tokens and was given {length}: use the context it was made for")
+        if self.attend_pads and length < places:
+            raise ZooError(f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was given {length}: {WHOLE_TEXTS}")
         x = self.text_projection(tokens) + self.text_positions[:length]
         return self._prepared(x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key)
 

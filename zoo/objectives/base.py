@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from zoo.batch import Batch, TokenKey
+from zoo.heads.base import Head, TowerShapes
 from zoo.recorded import Recorded
 from zoo.scores import Scores
 
@@ -51,6 +52,10 @@ class Objective(Recorded, nn.Module, ABC):
     def needs(self) -> Needs:
         """What this instance wants of data and backbone."""
         return Needs()
+
+    def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        """Called when the model is built, with the head that was attached: takes what depends on the two. trains: whether a tower is
+        trained. Raises ZooError where they do not go together in a way that `needs` cannot say."""
 
     @abstractmethod
     def forward(self, batch: Batch, scores: Scores) -> Loss:

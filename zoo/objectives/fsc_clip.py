@@ -1,5 +1,5 @@
 """FSC-CLIP (Oh et al., 2024). K_i negatives t~_k of caption t_0 of image v_i; v_p its patches, t_w the tokens of a text; 1 / tau: the
-head's scale.
+head's scale, in Eq. 8 `local_scale`.
 
 S_g(I, T) = exp(cos(v, t) / tau)                                                       Eq. 1
 L_clip    = that of CLIP                                                               Eq. 2
@@ -13,6 +13,7 @@ y_k       = (1 - beta) [k = 0] + beta / (1 + K_i)                               
 L         = L_clip + lambda_g L_neg^g + lambda_l L_neg^l                               Eq. 11
 """
 
+import math
 from typing import Literal
 
 import torch
@@ -20,7 +21,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.batch import Batch, TokenKey
-from zoo.heads.base import without_autocast
+from zoo.errors import ZooError
+from zoo.heads.base import Head, TowerShapes, without_autocast
 from zoo.objectives.base import Loss, Needs, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.scores import Block, Scores
@@ -39,8 +41,9 @@ class FSCCLIP(Objective):
     rows: what the means run over: those with a `negative`, as in the public code, or `all`, as Eq. 4 has it.
     layer, project, cls_patch, start_token: which tokens the local term reads; by default the last layer's patches and text tokens after
     norm and projection, the end token among them, the CLS patch and the start token not. pooling: `sum` over tokens as in Eq. 8, or `mean`,
-    which takes the advantage of length away.
-    A missing negative is no candidate; a row without any has no term of its own.
+    which takes the advantage of length away. local_scale: 1 / tau of Eq. 8; None takes the head's scale where that is of the towers' own
+    cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
+    A missing negative is no candidate; a row without any has no term of its own. Raises ZooError for a number out of its range.
     """
 
     def __init__(
@@ -57,13 +60,22 @@ class FSCCLIP(Objective):
         cls_patch: bool = False,
         start_token: bool = False,
         pooling: Literal["sum", "mean"] = "sum",
+        local_scale: float | None = None,
         mask_same_image: bool = False,
         mask_same_text: bool = False,
     ) -> None:
         super().__init__(mask_same_image, mask_same_text)
+        for name, value in {"lambda_g": lambda_g, "lambda_l": lambda_l, "gamma": gamma}.items():
+            if not 0 <= value < math.inf:
+                raise ZooError(f"FSCCLIP({name}={value}): give a number from 0 up, 0 leaves it out")
+        if not 0 <= beta <= 1:
+            raise ZooError(f"FSCCLIP(beta={beta}): give a share of the labels from 0 to 1, 0 smooths nothing")
+        if local_scale is not None and not 0 < local_scale < math.inf:
+            raise ZooError(f"FSCCLIP(local_scale={local_scale}): give a number above 0, or null to take that of head or backbone")
         self.lambda_g, self.lambda_l, self.gamma, self.beta = lambda_g, lambda_l, gamma, beta
         self.weights, self.detach_map, self.mean_over = weights, detach_map, rows
         self.start_token, self.pooling = start_token, pooling
+        self.local_scale = self._fixed_scale = local_scale
         self.image_key = TokenKey(layer, project=project, prefix=cls_patch)
         self.text_key = TokenKey(layer, project=project)
 
@@ -71,6 +83,24 @@ class FSCCLIP(Objective):
     def needs(self) -> Needs:
         image_keys, text_keys = (frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key))
         return Needs(negatives=bool(self.lambda_g or self.lambda_l), image_keys=image_keys, text_keys=text_keys)
+
+    def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        if not self.lambda_l:
+            return
+        if not self.image_key.project and shapes.image_width != shapes.text_width:
+            raise ZooError(
+                f"FSCCLIP(project=False) compares patches of {shapes.image_width} numbers with text tokens of {shapes.text_width}: set "
+                "project to true, or choose a backbone.name whose towers are of one width"
+            )
+        if self.local_scale is None:
+            self._fixed_scale = None if head.scales_cosine else shapes.scale
+        if "local_scale" in self._recorded:  # a checkpoint is loaded into a backbone that begins with another scale
+            self._recorded["local_scale"] = self._fixed_scale
+        if not trains and (self._fixed_scale is not None or not head.log_scale.requires_grad):
+            raise ZooError(
+                "FSCCLIP's local term reads tokens as the towers give them, and has nothing to train where these are frozen and its scale "
+                "is not learned: set lambda_l to 0, or train a tower by model.backbone.tune"
+            )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         parts = {"clip": clip_loss(batch, scores)}
@@ -101,7 +131,8 @@ class FSCCLIP(Objective):
             similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
             weights = attention(similarity.detach() if self.detach_map else similarity, patch_mask[:, None, None], self.weights)
             aligned = torch.einsum("bkwp,bpd->bkwd", weights, patches)  # Eq. 7
-            logits = scores.head.scale.to(words.dtype) * F.cosine_similarity(aligned, words, dim=-1)
+            scale = scores.head.scale.to(words.dtype) if self._fixed_scale is None else self._fixed_scale
+            logits = scale * F.cosine_similarity(aligned, words, dim=-1)
         logits = logits.masked_fill(~mask, -torch.inf)
         logits = torch.where(mask.any(-1, keepdim=True), logits, 0.0).logsumexp(-1)
         return logits - mask.sum(-1).clamp(min=1).to(logits.dtype).log() if self.pooling == "mean" else logits
