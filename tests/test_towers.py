@@ -224,7 +224,7 @@ def test_a_timm_transformer_gives_normed_patches_but_no_projected_ones(tmp_path:
         assert torch.allclose(got.pooled, backbone.model.encode_image(images), atol=1e-5)
         assert torch.allclose(got.tokens[key], backbone.model.visual.trunk.forward_features(images), atol=1e-5)
     assert (backbone.shapes.patches, backbone.shapes.prefix, backbone.shapes.image_width) == (196, 1, 192)
-    with pytest.raises(ZooError, match=f"attention before it projects: set project to false where the objective has it, {OTHER}$"):
+    with pytest.raises(ZooError, match=f"attention before it projects: where FSCCLIP asks, set its project to false, {OTHER}$"):
         backbone.check_keys(frozenset({TokenKey()}), frozenset())
 
 

@@ -43,9 +43,9 @@ class Tower:
             reason, mend = "its projection follows its final norm", "let the head or objective ask for norm=True, or for project=False"
         elif key.norm and not self.norms:
             what, reason = what if key.project else "tokens after its final norm", "that norm comes after pooling"
-            mend = "" if key.project else "set norm to false where the head has it"
+            mend = "" if key.project else "where CrossModal asks, set its norm to false"
         elif key.project and not self.projects:
-            reason, mend = "it pools by attention before it projects", "set project to false where the objective has it"
+            reason, mend = "it pools by attention before it projects", "where FSCCLIP asks, set its project to false"
         elif key.prefix and not self.prefix:
             what, reason, mend = "a CLS patch", "it has no prefix tokens", "set cls_patch of the head or objective to false"
         if reason is not None:
