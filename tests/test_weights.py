@@ -85,7 +85,7 @@ def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(tmp
     with pytest.raises(ZooError, match="1 unexpected: logit_bias"):
         Backbone("zoo-tiny", pretrained=str(file))
     del held["head.bias"]
-    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained)}}, file)
+    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())}}, file)
     again = Backbone("zoo-tiny", pretrained=str(file))
     assert again.activation == "quickgelu"
     assert again.model.logit_scale == 3.5

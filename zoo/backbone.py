@@ -157,6 +157,7 @@ class Backbone(Recorded, nn.Module):
             context=self.context,
             scale=math.exp(float(self.model.logit_scale)),
             bias=None if bias is None else float(bias),
+            cuts=self.cuts_text and len(self.text_lengths) > 1,
         )
 
     @property

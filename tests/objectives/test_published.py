@@ -10,6 +10,7 @@ from tests.helpers import Case, attached, random_case, random_pooled
 from tests.objectives.loops import Formulas
 from tests.objectives.parity import check, loss_of
 from zoo.batch import Encoded
+from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
@@ -140,3 +141,9 @@ def test_an_extreme_temperature_stays_finite_in_fp32() -> None:
     (gradient,) = torch.autograd.grad(loss, images.pooled)
     assert loss.isfinite()
     assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf")])
+def test_a_weight_of_units_that_is_none_is_refused(weight: float) -> None:
+    with pytest.raises(ZooError, match=f"CSCLIP's lambda_u is {weight}: give the weight"):
+        CSCLIP(lambda_u=weight)
