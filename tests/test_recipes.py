@@ -58,6 +58,6 @@ def test_every_command_of_the_flickr8k_overlay_trains(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     lines = shipped_recipes()["flickr8k.yaml"].read_text("utf-8").replace("DATA_ROOT", str(root)).splitlines()
     commands = [shlex.split(line.lstrip("# "))[1:] for line in lines if line.startswith("#   zoo fit ")]
-    assert [command[2] for command in commands] == ["clip.yaml", "cs_clip.yaml", "negclip.yaml"]
+    assert [command[2] for command in commands] == ["clip.yaml", "cs_clip.yaml", "fsc_clip.yaml", "negclip.yaml"]
     for command in commands:
         assert main([*command, "--config", json.dumps(SMALL)]) == 0
