@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/recipes_table"))
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of figures, table and plot")
     parser.add_argument("--recipes", nargs="+", help="these alone")
-    defaults = Plan(first_steps=400, steps=100, rate=5e-4, head_rate=1e-3, rows=64, rows_of_pairs=16)
+    defaults = Plan(first_steps=1500, steps=100, rate=5e-4, head_rate=1e-3, rows=64, rows_of_pairs=16)
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     chosen = parser.parse_args()

@@ -1,6 +1,6 @@
 """Peak memory and time of a CS-CLIP step against batch size: the towers on the whole batch, and in chunks.
 
-    python benchmarks/step_memory.py --data_root DATA_ROOT --units F.jsonl [--batch 8 16 32 64 128] [--chunk 16]
+    python benchmarks/step_memory.py --data_root DATA_ROOT --units F.jsonl [--batch 8 16 32 64] [--chunk 16]
     python benchmarks/step_memory.py --data_root DATA_ROOT --units F.jsonl --device cuda --precision bf16 --batch 64 128 256 512 --chunk 64
 
 Batches are of real captions of Flickr8k, six texts an image. Every figure is of a process of its own: by how much forward, backward and
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--data_root", type=Path, required=True)
     parser.add_argument("--units", required=True)
     parser.add_argument("--name", default="ViT-B-32-quickgelu")
-    parser.add_argument("--batch", type=int, nargs="+", default=[8, 16, 32, 64, 128])
+    parser.add_argument("--batch", type=int, nargs="+", default=[8, 16, 32, 64])
     parser.add_argument("--chunk", type=int, default=16)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")

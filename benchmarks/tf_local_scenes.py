@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/tf_local_scenes"))
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of figures, table and plot")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    defaults = Plan(3000, 1e-3, 128, layers=2, width=64, ffn=128, steps=500, rate=1e-3, batch=16, half_truths=200)
+    defaults = Plan(3000, 1e-3, 128, layers=2, width=64, ffn=128, steps=2000, rate=1e-3, batch=16, half_truths=200)
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     arguments = parser.parse_args()

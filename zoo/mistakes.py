@@ -69,9 +69,11 @@ def _indent(line: str) -> int:
 
 def mistake(error: BaseException) -> ZooError | None:
     """Returns what a user can mend about an exception or one that it came from; None for a defect, whose traceback is wanted."""
-    found = _zoo_error(error)
-    if found is not None:
-        return found
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ZooError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is not None:
+        return cause
     text = " ".join(str(error).split())
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
     package, file = _raised_in(error)
@@ -92,13 +94,6 @@ def mistake(error: BaseException) -> ZooError | None:
     if isinstance(error, MisconfigurationException) or package == "lightning":
         return ZooError(f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is")
     return None
-
-
-def _zoo_error(error: BaseException | None) -> ZooError | None:
-    """Returns the ZooError that an exception is, came from, or was raised while handling."""
-    if error is None or isinstance(error, ZooError):
-        return error
-    return _zoo_error(error.__cause__) or _zoo_error(error.__context__)
 
 
 def _raised_in(error: BaseException) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from zoo.evaluation.compare import differences, largest_difference
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.report import Results, read
 from zoo.heads.base import Head
+from zoo.heads.linear import Linear
 
 
 def place(results: Results) -> list[tuple[object, ...]]:
@@ -246,3 +247,19 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(tmp_path: Path, m
         for portion in loader:
             engine.step(backbone, head, portion)  # type: ignore[arg-type]
     assert sum(len(rows) for rows, _ in [*engine._images, *engine._texts]) == 0
+
+
+def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -> None:
+    """The module finishes under the autocast of its steps, where short-lists are encoded."""
+    engine, backbone, head = evaluation(tmp_path, cases(photographs(tmp_path, 5))), FakeBackbone(), Linear()
+    head.attach(FakeBackbone.shapes)
+    torch.nn.init.normal_(head.text_map.weight)
+    found = []
+    for half in (False, True):
+        engine.start(backbone, head)  # type: ignore[arg-type]
+        for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+            for portion in loader:
+                engine.step(backbone, head, portion)  # type: ignore[arg-type]
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
+    assert largest_difference(*found) == 0.0

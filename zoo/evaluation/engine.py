@@ -26,7 +26,7 @@ from zoo.evaluation.portions import FILLING, Maker, Portion, Window
 from zoo.evaluation.protocols import RECALLS, Outcome, judge, recalls
 from zoo.evaluation.report import CUT, SHORT_LISTS, Results, report
 from zoo.evaluation.scoring import assembled, finite, judge_pooled, pair_scores, reads_tokens, token_bytes
-from zoo.evaluation.shortlist import score_tiles, short_lists, tiles
+from zoo.evaluation.shortlist import ShortLists, score_tiles, short_lists, tiles
 from zoo.fingerprint import weights_hash
 from zoo.gather import gather_objects, rank, world_size
 from zoo.heads.base import Head
@@ -215,7 +215,7 @@ class Evaluation:
             reached = np.array([q in scores or (q in self._galleries and at) for q, at in enumerate(reached)])
             pairs = {q: [part for share in shares for part in share[3].get(q, [])] for q in self._galleries}
             judged = (
-                (question, judge(question.case, scores[q]) if q in scores else self._reranked(question, images, texts, pairs[q]))
+                (question, judge(question.case, scores[q]) if q in scores else self._reranked(q, pairs[q]))
                 for q, question in enumerate(self.plan.questions)
                 if reached[q]
             )
@@ -252,7 +252,7 @@ class Evaluation:
             question = self.plan.questions[q]
             if not (images_reached[question.images].all() and texts_reached[question.texts].all()):
                 continue
-            lists = short_lists(images[question.images], texts[question.texts], self.shortlist)
+            lists = self._lists[q] = short_lists(images[question.images], texts[question.texts], self.shortlist)
             runs = tiles(lists, question.images, question.texts, at_once, self.text_batch)
             own = [tile for run in runs[rank() :: world_size()] for tile in run]
             what = f"{question.benchmark}/{question.case.subset}, short-lists"
@@ -261,8 +261,8 @@ class Evaluation:
             found[q] = list(score_tiles(backbone, head, own, made, self.image_batch))
         return found
 
-    def _reranked(self, question: Question, images: Scores, texts: Scores, parts: Share) -> list[Outcome]:
-        lists = short_lists(images[question.images], texts[question.texts], self.shortlist)
+    def _reranked(self, q: int, parts: Share) -> list[Outcome]:
+        question, lists = self.plan.questions[q], self._lists[q]
         scores = np.full(len(lists.pairs), np.nan, np.float32)
         for pairs, part in parts:
             scores[pairs] = part
@@ -292,6 +292,7 @@ class Evaluation:
         self._images: Share = []
         self._texts: Share = []
         self._scores: dict[int, Scores] = {}
+        self._lists: dict[int, ShortLists] = {}
         self._dtype, self._weights = "", ""
 
 

@@ -99,7 +99,8 @@ def _blocks(head: Head, images: Encoded, texts: Encoded, question: Question) -> 
 
 
 def _prepared(prepare: Callable[[Encoded], Encoded], vectors: NDArray[np.float32], device: torch.device) -> Encoded:
-    return prepare(Encoded(torch.from_numpy(vectors).to(device)))
+    with torch.autocast(device.type, enabled=False):
+        return prepare(Encoded(torch.from_numpy(vectors).to(device)))
 
 
 def finite(question: Question, scores: Scores) -> Scores:
