@@ -33,12 +33,16 @@ RESULTS = Path(__file__).parent / "results" / "cs_clip_step.jsonl"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data_root", type=Path, required=True)
     parser.add_argument("--units", required=True)
     parser.add_argument("--name", default="ViT-B-32-quickgelu")
     parser.add_argument("--batch", type=int, nargs="+", default=[32])
-    parser.add_argument("--steps", type=int, default=5, help="counted steps of each kind, after one that is not")
+    parser.add_argument(
+        "--steps", type=int, default=5, help="counted steps of each kind, after one that is not"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--workers", type=int, default=2)
@@ -99,12 +103,16 @@ def measure(chosen: argparse.Namespace, batch_size: int) -> dict[str, object]:
         "backbone": chosen.name,
         "batch": batch_size,
         "texts an image": 6,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"cpu, {torch.get_num_threads()} threads",
+        "device": torch.cuda.get_device_name()
+        if device.type == "cuda"
+        else f"cpu, {torch.get_num_threads()} threads",
         "precision": chosen.precision,
         "seconds (median)": {name: round(value, 4) for name, value in middle.items()},
         "seconds (all)": {name: [round(t, 4) for t in times] for name, times in seconds.items()},
         "whole / cut": round(ratio(seconds["whole"], seconds["cut"]), 2),
-        "images a second / bare towers', loading included": round(ratio(seconds["bare towers"], seconds["cut, loading included"]), 3),
+        "images a second / bare towers', loading included": round(
+            ratio(seconds["bare towers"], seconds["cut, loading included"]), 3
+        ),
         "largest difference of losses": max(differences),
         "peak memory, MiB": peak >> 20 or None,
     }
@@ -115,7 +123,12 @@ def ratio(one: list[float], other: list[float]) -> float:
     return median(a / b for a, b in zip(one, other, strict=True))
 
 
-def step(loss_of: Callable[[Batch], Tensor], batch: Batch, optimizer: torch.optim.Optimizer, precision: str) -> tuple[float, float]:
+def step(
+    loss_of: Callable[[Batch], Tensor],
+    batch: Batch,
+    optimizer: torch.optim.Optimizer,
+    precision: str,
+) -> tuple[float, float]:
     """Returns seconds and loss of forward, backward and update; weights are put back, so that all kinds start from the same."""
     device = batch.captions.device
     began = time.perf_counter()
@@ -147,11 +160,20 @@ def repeated(batch: Batch) -> Batch:
     return replace(batch, texts=texts, hashes=texts.hashes, **rows)
 
 
-def endless(root: Path, units: str, module: ZooModule, batch_size: int, workers: int) -> Iterator[Batch]:
+def endless(
+    root: Path, units: str, module: ZooModule, batch_size: int, workers: int
+) -> Iterator[Batch]:
     """Yields training batches of Flickr8k's captions."""
     folder = root / "flickr8k"
     reader = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt")
-    data = CaptionDataModule(reader, [str(root)], batch_size=batch_size, negatives=NegCLIPSwap(), units=UnitSampler(units), workers=workers)
+    data = CaptionDataModule(
+        reader,
+        [str(root)],
+        batch_size=batch_size,
+        negatives=NegCLIPSwap(),
+        units=UnitSampler(units),
+        workers=workers,
+    )
     data.trainer = SimpleNamespace(world_size=1, global_rank=0, lightning_module=module)  # type: ignore[assignment]
     while True:
         yield from data.train_dataloader()

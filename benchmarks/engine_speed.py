@@ -41,7 +41,9 @@ class CaseByCase:
 
 def main() -> None:
     """Measures, prints and writes engine_speed_NAME.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data_root", required=True)
     parser.add_argument("--name", default="zoo-tiny")
     parser.add_argument("--pretrained")
@@ -53,15 +55,25 @@ def main() -> None:
     torch.manual_seed(0)
     model = zoo.load(arguments.name, arguments.pretrained, device=arguments.device)
     backbone = model.module.backbone
-    lengths = {"engine": backbone.text_lengths, "loop, texts cut": backbone.text_lengths, "loop, texts whole": [backbone.context]}
+    lengths = {
+        "engine": backbone.text_lengths,
+        "loop, texts cut": backbone.text_lengths,
+        "loop, texts whole": [backbone.context],
+    }
     runs: dict[str, Callable[[], Results]] = {
         "engine": lambda: with_engine(model, arguments.data_root),
-        "loop, texts cut": lambda: zoo.evaluate(CaseByCase(model), ["sugarcrepe"], arguments.data_root),
-        "loop, texts whole": lambda: zoo.evaluate(CaseByCase(model), ["sugarcrepe"], arguments.data_root),
+        "loop, texts cut": lambda: zoo.evaluate(
+            CaseByCase(model), ["sugarcrepe"], arguments.data_root
+        ),
+        "loop, texts whole": lambda: zoo.evaluate(
+            CaseByCase(model), ["sugarcrepe"], arguments.data_root
+        ),
     }
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     results: dict[str, Results] = {}
-    for _ in range(arguments.repeats):  # turn by turn, so that what else the machine does falls on all
+    for _ in range(
+        arguments.repeats
+    ):  # turn by turn, so that what else the machine does falls on all
         for name, run in runs.items():
             backbone.text_lengths = lengths[name]
             start = time.perf_counter()
@@ -71,7 +83,9 @@ def main() -> None:
     report = {
         "backbone": arguments.name,
         "weights": arguments.pretrained or "random",
-        "device": torch.cuda.get_device_name() if arguments.device == "cuda" else f"cpu, {torch.get_num_threads()} threads",
+        "device": torch.cuda.get_device_name()
+        if arguments.device == "cuda"
+        else f"cpu, {torch.get_num_threads()} threads",
         "processor": platform.processor() or platform.machine(),
         "torch": version("torch"),
         "cases": sum(f.n for f in engine.figures),
@@ -79,13 +93,20 @@ def main() -> None:
         "texts": engine.header["scoring"]["texts"],
         "seconds": {name: [round(s, 2) for s in took] for name, took in seconds.items()},
         "times faster than the loop": {
-            name: round(min(took) / min(seconds["engine"]), 2) for name, took in seconds.items() if name != "engine"
+            name: round(min(took) / min(seconds["engine"]), 2)
+            for name, took in seconds.items()
+            if name != "engine"
         },
         "largest difference of scores": {
-            name: largest_difference(engine.cases, r.cases) for name, r in results.items() if name != "engine"
+            name: largest_difference(engine.cases, r.cases)
+            for name, r in results.items()
+            if name != "engine"
         },
         "outcomes that differ, with margins": {
-            name: [(d.subset, d.case, d.first_margin, d.second_margin) for d in differences(engine.cases, r.cases)]
+            name: [
+                (d.subset, d.case, d.first_margin, d.second_margin)
+                for d in differences(engine.cases, r.cases)
+            ]
             for name, r in results.items()
             if name != "engine"
         },
@@ -93,7 +114,9 @@ def main() -> None:
     text = json.dumps(report, indent=2)
     print(text)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / f"engine_speed_{arguments.name}.json").write_text(text + "\n", encoding="utf-8")
+    (arguments.out / f"engine_speed_{arguments.name}.json").write_text(
+        text + "\n", encoding="utf-8"
+    )
 
 
 def with_engine(model: Model, data_root: str) -> Results:

@@ -43,7 +43,9 @@ from zoo.quiet import quieten
 from zoo.scores import Scores
 
 RESULTS = Path(__file__).parent / "results"
-VIT_B_32 = TowerShapes(width=512, image_width=768, text_width=512, patches=49, prefix=1, context=77, scale=100.0)
+VIT_B_32 = TowerShapes(
+    width=512, image_width=768, text_width=512, patches=49, prefix=1, context=77, scale=100.0
+)
 PATCHES, WORDS = 50, 16  # with the CLS patch; of a caption as cut
 
 
@@ -60,7 +62,14 @@ class Watched(Callback):
         self.cpu.append(-time.process_time())
         self.wall.append(-time.perf_counter())
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
         self.losses.append(float(outputs["loss"]))
         if trainer.current_epoch == 0:
             self.batches.append(batch)
@@ -72,10 +81,14 @@ class Watched(Callback):
 
 def main() -> None:
     """Measures, prints and writes frozen_features.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data_root", required=True)
     parser.add_argument("--name", default="ViT-B-32-quickgelu")
-    parser.add_argument("--photographs", type=int, default=204, help="of Flickr8k, five captions each")
+    parser.add_argument(
+        "--photographs", type=int, default=204, help="of Flickr8k, five captions each"
+    )
     parser.add_argument("--batch", type=int, default=1024, help="LabCLIP's")
     parser.add_argument("--global_batch", type=int, default=50)
     parser.add_argument("--local_batch", type=int, default=50)
@@ -90,14 +103,23 @@ def main() -> None:
         "processor": platform.processor() or platform.machine(),
         "torch": version("torch"),
     }
-    report["memory"] = show("memory", memory())  # first, while there is no freed memory to use again
+    report["memory"] = show(
+        "memory", memory()
+    )  # first, while there is no freed memory to use again
     with tempfile.TemporaryDirectory() as folder:
         measure = partial(Measured, arguments, Path(folder))
         report["labclip"] = show("LabCLIP", labclip(measure, arguments))
-        for granularity, batch in (("global", arguments.global_batch), ("local", arguments.local_batch)):
-            report[f"tf_{granularity}"] = show(f"TF, {granularity}", transformer(measure, arguments, granularity, batch))
+        for granularity, batch in (
+            ("global", arguments.global_batch),
+            ("local", arguments.local_batch),
+        ):
+            report[f"tf_{granularity}"] = show(
+                f"TF, {granularity}", transformer(measure, arguments, granularity, batch)
+            )
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "frozen_features.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    (arguments.out / "frozen_features.json").write_text(
+        json.dumps(report, indent=2) + "\n", encoding="utf-8"
+    )
 
 
 def show(name: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -108,34 +130,61 @@ def show(name: str, found: dict[str, Any]) -> dict[str, Any]:
 class Measured:
     """Fits a head on the first photographs of Flickr8k, from a store or encoding anew."""
 
-    def __init__(self, arguments: argparse.Namespace, folder: Path, head: Head, objective: Objective, batch: int) -> None:
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        folder: Path,
+        head: Head,
+        objective: Objective,
+        batch: int,
+    ) -> None:
         root = Path(arguments.data_root)
-        names = (root / "flickr8k" / "Flickr_8k.trainImages.txt").read_text().split()[: arguments.photographs]
+        names = (
+            (root / "flickr8k" / "Flickr_8k.trainImages.txt")
+            .read_text()
+            .split()[: arguments.photographs]
+        )
         (folder / "split.txt").write_text("\n".join(names) + "\n")
-        self.reader = FlickrToken(str(root / "flickr8k" / "Flickr8k.token.txt"), str(folder / "split.txt"))
+        self.reader = FlickrToken(
+            str(root / "flickr8k" / "Flickr8k.token.txt"), str(folder / "split.txt")
+        )
         torch.manual_seed(0)
         backbone = Backbone(arguments.name, tune="none", augment=False)
         self.root, self.folder, self.batch = root, folder, batch
-        self.module = ZooModule(backbone, objective, head, Optimization(lr=1e-3, weight_decay=0.0, decay="none"))
+        self.module = ZooModule(
+            backbone, objective, head, Optimization(lr=1e-3, weight_decay=0.0, decay="none")
+        )
         self.start = {name: value.clone() for name, value in head.state_dict().items()}
 
     def fit(self, stored: bool, epochs: int = 1, steps: int | None = None) -> Watched:
         """Returns what was seen, from the same start."""
         self.module.head.load_state_dict(self.start)
-        negatives = AROShuffle(kinds=["shuffle_nouns_and_adj"]) if isinstance(self.module.objective, NegCLIP) else None
+        negatives = (
+            AROShuffle(kinds=["shuffle_nouns_and_adj"])
+            if isinstance(self.module.objective, NegCLIP)
+            else None
+        )
         data = CaptionDataModule(
             self.reader,
             [str(self.root)],
             batch_size=self.batch,
             negatives=negatives,
             redraw=False,
-            features=Features(str(self.folder / f"of_{len(self.module.image_keys)}_keys")) if stored else None,
+            features=Features(str(self.folder / f"of_{len(self.module.image_keys)}_keys"))
+            if stored
+            else None,
             workers=0,
         )
         watched = Watched()
         off = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
         quiet: dict[str, Any] = dict.fromkeys(off, False)
-        trainer = Trainer(accelerator="cpu", max_epochs=epochs, limit_train_batches=steps, callbacks=[watched], **quiet)
+        trainer = Trainer(
+            accelerator="cpu",
+            max_epochs=epochs,
+            limit_train_batches=steps,
+            callbacks=[watched],
+            **quiet,
+        )
         trainer.fit(self.module, datamodule=data)
         return watched
 
@@ -173,7 +222,9 @@ def labclip(measure: Callable[..., Measured], arguments: argparse.Namespace) -> 
     }
 
 
-def transformer(measure: Callable[..., Measured], arguments: argparse.Namespace, granularity: str, batch: int) -> dict[str, Any]:
+def transformer(
+    measure: Callable[..., Measured], arguments: argparse.Namespace, granularity: str, batch: int
+) -> dict[str, Any]:
     run = measure(CrossModal(granularity=granularity), CLIP(), batch)  # type: ignore[arg-type]
     loader_of(run, batch, stored=True)  # fills the store
     stored = run.fit(stored=True, steps=arguments.steps)
@@ -197,8 +248,12 @@ def transformer(measure: Callable[..., Measured], arguments: argparse.Namespace,
 def loader_of(run: Measured, batch: int, stored: bool) -> Any:
     """Returns a loader of whole batches, outside any fit."""
     trainer = Trainer(accelerator="cpu", logger=False, enable_checkpointing=False)
-    settings = Features(str(run.folder / f"of_{len(run.module.image_keys)}_keys")) if stored else None
-    data = CaptionDataModule(run.reader, [str(run.root)], batch_size=batch, redraw=False, features=settings, workers=0)
+    settings = (
+        Features(str(run.folder / f"of_{len(run.module.image_keys)}_keys")) if stored else None
+    )
+    data = CaptionDataModule(
+        run.reader, [str(run.root)], batch_size=batch, redraw=False, features=settings, workers=0
+    )
     trainer.strategy.connect(run.module)
     data.trainer = run.module.trainer = trainer
     trainer.state.fn = "fit"  # type: ignore[assignment]
@@ -237,8 +292,17 @@ def memory() -> dict[str, Any]:
         found[name] = []
         for batch, chunk in cases:
             with multiprocessing.get_context("fork").Pool(1) as pool:
-                peak = pool.apply(peak_of_block, (settings, batch, chunk, "not returned" not in name))
-            found[name].append({"batch": batch, "pairs": batch * batch, "chunk": chunk, "MiB": round(peak / 1024, 1)})
+                peak = pool.apply(
+                    peak_of_block, (settings, batch, chunk, "not returned" not in name)
+                )
+            found[name].append(
+                {
+                    "batch": batch,
+                    "pairs": batch * batch,
+                    "chunk": chunk,
+                    "MiB": round(peak / 1024, 1),
+                }
+            )
     return found
 
 
@@ -250,8 +314,16 @@ def peak_of_block(settings: dict[str, Any], batch: int, chunk: int | str, return
     head = CrossModal(**settings, chunk=batch * batch if isinstance(chunk, str) else chunk)
     head.attach(VIT_B_32)
     mask = {n: torch.ones(batch, n, dtype=torch.bool) for n in (PATCHES, WORDS)}
-    images = Encoded(torch.zeros(batch, 512), {head.image_key: torch.randn(batch, PATCHES, 768)}, {head.image_key: mask[PATCHES]})
-    texts = Encoded(torch.zeros(batch, 512), {head.text_key: torch.randn(batch, WORDS, 512)}, {head.text_key: mask[WORDS]})
+    images = Encoded(
+        torch.zeros(batch, 512),
+        {head.image_key: torch.randn(batch, PATCHES, 768)},
+        {head.image_key: mask[PATCHES]},
+    )
+    texts = Encoded(
+        torch.zeros(batch, 512),
+        {head.text_key: torch.randn(batch, WORDS, 512)},
+        {head.text_key: mask[WORDS]},
+    )
     if chunk == "whole":
         import zoo.heads.cross_modal as room
 

@@ -37,11 +37,15 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     """Measures, prints and writes negatives_speed.json and .md."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="a file of captions")
     parser.add_argument("--tagger", default="textblob", help="textblob or spacy")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
-    parser.add_argument("--wordnet", type=Path, help="folder of WordNet's database files (NLTK's own, or Debian's)")
+    parser.add_argument(
+        "--wordnet", type=Path, help="folder of WordNet's database files (NLTK's own, or Debian's)"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the two files")
     arguments = parser.parse_args()
 
@@ -54,7 +58,9 @@ def main() -> None:
     folder = TemporaryDirectory()
     table_file = Path(folder.name) / "replacements.arrow"
     built = build_table(captions, loaded, WordNet(arguments.wordnet), table_file)
-    rows: list[dict[str, Any]] = [{"what": "tagging and chunking alone", **timed(loaded.analyse, captions, arguments.repeats)}]
+    rows: list[dict[str, Any]] = [
+        {"what": "tagging and chunking alone", **timed(loaded.analyse, captions, arguments.repeats)}
+    ]
     generators: dict[str, NegativeGenerator] = {
         "negclip_swap": NegCLIPSwap(arguments.tagger),
         "replace": Replace(table_file),
@@ -62,26 +68,38 @@ def main() -> None:
         "aro_shuffle": AROShuffle(tagger=arguments.tagger),
     }
     mixed = [generators[name] for name in ("negclip_swap", "replace", "bigram_shuffle")]
-    generators |= {f"aro_shuffle, {kind} alone": AROShuffle([kind], arguments.tagger) for kind in PERTURBATIONS}
+    generators |= {
+        f"aro_shuffle, {kind} alone": AROShuffle([kind], arguments.tagger) for kind in PERTURBATIONS
+    }
     for what, generator in generators.items():
         rows.append(
             {
                 "what": what,
-                **timed(lambda text, g=generator: g.negative(text, Random(0)), captions, arguments.repeats),
+                **timed(
+                    lambda text, g=generator: g.negative(text, Random(0)),
+                    captions,
+                    arguments.repeats,
+                ),
                 **yielded(generator, captions),
             }
         )
     rows.append(
         {
             "what": "ARO's four perturbations at once",
-            **timed(lambda text: perturbations(text, Random(0), loaded), captions, arguments.repeats),
+            **timed(
+                lambda text: perturbations(text, Random(0), loaded), captions, arguments.repeats
+            ),
         }
     )
 
     rows.append(
         {
             "what": "FSC-CLIP's three at once: negclip_swap, replace, bigram_shuffle",
-            **timed(lambda text: [generator.negative(text, Random(0)) for generator in mixed], captions, arguments.repeats),
+            **timed(
+                lambda text: [generator.negative(text, Random(0)) for generator in mixed],
+                captions,
+                arguments.repeats,
+            ),
         }
     )
     folder.cleanup()
@@ -101,7 +119,9 @@ def main() -> None:
         "identities": identities(captions, arguments.tagger),
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "negatives_speed.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    (arguments.out / "negatives_speed.json").write_text(
+        json.dumps(result, indent=1) + "\n", "utf-8"
+    )
     (arguments.out / "negatives_speed.md").write_text(table(result), "utf-8")
     print(table(result))
 
@@ -113,11 +133,19 @@ def captions_of(path: Path) -> list[str]:
     return [sample.caption for sample in guess_reader(path).samples()]
 
 
-def build_table(captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path) -> dict[str, Any]:
+def build_table(
+    captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path
+) -> dict[str, Any]:
     """Writes the table of replacements and returns what it took."""
     start = time.process_time()
     keys = vocabulary(captions, tagger)
-    build(keys, lambda key: replacements(key, wordnet), file, **tagger.describe(), wordnet=wordnet.version)
+    build(
+        keys,
+        lambda key: replacements(key, wordnet),
+        file,
+        **tagger.describe(),
+        wordnet=wordnet.version,
+    )
     seconds = time.process_time() - start
     table = ReplacementTable(file)
     counts = [table.count(key) for key in keys]
@@ -146,14 +174,19 @@ def yielded(generator: NegativeGenerator, captions: list[str]) -> dict[str, floa
     """Returns the share of captions that get a negative, and of negatives that another caption gets too."""
     made = [generator.negative(caption, Random(f"0/{i}")) for i, caption in enumerate(captions)]
     negatives = [negative for negative in made if negative is not None]
-    return {"yield": len(negatives) / len(captions), "duplicates": 1 - len(set(negatives)) / max(len(negatives), 1)}
+    return {
+        "yield": len(negatives) / len(captions),
+        "duplicates": 1 - len(set(negatives)) / max(len(negatives), 1),
+    }
 
 
 def identities(captions: list[str], name: str) -> dict[str, float]:
     """Returns, by perturbation, the share of ARO's draws that leave the caption as it was: the benchmark keeps them, negatives never do."""
     same = dict.fromkeys(PERTURBATIONS, 0)
     for i, caption in enumerate(captions):
-        for kind, text in zip(PERTURBATIONS, perturbations(caption, Random(f"0/{i}"), tagger(name)), strict=True):
+        for kind, text in zip(
+            PERTURBATIONS, perturbations(caption, Random(f"0/{i}"), tagger(name)), strict=True
+        ):
             same[kind] += same_words(caption, text)
     return {kind: count / len(captions) for kind, count in same.items()}
 
@@ -162,14 +195,22 @@ def processor() -> str:
     """Returns the processor's name, where the system tells it."""
     info = Path("/proc/cpuinfo")
     names = (
-        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+        [
+            line.partition(":")[2].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        ]
+        if info.exists()
+        else []
     )
     return names[0] if names else platform.machine()
 
 
 def table(result: dict[str, Any]) -> str:
     """Returns the result as a page of Markdown."""
-    tagged = f"tagger {result['tagger']} {result['tagger_version']} (loaded in {result['loading_s']} s)"
+    tagged = (
+        f"tagger {result['tagger']} {result['tagger_version']} (loaded in {result['loading_s']} s)"
+    )
     made = result["table"]
     lines = [
         "# Sentence negatives: speed and yield",
@@ -188,7 +229,11 @@ def table(result: dict[str, Any]) -> str:
     for row in result["rows"]:
         shares = [f"{row[key]:.2%}" if key in row else "" for key in ("yield", "duplicates")]
         lines.append(f"| {row['what']} | {row['captions_per_s']:,} | {shares[0]} | {shares[1]} |")
-    lines += ["", "Draws of ARO's perturbations that leave the caption's words as they were (kept by the benchmark, never a negative):", ""]
+    lines += [
+        "",
+        "Draws of ARO's perturbations that leave the caption's words as they were (kept by the benchmark, never a negative):",
+        "",
+    ]
     lines += [f"- `{kind}` {share:.2%}" for kind, share in result["identities"].items()]
     return "\n".join(lines) + "\n"
 

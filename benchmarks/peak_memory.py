@@ -14,7 +14,11 @@ def reset_peak() -> int:
 
 def peak_now() -> int:
     """Returns the process's peak in KiB."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    )
     return int(line.split()[1])
 
 

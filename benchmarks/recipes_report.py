@@ -29,7 +29,9 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
         "CPU; it is no ranking of methods, whose own rates, batches and pretrained towers it does not have. The transformers of TF-Local "
         "and TF-Global start from nothing, over towers that have learnt little.",
         "",
-        "In per cent, ties wrong, chance 50. Left out: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + ".",
+        "In per cent, ties wrong, chance 50. Left out: "
+        + "; ".join(f"{name} ({why})" for name, why in left_out.items())
+        + ".",
     ]
     for world, title, header, row in (
         ("scenes", "Rendered scenes, held out", _SCENES, _scenes),
@@ -37,7 +39,10 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
     ):
         if some := [run for run in runs if run["world"] == world]:
             lines += ["", f"## {title}", "", header, "|" + "---|" * (header.count("|") - 1)]
-            lines += [f"| {run['recipe']} | {run['trained']:,} | {run['seconds']:.0f} | {row(run)} |" for run in in_order(some)]
+            lines += [
+                f"| {run['recipe']} | {run['trained']:,} | {run['seconds']:.0f} | {row(run)} |"
+                for run in in_order(some)
+            ]
     lines += ["", "![plot](recipes_table.png)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "recipes_table.md").write_text("\n".join(lines))
@@ -53,7 +58,9 @@ _FLICKR8K = f"| recipe | trained | seconds | {' | '.join(SUGARCREPE)} | SugarCre
 def _scenes(run: Run) -> str:
     conditions = [_value(run, "half_truth", name, "half_truth") for name in CONDITIONS]
     cells = [f"{value:.1f}" for value in (*conditions, mean(conditions))]
-    return " | ".join([*cells, *(_interval(run, "scene_swaps", subset) for subset in ("test", "held_out"))])
+    return " | ".join(
+        [*cells, *(_interval(run, "scene_swaps", subset) for subset in ("test", "held_out"))]
+    )
 
 
 def _flickr8k(run: Run) -> str:
@@ -68,7 +75,12 @@ def in_order(runs: list[Run]) -> list[Run]:
 def pooled(run: Run, benchmark: str, prefix: str) -> tuple[float, float, float]:
     """Returns the share of cases of the subsets with that prefix that are right, and its 95 % interval."""
     found = [
-        f for f in run["figures"] if f["benchmark"] == benchmark and f["figure"] == "i2t" and f["subset"].startswith(prefix) and f["n"]
+        f
+        for f in run["figures"]
+        if f["benchmark"] == benchmark
+        and f["figure"] == "i2t"
+        and f["subset"].startswith(prefix)
+        and f["n"]
     ]
     n = sum(f["n"] for f in found)
     right = sum(f["value"] * f["n"] / 100 for f in found)
@@ -77,11 +89,21 @@ def pooled(run: Run, benchmark: str, prefix: str) -> tuple[float, float, float]:
 
 
 def _value(run: Run, benchmark: str, subset: str, figure: str) -> float:
-    return float(next(f["value"] for f in run["figures"] if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, figure)))
+    return float(
+        next(
+            f["value"]
+            for f in run["figures"]
+            if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, figure)
+        )
+    )
 
 
 def _interval(run: Run, benchmark: str, subset: str) -> str:
-    found = next(f for f in run["figures"] if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, "i2t"))
+    found = next(
+        f
+        for f in run["figures"]
+        if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, "i2t")
+    )
     return _shown(found["value"], found["low"], found["high"])
 
 
@@ -93,23 +115,37 @@ def _plot(runs: list[Run], path: Path) -> None:
     """Half-truths (mean) and swaps of scenes, and SugarCrepe, by recipe."""
     names = [run["recipe"] for run in in_order(list({run["recipe"]: run for run in runs}.values()))]
     figure, axis = plt.subplots(figsize=(9, 0.42 * len(names) + 1.5))
-    measured: dict[str, dict[str, float]] = {"half-truths, mean": {}, "attribute swaps": {}, "SugarCrepe": {}}
+    measured: dict[str, dict[str, float]] = {
+        "half-truths, mean": {},
+        "attribute swaps": {},
+        "SugarCrepe": {},
+    }
     for run in runs:
         if run["world"] == "scenes":
-            measured["half-truths, mean"][run["recipe"]] = mean(_value(run, "half_truth", name, "half_truth") for name in CONDITIONS)
+            measured["half-truths, mean"][run["recipe"]] = mean(
+                _value(run, "half_truth", name, "half_truth") for name in CONDITIONS
+            )
             measured["attribute swaps"][run["recipe"]] = _value(run, "scene_swaps", "test", "i2t")
         else:
             measured["SugarCrepe"][run["recipe"]] = pooled(run, "sugarcrepe", "")[0]
     for k, (label, values) in enumerate(measured.items()):
         known = [(i, values[name]) for i, name in enumerate(names) if name in values]
         if known:
-            axis.barh([i + 0.27 * (k - 1) for i, _ in known], [value for _, value in known], 0.25, color=f"C{k}", label=label)
+            axis.barh(
+                [i + 0.27 * (k - 1) for i, _ in known],
+                [value for _, value in known],
+                0.25,
+                color=f"C{k}",
+                label=label,
+            )
     axis.axvline(50, color="gray", linewidth=0.8, linestyle="--")
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
     axis.set_xlim(0, 100)
     axis.set_xlabel("right, % (dashed: chance)")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False, borderaxespad=-1.6)
+    axis.legend(
+        loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False, borderaxespad=-1.6
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)

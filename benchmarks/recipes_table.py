@@ -67,20 +67,30 @@ class World:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scenes", type=Path, help="a folder that `zoo scenes render` filled")
-    parser.add_argument("--data", type=Path, help="data root with flickr8k, sugarcrepe and coco/val2017")
+    parser.add_argument(
+        "--data", type=Path, help="data root with flickr8k, sugarcrepe and coco/val2017"
+    )
     parser.add_argument("--work", type=Path, default=Path("build/recipes_table"))
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of figures, table and plot")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder of figures, table and plot"
+    )
     parser.add_argument("--recipes", nargs="+", help="these alone")
-    defaults = Plan(first_steps=1500, steps=100, rate=5e-4, head_rate=1e-3, rows=64, rows_of_pairs=16)
+    defaults = Plan(
+        first_steps=1500, steps=100, rate=5e-4, head_rate=1e-3, rows=64, rows_of_pairs=16
+    )
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     chosen = parser.parse_args()
     plan = Plan(**{name: getattr(chosen, name) for name in asdict(defaults)})
     kept = chosen.work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(f"{chosen.work} holds runs of another plan, {there}: name another folder with --work")
+        raise SystemExit(
+            f"{chosen.work} holds runs of another plan, {there}: name another folder with --work"
+        )
     write_json(kept, asdict(plan))
     recipes = [name for name in chosen.recipes or shipped_recipes() if name not in LEFT_OUT]
     for world in worlds(chosen.scenes, chosen.data):
@@ -98,14 +108,37 @@ def worlds(scenes: Path | None, data: Path | None) -> list[World]:
     found = []
     if scenes is not None:
         folder = scenes.absolute()
-        reader = {"class_path": "zoo.datamodules.readers.scenes.Scenes", "init_args": {"folder": str(folder), "split": "train"}}
+        reader = {
+            "class_path": "zoo.datamodules.readers.scenes.Scenes",
+            "init_args": {"folder": str(folder), "split": "train"},
+        }
         asked = [HalfTruth(str(folder / "units.test.jsonl")), SceneSwaps(str(folder))]
-        found.append(World("scenes", "zoo-scenes", reader, folder, folder, folder / "units.train.jsonl", asked))
+        found.append(
+            World(
+                "scenes", "zoo-scenes", reader, folder, folder, folder / "units.train.jsonl", asked
+            )
+        )
     if data is not None:
         folder = data.absolute() / "flickr8k"
-        files = {"file": str(folder / "Flickr8k.token.txt"), "split": str(folder / "Flickr_8k.trainImages.txt")}
-        reader = {"class_path": "zoo.datamodules.readers.flickr_token.FlickrToken", "init_args": files}
-        found.append(World("flickr8k", "zoo-tiny", reader, data.absolute(), folder / "Flickr8k.token.txt", None, [SugarCrepe()]))
+        files = {
+            "file": str(folder / "Flickr8k.token.txt"),
+            "split": str(folder / "Flickr_8k.trainImages.txt"),
+        }
+        reader = {
+            "class_path": "zoo.datamodules.readers.flickr_token.FlickrToken",
+            "init_args": files,
+        }
+        found.append(
+            World(
+                "flickr8k",
+                "zoo-tiny",
+                reader,
+                data.absolute(),
+                folder / "Flickr8k.token.txt",
+                None,
+                [SugarCrepe()],
+            )
+        )
     return found
 
 
@@ -115,9 +148,13 @@ def prepare(world: World, folder: Path) -> None:
     units.parent.mkdir(parents=True, exist_ok=True)
     if not units.exists() and world.units is not None:
         units.symlink_to(world.units)
-    if not units.exists() and command(["units", "extract", str(world.captions), "--out", str(units)]):
+    if not units.exists() and command(
+        ["units", "extract", str(world.captions), "--out", str(units)]
+    ):
         raise SystemExit("units could not be extracted")
-    if not table.exists() and command(["negatives", "build", str(world.captions), "--out", str(table)]):
+    if not table.exists() and command(
+        ["negatives", "build", str(world.captions), "--out", str(table)]
+    ):
         raise SystemExit("the table of replacements could not be built")
 
 
@@ -128,17 +165,29 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
     if not result.exists():
         place.mkdir(exist_ok=True)
         words = shlex.split("zoo fit --config clip.yaml") if recipe is None else fit_command(recipe)
-        settings = overlay(world, plan, recipe, place, None if recipe is None else first / "last.ckpt")
+        settings = overlay(
+            world, plan, recipe, place, None if recipe is None else first / "last.ckpt"
+        )
         arguments = [*words[1:], "--data_root", str(folder), "--config", json.dumps(settings)]
         started = time.process_time()
         if status := command(arguments):
             raise SystemExit(f"zoo {shlex.join(arguments)} ended with {status}")
         seconds = time.process_time() - started
         model = zoo.load(place / "last.ckpt")
-        figures = [asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.photographs).figures]
+        figures = [
+            asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.photographs).figures
+        ]
         trained = sum(p.numel() for p in model.module.parameters() if p.requires_grad)
-        about = {"world": world.name, "recipe": recipe or "clip.yaml, the first tower", "trained": trained, "seconds": seconds}
-        write_json(result, about | {"rows": settings["data"]["init_args"]["batch_size"], "figures": figures})
+        about = {
+            "world": world.name,
+            "recipe": recipe or "clip.yaml, the first tower",
+            "trained": trained,
+            "seconds": seconds,
+        }
+        write_json(
+            result,
+            about | {"rows": settings["data"]["init_args"]["batch_size"], "figures": figures},
+        )
         os.remove(place / "last.ckpt") if recipe is not None else None
     return f"{world.name}: {recipe or 'first tower'}, {json.loads(result.read_text())['seconds']:.0f} s"
 
@@ -146,15 +195,25 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
 def fit_command(recipe: str) -> list[str]:
     """Returns the first `zoo fit` of a recipe's comment, without its data root."""
     lines = shipped_recipes()[recipe].read_text("utf-8").splitlines()
-    words = shlex.split(next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit ")))
+    words = shlex.split(
+        next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit "))
+    )
     at = words.index("--data_root")
     return [*words[:at], *words[at + 2 :]]
 
 
-def overlay(world: World, plan: Plan, recipe: str | None, place: Path, first: Path | None) -> dict[str, Any]:
+def overlay(
+    world: World, plan: Plan, recipe: str | None, place: Path, first: Path | None
+) -> dict[str, Any]:
     """Returns what is the same for all recipes, laid over one."""
     of_pairs = recipe is not None and recipe.startswith("tf_")
-    rates = {"lr": plan.rate, "lr_head": plan.head_rate, "warmup_steps": None, "warmup_epochs": None, "warmup_share": 0.05}
+    rates = {
+        "lr": plan.rate,
+        "lr_head": plan.head_rate,
+        "warmup_steps": None,
+        "warmup_epochs": None,
+        "warmup_share": 0.05,
+    }
     model: dict[str, Any] = {
         "backbone": {
             "class_path": "zoo.backbone.Backbone",

@@ -47,7 +47,9 @@ class Texts:
                 raise ValueError("a caption has words that are not in WORDS")
             self.known |= dict(zip(new, zip(small, lengths, hashes, strict=True), strict=True))
         ids, lengths, hashes = zip(*(self.known[text] for text in texts), strict=True)
-        return TextBank(torch.stack(ids), torch.stack(lengths), torch.stack(hashes), asked=len(texts))
+        return TextBank(
+            torch.stack(ids), torch.stack(lengths), torch.stack(hashes), asked=len(texts)
+        )
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ class Pictures:
 def read_pictures(folder: Path, image_ids: Sequence[str]) -> Pictures:
     """Returns those images of a folder of scenes."""
     pixels = np.stack([np.asarray(Image.open(folder / image_id)) for image_id in image_ids])
-    return Pictures(torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous(), {image_id: i for i, image_id in enumerate(image_ids)})
+    return Pictures(
+        torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous(),
+        {image_id: i for i, image_id in enumerate(image_ids)},
+    )
 
 
 class Steps:
@@ -75,8 +80,24 @@ class Steps:
     sentence). units: whether units and foils come along. A batch has one caption of each of its images.
     """
 
-    def __init__(self, folder: Path, pictures: Pictures, texts: Texts, batch: int, seed: int, negatives: int, units: bool) -> None:
-        self.pictures, self.texts, self.batch, self.seed, self.n_negatives, self.with_units = pictures, texts, batch, seed, negatives, units
+    def __init__(
+        self,
+        folder: Path,
+        pictures: Pictures,
+        texts: Texts,
+        batch: int,
+        seed: int,
+        negatives: int,
+        units: bool,
+    ) -> None:
+        self.pictures, self.texts, self.batch, self.seed, self.n_negatives, self.with_units = (
+            pictures,
+            texts,
+            batch,
+            seed,
+            negatives,
+            units,
+        )
         self.sampler = UnitSampler(str(folder / "units.train.jsonl"))
         self.records = self.sampler.records()
         self.by_image: dict[str, list[Sample]] = {}
@@ -98,13 +119,22 @@ class Steps:
         units = [[pair and pair[0] for pair in row] for row in pairs]
         foils = [[pair and pair[1] for pair in row] for row in pairs]
         captions = [[sample.caption] for sample in samples]
-        distinct = list(dict.fromkeys(t for role in (captions, negatives, units, foils) for row in role for t in row if t is not None))
+        distinct = list(
+            dict.fromkeys(
+                t
+                for role in (captions, negatives, units, foils)
+                for row in role
+                for t in row
+                if t is not None
+            )
+        )
         place = {text: row for row, text in enumerate(distinct)}
 
         def rows(role: list[list[str | None]]) -> Tensor:
-            return torch.tensor([[MISSING if t is None else place[t] for t in row] for row in role], dtype=torch.long).reshape(
-                len(role), -1
-            )
+            return torch.tensor(
+                [[MISSING if t is None else place[t] for t in row] for row in role],
+                dtype=torch.long,
+            ).reshape(len(role), -1)
 
         bank = self.texts.bank(distinct)
         images = torch.tensor([self.pictures.rows[image_id] for image_id in image_ids])
@@ -126,7 +156,11 @@ def swapped(sample: Sample, record: UnitRecord, rng: Random) -> str | None:
     """Returns the caption with the colours, or with the arguments of its relation, exchanged; None where neither is false."""
     made = list(sample.negatives)
     for relation in record.relations:
-        made += [in_sentence(record, relation.text, f.text) for f in relation.foils if f.edit == "argument_swap"]
+        made += [
+            in_sentence(record, relation.text, f.text)
+            for f in relation.foils
+            if f.edit == "argument_swap"
+        ]
     return rng.choice(made) if made else None
 
 
@@ -134,13 +168,22 @@ def in_sentence(record: UnitRecord, unit: str, foil: str | None) -> str | None:
     """Returns the caption with what the foil changes about the unit changed in it: the same error, inside the sentence."""
     if foil is None:
         return None
-    changes = dict(pair for pair in zip(BETWEEN.split(unit), BETWEEN.split(foil), strict=True) if pair[0] != pair[1])
-    return re.sub("|".join(map(re.escape, changes)), lambda found: changes[found[0]], record.caption)
+    changes = dict(
+        pair
+        for pair in zip(BETWEEN.split(unit), BETWEEN.split(foil), strict=True)
+        if pair[0] != pair[1]
+    )
+    return re.sub(
+        "|".join(map(re.escape, changes)), lambda found: changes[found[0]], record.caption
+    )
 
 
 def read_cases(folder: Path) -> dict[str, list[Case]]:
     """Returns the cases by split: half-truths of every condition (the paper's rule), and attribute swaps."""
-    cases = {split: HalfTruth(str(folder / f"units.{split}.jsonl")).read(folder).cases for split in SPLITS}
+    cases = {
+        split: HalfTruth(str(folder / f"units.{split}.jsonl")).read(folder).cases
+        for split in SPLITS
+    }
     for case in SceneSwaps(str(folder)).read(folder).cases:
         cases[case.subset].append(case)
     return cases

@@ -14,7 +14,10 @@ ARMS = ("CLIP", "NegCLIP", "NegCLIP + foils", "CS-CLIP")
 RIVALS = ARMS[:-1]
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
 BUDGETS = {"steps": "equal steps", "compute": "equal compute"}
-GAIN, LOSS = 10.0, 3.0  # points: of mean half-truth accuracy to be gained, of swap accuracy that may be lost
+GAIN, LOSS = (
+    10.0,
+    3.0,
+)  # points: of mean half-truth accuracy to be gained, of swap accuracy that may be lost
 
 Run = dict[str, Any]
 
@@ -35,13 +38,28 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
         "completions (the true completion above the false one) and of attribute swaps. Brackets: 95 % intervals, scenes drawn anew, which "
         "is the noise of asking one seed; the noise of training is seen between seeds.",
         "",
-        "Processor seconds a step: " + ", ".join(f"{arm} {seconds:.2f}" for arm, seconds in kept["seconds_a_step"].items()) + ".",
+        "Processor seconds a step: "
+        + ", ".join(f"{arm} {seconds:.2f}" for arm, seconds in kept["seconds_a_step"].items())
+        + ".",
     ]
     for budget, budget_name in BUDGETS.items():
         for split, split_name in SPLITS.items():
-            lines += ["", f"## {budget_name.capitalize()}, {split_name}", "", *_by_condition(runs, budget, split)]
+            lines += [
+                "",
+                f"## {budget_name.capitalize()}, {split_name}",
+                "",
+                *_by_condition(runs, budget, split),
+            ]
             lines += ["", *_by_seed(runs, budget, split, seeds)]
-    lines += ["", "## What it shows", "", *_verdicts(runs, seeds), "", "![plot](scenes_study.png)", ""]
+    lines += [
+        "",
+        "## What it shows",
+        "",
+        *_verdicts(runs, seeds),
+        "",
+        "![plot](scenes_study.png)",
+        "",
+    ]
     out.mkdir(parents=True, exist_ok=True)
     (out / "scenes_study.md").write_text("\n".join(lines))
     _plot(runs, seeds, out / "scenes_study.png")
@@ -50,30 +68,46 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
 
 def _of(runs: list[Run], arm: str, budget: str) -> list[Run]:
     """Returns an arm's runs by seed; CS-CLIP's one run and the tower before tuning stand under both budgets."""
-    return [run for run in runs if run["arm"] == arm and (run["budget"] == budget or arm in ("CS-CLIP", "before"))]
+    return [
+        run
+        for run in runs
+        if run["arm"] == arm and (run["budget"] == budget or arm in ("CS-CLIP", "before"))
+    ]
 
 
 def _by_condition(runs: list[Run], budget: str, split: str) -> list[str]:
     """Means over seeds, in per cent."""
     names = (*CONDITIONS, "half_truth", "completion", "swaps")
     lines = [
-        "| mean over seeds, % | steps | " + " | ".join(CONDITIONS) + " | half-truths, mean | completions, mean | swaps |",
+        "| mean over seeds, % | steps | "
+        + " | ".join(CONDITIONS)
+        + " | half-truths, mean | completions, mean | swaps |",
         "|" + "---|" * (len(names) + 2),
     ]
     for arm in ("before", *ARMS):
         if some := _of(runs, arm, budget):
             values = [mean(run["figures"][split][name]["value"] for run in some) for name in names]
-            lines.append(f"| {arm} | {some[0]['steps']} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
+            lines.append(
+                f"| {arm} | {some[0]['steps']} | "
+                + " | ".join(f"{value:.1f}" for value in values)
+                + " |"
+            )
     n = [runs[0]["figures"][split][name]["n"] for name in names]
     return [*lines, "| n | | " + " | ".join(map(str, n)) + " |"]
 
 
 def _by_seed(runs: list[Run], budget: str, split: str, seeds: list[int]) -> list[str]:
-    lines = ["| half-truths, mean; swaps, % | " + " | ".join(f"seed {seed}" for seed in seeds) + " |", "|" + "---|" * (len(seeds) + 1)]
+    lines = [
+        "| half-truths, mean; swaps, % | " + " | ".join(f"seed {seed}" for seed in seeds) + " |",
+        "|" + "---|" * (len(seeds) + 1),
+    ]
     for arm in ARMS:
         by_seed = {run["seed"]: run["figures"][split] for run in _of(runs, arm, budget)}
         cells = [
-            "; ".join(f"{f['value']:.1f} [{f['low']:.1f}, {f['high']:.1f}]" for f in (by_seed[seed]["half_truth"], by_seed[seed]["swaps"]))
+            "; ".join(
+                f"{f['value']:.1f} [{f['low']:.1f}, {f['high']:.1f}]"
+                for f in (by_seed[seed]["half_truth"], by_seed[seed]["swaps"])
+            )
             if seed in by_seed
             else ""
             for seed in seeds
@@ -91,16 +125,22 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
     for budget, budget_name in BUDGETS.items():
         for split, split_name in SPLITS.items():
             for rival in RIVALS:
-                own, others = ({run["seed"]: run["figures"][split] for run in _of(runs, arm, budget)} for arm in ("CS-CLIP", rival))
+                own, others = (
+                    {run["seed"]: run["figures"][split] for run in _of(runs, arm, budget)}
+                    for arm in ("CS-CLIP", rival)
+                )
                 both = [seed for seed in seeds if seed in own and seed in others]
                 if not both:
                     continue
                 gains, swaps = (
-                    [own[seed][name]["value"] - others[seed][name]["value"] for seed in both] for name in ("half_truth", "swaps")
+                    [own[seed][name]["value"] - others[seed][name]["value"] for seed in both]
+                    for name in ("half_truth", "swaps")
                 )
                 met = "met" if min(gains) >= GAIN and min(swaps) >= -LOSS else "not met"
                 told = [", ".join(f"{value:+.1f}" for value in values) for values in (gains, swaps)]
-                lines.append(f"- {budget_name}, {split_name}, against {rival}: half-truths {told[0]}; swaps {told[1]}: {met}.")
+                lines.append(
+                    f"- {budget_name}, {split_name}, against {rival}: half-truths {told[0]}; swaps {told[1]}: {met}."
+                )
     return lines
 
 
@@ -108,7 +148,9 @@ def _plot(runs: list[Run], seeds: list[int], path: Path) -> None:
     """Half-truth accuracy by condition, its mean and swaps: a bar is a mean over seeds, a dot a seed."""
     names = (*CONDITIONS, "half_truth", "swaps")
     labels = (*CONDITIONS, "mean", "attribute\nswaps")
-    figure, axes = plt.subplots(len(BUDGETS), len(SPLITS), figsize=(15, 7.5), sharex=True, sharey=True)
+    figure, axes = plt.subplots(
+        len(BUDGETS), len(SPLITS), figsize=(15, 7.5), sharex=True, sharey=True
+    )
     for row, (budget, budget_name) in enumerate(BUDGETS.items()):
         for column, (split, split_name) in enumerate(SPLITS.items()):
             axis = axes[row][column]
@@ -118,7 +160,9 @@ def _plot(runs: list[Run], seeds: list[int], path: Path) -> None:
                     continue
                 values = [[run["figures"][split][name]["value"] for run in some] for name in names]
                 places = [i + 0.2 * (k - 1.5) for i in range(len(names))]
-                axis.bar(places, [mean(v) for v in values], 0.19, color=f"C{k}", alpha=0.6, label=arm)
+                axis.bar(
+                    places, [mean(v) for v in values], 0.19, color=f"C{k}", alpha=0.6, label=arm
+                )
                 for place, v in zip(places, values, strict=True):
                     axis.plot([place] * len(v), v, ".", color=f"C{k}", markersize=4)
             axis.axhline(50, color="gray", linewidth=0.8, linestyle="--")

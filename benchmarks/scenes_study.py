@@ -42,8 +42,15 @@ class Plan:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=lambda path: Path(path).absolute(), default="build/scenes_study", help="folder of scenes and runs")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--work",
+        type=lambda path: Path(path).absolute(),
+        default="build/scenes_study",
+        help="folder of scenes and runs",
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of table and plot")
     parser.add_argument("--scenes", type=int, default=6000)
     parser.add_argument("--batch", type=int, default=128)
@@ -53,7 +60,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--workers", type=int, default=2, help="processes of one core each")
-    parser.add_argument("--report-only", action="store_true", help="make table and plot of the runs that are there")
+    parser.add_argument(
+        "--report-only", action="store_true", help="make table and plot of the runs that are there"
+    )
     arguments = parser.parse_args()
     plan = Plan(**{name: getattr(arguments, name) for name in Plan.__dataclass_fields__})
     if not arguments.report_only:
@@ -66,14 +75,18 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
     """Does the runs that are not there yet, a few at a time."""
     kept = work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())["plan"]) != asdict(plan):
-        raise SystemExit(f"{work} holds runs of another plan, {there}: name another folder with --work")
+        raise SystemExit(
+            f"{work} holds runs of another plan, {there}: name another folder with --work"
+        )
     render_scenes(work / "scenes", plan.scenes, workers=workers)
     if not kept.exists():
         paces = pace(work / "scenes", plan)
         write_json(kept, {"plan": asdict(plan), "seconds_a_step": paces})
     paces = json.loads(kept.read_text())["seconds_a_step"]
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], int | None] = {pool.submit(train_first, work, plan, seed): seed for seed in seeds}
+        waiting: dict[Future[str], int | None] = {
+            pool.submit(train_first, work, plan, seed): seed for seed in seeds
+        }
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
@@ -81,14 +94,19 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
                 seed = waiting.pop(future)
                 if seed is not None:
                     waiting |= {
-                        pool.submit(tune, work, plan, seed, arm, steps, budget): None for arm, steps, budget in tunings(plan, paces)
+                        pool.submit(tune, work, plan, seed, arm, steps, budget): None
+                        for arm, steps, budget in tunings(plan, paces)
                     }
 
 
 def tunings(plan: Plan, paces: dict[str, float]) -> list[tuple[str, int, str]]:
     """Returns (arm, steps, budget) of a seed's runs; the arm whose compute is the measure has one run for both budgets."""
     equal_steps = [(arm, plan.steps, "steps") for arm in ARMS]
-    return equal_steps + [(arm, round(plan.steps * paces[REFERENCE] / paces[arm]), "compute") for arm in ARMS if arm != REFERENCE]
+    return equal_steps + [
+        (arm, round(plan.steps * paces[REFERENCE] / paces[arm]), "compute")
+        for arm in ARMS
+        if arm != REFERENCE
+    ]
 
 
 def pace(folder: Path, plan: Plan, n: int = 12) -> dict[str, float]:
@@ -106,8 +124,16 @@ def train_first(work: Path, plan: Plan, seed: int) -> str:
     result = work / f"seed{seed}" / "first.json"
     if result.exists():
         return f"seed {seed}: first training was there"
-    training = Training(work / "scenes", "CLIP", plan.batch, seed, 1000 + seed, plan.first_steps, plan.first_rate)
-    return finish(work, training, result, result.with_suffix(".pt"), {"arm": "before", "seed": seed, "budget": "first"})
+    training = Training(
+        work / "scenes", "CLIP", plan.batch, seed, 1000 + seed, plan.first_steps, plan.first_rate
+    )
+    return finish(
+        work,
+        training,
+        result,
+        result.with_suffix(".pt"),
+        {"arm": "before", "seed": seed, "budget": "first"},
+    )
 
 
 def tune(work: Path, plan: Plan, seed: int, arm: str, steps: int, budget: str) -> str:
@@ -117,12 +143,20 @@ def tune(work: Path, plan: Plan, seed: int, arm: str, steps: int, budget: str) -
         return f"seed {seed}: {arm} at equal {budget} was there"
     training = Training(work / "scenes", arm, plan.batch, seed, 2000 + seed, steps, plan.rate)
     training.start_from(work / f"seed{seed}" / "first.pt")
-    line = finish(work, training, result, result.with_suffix(".pt"), {"arm": arm, "seed": seed, "budget": budget})
+    line = finish(
+        work,
+        training,
+        result,
+        result.with_suffix(".pt"),
+        {"arm": arm, "seed": seed, "budget": budget},
+    )
     result.with_suffix(".pt").unlink()
     return line
 
 
-def finish(work: Path, training: Training, result: Path, checkpoint: Path, about: dict[str, Any]) -> str:
+def finish(
+    work: Path, training: Training, result: Path, checkpoint: Path, about: dict[str, Any]
+) -> str:
     """Trains to the end, asks and writes the result."""
     result.parent.mkdir(parents=True, exist_ok=True)
     start = time.process_time()
@@ -131,7 +165,12 @@ def finish(work: Path, training: Training, result: Path, checkpoint: Path, about
     cases = read_cases(work / "scenes")
     figures = {split: ask(training, work / "scenes", cases[split]) for split in SPLITS}
     last = losses[-50:]
-    run = about | {"steps": training.steps, "seconds": seconds, "last_loss": sum(last) / max(len(last), 1), "figures": figures}
+    run = about | {
+        "steps": training.steps,
+        "seconds": seconds,
+        "last_loss": sum(last) / max(len(last), 1),
+        "figures": figures,
+    }
     write_json(result, run)
     test = figures["test"]
     return (

@@ -49,17 +49,32 @@ ARMS = {
 class Training:
     """A tower, what it is trained for and the batches that it sees. batch_seed: of the batches; seed: of the weights."""
 
-    def __init__(self, folder: Path, arm: str, batch: int, seed: int, batch_seed: int, steps: int, rate: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        arm: str,
+        batch: int,
+        seed: int,
+        batch_seed: int,
+        steps: int,
+        rate: float,
+    ) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         chosen = ARMS[arm]
         backbone = Backbone("zoo-scenes", text_lengths=(4, 6, 8, 10, 12, 14, 16))
         self.texts = Texts(backbone)
         # the same text is true of many scenes of a batch: texts known to be true of an image are no candidates against it, in every arm
-        self.module = ZooModule(backbone, chosen.objective(mask_same_image=True, mask_same_text=True))
+        self.module = ZooModule(
+            backbone, chosen.objective(mask_same_image=True, mask_same_text=True)
+        )
         rows = read_lines(folder, "scenes.jsonl")
-        pictures = read_pictures(folder, [f"images/{row['id']}.png" for row in rows if row["split"] == "train"])
-        self.batches = Steps(folder, pictures, self.texts, batch, batch_seed, chosen.negatives, chosen.units)
+        pictures = read_pictures(
+            folder, [f"images/{row['id']}.png" for row in rows if row["split"] == "train"]
+        )
+        self.batches = Steps(
+            folder, pictures, self.texts, batch, batch_seed, chosen.negatives, chosen.units
+        )
         built = Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05).build(
             self.module.named_parameters(), self.module.part, steps, 1
         )
@@ -81,7 +96,10 @@ class Training:
         while self.done < self.steps:
             losses.append(self.step())
             if self.done % SAVE_EVERY == 0 or self.done == self.steps:
-                parts = {name: getattr(self, name).state_dict() for name in ("module", "optimizer", "schedule")}
+                parts = {
+                    name: getattr(self, name).state_dict()
+                    for name in ("module", "optimizer", "schedule")
+                }
                 beside = checkpoint.with_suffix(".part")
                 torch.save(parts | {"done": self.done}, beside)
                 os.replace(beside, checkpoint)
@@ -105,7 +123,9 @@ class Training:
 
 
 @torch.no_grad()
-def ask(training: Training, folder: Path, cases: list[Case], chunk: int = 256) -> dict[str, dict[str, float]]:
+def ask(
+    training: Training, folder: Path, cases: list[Case], chunk: int = 256
+) -> dict[str, dict[str, float]]:
     """Returns figures by name ('+Obj', 'swaps', ...): value, 95 % interval low and high (all in per cent) and n.
 
     'half_truth' and 'completion' are means over conditions; their intervals, and that of swaps, draw scenes anew, others are Wilson's.
@@ -114,8 +134,14 @@ def ask(training: Training, folder: Path, cases: list[Case], chunk: int = 256) -
     keys = sorted({case.images[0].key for case in cases})
     texts = sorted({text for case in cases for text in case.texts})
     pictures = read_pictures(folder, [os.path.relpath(key, folder) for key in keys])
-    images = [module.backbone.encode_images(pictures[ids], module.image_keys) for ids in _chunks(list(pictures.rows), chunk)]
-    words = [module.backbone.encode_texts(training.texts.bank(some), module.text_keys) for some in _chunks(texts, chunk)]
+    images = [
+        module.backbone.encode_images(pictures[ids], module.image_keys)
+        for ids in _chunks(list(pictures.rows), chunk)
+    ]
+    words = [
+        module.backbone.encode_texts(training.texts.bank(some), module.text_keys)
+        for some in _chunks(texts, chunk)
+    ]
     v = module.head.prepare_images(concatenate(images))
     t = module.head.prepare_texts(concatenate(words))
     image_row, text_row = ({key: row for row, key in enumerate(items)} for items in (keys, texts))
@@ -125,13 +151,19 @@ def ask(training: Training, folder: Path, cases: list[Case], chunk: int = 256) -
     outcomes: dict[str, list[tuple[str, str, bool]]] = {}  # figure: image, condition, right
     for case, own in zip(cases, scores, strict=True):
         for outcome in judge(case, own[None].numpy()):
-            outcomes.setdefault(outcome.figure, []).append((case.images[0].key, case.subset, outcome.right))
+            outcomes.setdefault(outcome.figure, []).append(
+                (case.images[0].key, case.subset, outcome.right)
+            )
     module.train()
     figures = {"swaps": _mean(outcomes["i2t"], by_condition=False)}
-    figures |= {name: _mean(outcomes[name], by_condition=True) for name in ("half_truth", "completion")}
+    figures |= {
+        name: _mean(outcomes[name], by_condition=True) for name in ("half_truth", "completion")
+    }
     for condition in dict.fromkeys(condition for _, condition, _ in outcomes["half_truth"]):
         right = [r for _, c, r in outcomes["half_truth"] if c == condition]
-        figures[condition] = _figure(float(np.mean(right)), *wilson(sum(right), len(right)), len(right))
+        figures[condition] = _figure(
+            float(np.mean(right)), *wilson(sum(right), len(right)), len(right)
+        )
     return figures
 
 
@@ -157,9 +189,15 @@ def _mean(outcomes: list[tuple[str, str, bool]], by_condition: bool) -> dict[str
     images, conditions, right = zip(*outcomes, strict=True)
     groups = conditions if by_condition else None
     parts: dict[str, list[bool]] = {}
-    for condition, r in zip(conditions if by_condition else ["all"] * len(right), right, strict=True):
+    for condition, r in zip(
+        conditions if by_condition else ["all"] * len(right), right, strict=True
+    ):
         parts.setdefault(condition, []).append(r)
-    return _figure(float(np.mean([np.mean(p) for p in parts.values()])), *bootstrap(right, images, groups), len(right))
+    return _figure(
+        float(np.mean([np.mean(p) for p in parts.values()])),
+        *bootstrap(right, images, groups),
+        len(right),
+    )
 
 
 def _figure(value: float, low: float, high: float, n: int) -> dict[str, float]:

@@ -42,7 +42,9 @@ class Measured:
 
 def main() -> None:
     """Measures, prints and writes the three files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data_root", type=Path, required=True)
     parser.add_argument("--units", required=True)
     parser.add_argument("--name", default="ViT-B-32-quickgelu")
@@ -59,7 +61,11 @@ def main() -> None:
                 steps.append(pool.apply(measure, (chosen, batch, chunk)))
             print(steps[-1], flush=True)
     about = {"backbone": chosen.name, "precision": chosen.precision, "torch": torch.__version__}
-    device = torch.cuda.get_device_name() if chosen.device == "cuda" else f"cpu, {torch.get_num_threads()} threads"
+    device = (
+        torch.cuda.get_device_name()
+        if chosen.device == "cuda"
+        else f"cpu, {torch.get_num_threads()} threads"
+    )
     write(about | {"device": device}, steps, chosen.out / f"step_memory_{chosen.device}")
 
 
@@ -68,7 +74,9 @@ def measure(chosen: argparse.Namespace, batch_size: int, chunk: int | None) -> M
     torch.manual_seed(0)
     device = torch.device(chosen.device)
     module = ZooModule(Backbone(chosen.name, chunk=chunk), CSCLIP()).to(device)
-    optimizer = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=0.0, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(
+        [p for p in module.parameters() if p.requires_grad], lr=0.0, weight_decay=0.0
+    )
     for p in module.parameters():
         p.grad = torch.zeros_like(p)
     optimizer.step()
@@ -89,15 +97,29 @@ def measure(chosen: argparse.Namespace, batch_size: int, chunk: int | None) -> M
     value = loss.item()
     seconds = (time.process_time() if device.type == "cpu" else time.perf_counter()) - began
     peak = (torch.cuda.max_memory_allocated() >> 10) if device.type == "cuda" else peak_now()
-    return Measured(batch_size, chunk, round((peak - kept) / 1024, 1), round(kept / 1024, 1), round(seconds, 3), value)
+    return Measured(
+        batch_size,
+        chunk,
+        round((peak - kept) / 1024, 1),
+        round(kept / 1024, 1),
+        round(seconds, 3),
+        value,
+    )
 
 
 def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
     """Writes figures, table and plot."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    stem.with_suffix(".json").write_text(json.dumps(about | {"steps": [asdict(step) for step in steps]}, indent=1) + "\n")
+    stem.with_suffix(".json").write_text(
+        json.dumps(about | {"steps": [asdict(step) for step in steps]}, indent=1) + "\n"
+    )
     chunk = next(step.chunk for step in steps if step.chunk)
-    pairs = [(whole, chunked) for whole in steps for chunked in steps if whole.batch == chunked.batch and not whole.chunk and chunked.chunk]
+    pairs = [
+        (whole, chunked)
+        for whole in steps
+        for chunked in steps
+        if whole.batch == chunked.batch and not whole.chunk and chunked.chunk
+    ]
     lines = [
         "# Peak memory of a CS-CLIP step against batch size",
         "",
@@ -116,7 +138,12 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
     stem.with_suffix(".md").write_text("\n".join(lines) + "\n")
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for at, label in ((0, "whole batch"), (1, f"chunks of {chunk}")):
-        axes.plot([pair[at].batch for pair in pairs], [pair[at].peak / 1024 for pair in pairs], marker="o", label=label)
+        axes.plot(
+            [pair[at].batch for pair in pairs],
+            [pair[at].peak / 1024 for pair in pairs],
+            marker="o",
+            label=label,
+        )
     axes.set_xscale("log", base=2)
     axes.set_xticks([whole.batch for whole, _ in pairs], [str(whole.batch) for whole, _ in pairs])
     axes.set_ylim(0)

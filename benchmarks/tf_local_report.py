@@ -12,7 +12,11 @@ import matplotlib.pyplot as plt
 
 ARMS = ("cosine", "MaxSim", "TF-Global", "TF-Local", "TF-Global + swaps", "TF-Local + swaps")
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
-NAMES = {"swaps": "attribute swaps", "half_truth": "half-truths, mean", "completion": "completions, mean"}
+NAMES = {
+    "swaps": "attribute swaps",
+    "half_truth": "half-truths, mean",
+    "completion": "completions, mean",
+}
 
 Run = dict[str, Any]
 
@@ -47,15 +51,31 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
             by_seed = _by_seed(runs, arm, split)
             swaps = [_shown(by_seed[seed]["swaps"]) if seed in by_seed else "" for seed in seeds]
             means = [f"{mean(f[name]['value'] for f in by_seed.values()):.1f}" for name in NAMES]
-            trained = [f"{run['last_loss']:.2f}" for run in runs if run["arm"] == arm and run["steps"]]
-            lines.append(f"| {arm} | {about[arm]['parameters']:,} | {', '.join(trained)} | " + " | ".join([*swaps, *means]) + " |")
+            trained = [
+                f"{run['last_loss']:.2f}" for run in runs if run["arm"] == arm and run["steps"]
+            ]
+            lines.append(
+                f"| {arm} | {about[arm]['parameters']:,} | {', '.join(trained)} | "
+                + " | ".join([*swaps, *means])
+                + " |"
+            )
     lines += ["", "## What it shows", ""]
     for split, split_name in SPLITS.items():
-        for arm, other in (("TF-Local", "cosine"), ("TF-Local", "TF-Global"), ("TF-Local + swaps", "TF-Global + swaps")):
+        for arm, other in (
+            ("TF-Local", "cosine"),
+            ("TF-Local", "TF-Global"),
+            ("TF-Local + swaps", "TF-Global + swaps"),
+        ):
             one, two = (_by_seed(runs, name, split) for name in (arm, other))
-            gains = [one[seed]["swaps"]["value"] - two[seed]["swaps"]["value"] for seed in seeds if seed in one and seed in two]
+            gains = [
+                one[seed]["swaps"]["value"] - two[seed]["swaps"]["value"]
+                for seed in seeds
+                if seed in one and seed in two
+            ]
             if gains:
-                lines.append(f"- {split_name}, swaps, {arm} less {other}: {', '.join(f'{gain:+.1f}' for gain in gains)}.")
+                lines.append(
+                    f"- {split_name}, swaps, {arm} less {other}: {', '.join(f'{gain:+.1f}' for gain in gains)}."
+                )
     lines += ["", "![plot](tf_local_scenes.png)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "tf_local_scenes.md").write_text("\n".join(lines))
@@ -82,10 +102,25 @@ def _plot(runs: list[Run], path: Path) -> None:
                 if not figures:
                     continue
                 place = i + 0.4 * (k - 0.5)
-                axis.bar(place, mean(f["value"] for f in figures), 0.38, color=f"C{k}", alpha=0.6, label=NAMES[name] if not i else None)
+                axis.bar(
+                    place,
+                    mean(f["value"] for f in figures),
+                    0.38,
+                    color=f"C{k}",
+                    alpha=0.6,
+                    label=NAMES[name] if not i else None,
+                )
                 for n, f in enumerate(figures):
                     away = [[f["value"] - f["low"]], [f["high"] - f["value"]]]
-                    axis.errorbar(place + 0.1 * (n - 1), f["value"], yerr=away, fmt=".", color=f"C{k}", markersize=5, linewidth=1)
+                    axis.errorbar(
+                        place + 0.1 * (n - 1),
+                        f["value"],
+                        yerr=away,
+                        fmt=".",
+                        color=f"C{k}",
+                        markersize=5,
+                        linewidth=1,
+                    )
         axis.axhline(50, color="gray", linewidth=0.8, linestyle="--")
         axis.set_title(split_name)
         axis.set_xticks(range(len(ARMS)), [arm.replace(" + ", "\n+ ") for arm in ARMS])

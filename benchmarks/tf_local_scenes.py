@@ -78,26 +78,40 @@ class HeadTraining(Training):
 
     def __init__(self, folder: Path, tower: Path, arm: Arm, plan: Plan, seed: int) -> None:
         self.rows = round(plan.batch / 2**0.5) if arm.swaps else plan.batch  # as many pairs a step
-        super().__init__(folder, "NegCLIP" if arm.swaps else "CLIP", self.rows, seed, 3000 + seed, plan.steps, plan.rate)
+        super().__init__(
+            folder,
+            "NegCLIP" if arm.swaps else "CLIP",
+            self.rows,
+            seed,
+            3000 + seed,
+            plan.steps,
+            plan.rate,
+        )
         self.start_from(tower)
         torch.manual_seed(seed)
         if arm.granularity is not None:
             backbone = self.module.backbone.requires_grad_(False)
             self.module = ZooModule(backbone, self.module.objective, head_of(arm.granularity, plan))
             self.batches = Cached(self.batches, self.features())  # type: ignore[assignment]
-            built = Optimization(lr=plan.rate, weight_decay=1e-7, betas=(0.9, 0.95), eps=1e-8, warmup_share=0.1).build(
-                self.module.named_parameters(), self.module.part, plan.steps, 1
-            )
+            built = Optimization(
+                lr=plan.rate, weight_decay=1e-7, betas=(0.9, 0.95), eps=1e-8, warmup_share=0.1
+            ).build(self.module.named_parameters(), self.module.part, plan.steps, 1)
             self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         else:
-            self.module, self.steps = ZooModule(self.module.backbone, self.module.objective, arm.as_it_is()), 0
+            self.module, self.steps = (
+                ZooModule(self.module.backbone, self.module.objective, arm.as_it_is()),
+                0,
+            )
 
     @torch.no_grad()
     def features(self) -> Encoded:
         """Returns the training images, encoded."""
         pictures, module = self.batches.pictures, self.module.eval()
         ids = list(pictures.rows)
-        parts = [module.backbone.encode_images(pictures[ids[i : i + 256]], module.image_keys) for i in range(0, len(ids), 256)]
+        parts = [
+            module.backbone.encode_images(pictures[ids[i : i + 256]], module.image_keys)
+            for i in range(0, len(ids), 256)
+        ]
         module.train()
         return concatenate(parts)
 
@@ -119,14 +133,41 @@ def head_of(granularity: Any, plan: Plan) -> Head:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenes", type=Path, default=Path("build/scenes_study/scenes"), help="folder of scenes, rendered where absent")
-    parser.add_argument("--n-scenes", type=int, default=6000, help="how many are rendered where absent")
-    parser.add_argument("--towers", type=Path, default=Path("build/scenes_study"), help="folder with seedN/first.pt of the scenes study")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--scenes",
+        type=Path,
+        default=Path("build/scenes_study/scenes"),
+        help="folder of scenes, rendered where absent",
+    )
+    parser.add_argument(
+        "--n-scenes", type=int, default=6000, help="how many are rendered where absent"
+    )
+    parser.add_argument(
+        "--towers",
+        type=Path,
+        default=Path("build/scenes_study"),
+        help="folder with seedN/first.pt of the scenes study",
+    )
     parser.add_argument("--work", type=Path, default=Path("build/tf_local_scenes"))
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of figures, table and plot")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder of figures, table and plot"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    defaults = Plan(3000, 1e-3, 128, layers=2, width=64, ffn=128, steps=2000, rate=1e-3, batch=16, half_truths=200)
+    defaults = Plan(
+        3000,
+        1e-3,
+        128,
+        layers=2,
+        width=64,
+        ffn=128,
+        steps=2000,
+        rate=1e-3,
+        batch=16,
+        half_truths=200,
+    )
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     arguments = parser.parse_args()
@@ -135,9 +176,13 @@ def main() -> None:
         render_scenes(arguments.scenes, arguments.n_scenes)
     kept = arguments.work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(f"{arguments.work} holds runs of another plan, {there}: name another folder with --work")
+        raise SystemExit(
+            f"{arguments.work} holds runs of another plan, {there}: name another folder with --work"
+        )
     write_json(kept, asdict(plan))
-    cases = {split: some(all_, plan.half_truths) for split, all_ in read_cases(arguments.scenes).items()}
+    cases = {
+        split: some(all_, plan.half_truths) for split, all_ in read_cases(arguments.scenes).items()
+    }
     for seed in arguments.seeds:
         tower = find_tower(arguments.scenes, arguments.towers, arguments.work, plan, seed)
         for arm in ARMS:
@@ -151,9 +196,13 @@ def find_tower(scenes: Path, towers: Path, work: Path, plan: Plan, seed: int) ->
     for tower in (towers / f"seed{seed}" / "first.pt", work / f"seed{seed}" / "tower.pt"):
         if tower.exists() and torch.load(tower)["done"] == plan.first_steps:
             return tower
-    print(f"seed {seed}: no tower of {plan.first_steps} steps in {towers}, training one", flush=True)
+    print(
+        f"seed {seed}: no tower of {plan.first_steps} steps in {towers}, training one", flush=True
+    )
     tower.parent.mkdir(parents=True, exist_ok=True)
-    Training(scenes, "CLIP", plan.first_batch, seed, 1000 + seed, plan.first_steps, plan.first_rate).run(tower)
+    Training(
+        scenes, "CLIP", plan.first_batch, seed, 1000 + seed, plan.first_steps, plan.first_rate
+    ).run(tower)
     return tower
 
 
@@ -169,7 +218,15 @@ def some(cases: list[Case], half_truths: int) -> list[Case]:
     return chosen
 
 
-def run(scenes: Path, work: Path, tower: Path, plan: Plan, seed: int, arm: Arm, cases: dict[str, list[Case]]) -> str:
+def run(
+    scenes: Path,
+    work: Path,
+    tower: Path,
+    plan: Plan,
+    seed: int,
+    arm: Arm,
+    cases: dict[str, list[Case]],
+) -> str:
     """Trains and asks one arm, and returns a line to print."""
     result = work / f"seed{seed}" / f"{arm.name.lower().replace(' + ', '_')}.json"
     if not result.exists():
@@ -178,16 +235,35 @@ def run(scenes: Path, work: Path, tower: Path, plan: Plan, seed: int, arm: Arm, 
         result.parent.mkdir(parents=True, exist_ok=True)
         losses = training.run(result.with_suffix(".pt"))[-50:]
         seconds = time.process_time() - started
-        trained = [p for p in training.module.head.parameters() if p.requires_grad] if arm.granularity else []
-        about = {"arm": arm.name, "seed": seed, "steps": training.steps, "rows": training.rows, "seconds": seconds}
+        trained = (
+            [p for p in training.module.head.parameters() if p.requires_grad]
+            if arm.granularity
+            else []
+        )
+        about = {
+            "arm": arm.name,
+            "seed": seed,
+            "steps": training.steps,
+            "rows": training.rows,
+            "seconds": seconds,
+        }
         figures = {split: ask(training, scenes, cases[split]) for split in SPLITS}
         write_json(
             result,
-            about | {"parameters": sum(p.numel() for p in trained), "last_loss": sum(losses) / max(len(losses), 1), "figures": figures},
+            about
+            | {
+                "parameters": sum(p.numel() for p in trained),
+                "last_loss": sum(losses) / max(len(losses), 1),
+                "figures": figures,
+            },
         )
     done = json.loads(result.read_text())
-    told = ", ".join(f"{split} {done['figures'][split]['swaps']['value']:.1f} %" for split in SPLITS)
-    return f"seed {seed}: {arm.name}, {done['steps']} steps in {done['seconds']:.0f} s, swaps {told}"
+    told = ", ".join(
+        f"{split} {done['figures'][split]['swaps']['value']:.1f} %" for split in SPLITS
+    )
+    return (
+        f"seed {seed}: {arm.name}, {done['steps']} steps in {done['seconds']:.0f} s, swaps {told}"
+    )
 
 
 if __name__ == "__main__":

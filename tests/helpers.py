@@ -9,7 +9,9 @@ from zoo.batch import MISSING, Batch, Encoded, TokenKey
 from zoo.heads.base import Head, TowerShapes
 
 WIDTH, PATCHES, PREFIX, CONTEXT = 6, 4, 1, 7
-SHAPES = TowerShapes(WIDTH, image_width=5, text_width=3, patches=PATCHES, prefix=PREFIX, context=CONTEXT, scale=7.0)
+SHAPES = TowerShapes(
+    WIDTH, image_width=5, text_width=3, patches=PATCHES, prefix=PREFIX, context=CONTEXT, scale=7.0
+)
 
 
 def attached(head: Head, seed: int = 0) -> Head:
@@ -46,7 +48,14 @@ class Case:
         )
 
 
-def random_case(seed: int, rows: int = 6, negatives: int = 2, units: int = 2, missing: float = 0.3, filling: int = 1) -> Case:
+def random_case(
+    seed: int,
+    rows: int = 6,
+    negatives: int = 2,
+    units: int = 2,
+    missing: float = 0.3,
+    filling: int = 1,
+) -> Case:
     """Returns a case with shared captions, rows of one photograph, missing negatives, units and foils, and filling rows at the end."""
     g = torch.Generator().manual_seed(seed)
 
@@ -71,7 +80,9 @@ def random_case(seed: int, rows: int = 6, negatives: int = 2, units: int = 2, mi
 
 def random_pooled(seed: int, n: int) -> Tensor:
     """Returns a leaf [n, WIDTH] with gradient."""
-    return torch.randn(n, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+    return torch.randn(
+        n, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)
+    ).requires_grad_()
 
 
 def random_tokens(seed: int, n: int, key: TokenKey, image: bool) -> tuple[Tensor, Tensor]:
@@ -79,6 +90,8 @@ def random_tokens(seed: int, n: int, key: TokenKey, image: bool) -> tuple[Tensor
     g = torch.Generator().manual_seed(seed)
     raw_width = SHAPES.image_width if image else SHAPES.text_width
     length = PATCHES + PREFIX * key.prefix if image else CONTEXT
-    tokens = torch.randn(n, length, WIDTH if key.project else raw_width, dtype=torch.float64, generator=g).requires_grad_()
+    tokens = torch.randn(
+        n, length, WIDTH if key.project else raw_width, dtype=torch.float64, generator=g
+    ).requires_grad_()
     lengths = torch.full((n,), length) if image else torch.randint(2, length + 1, (n,), generator=g)
     return tokens, torch.arange(length) < lengths[:, None]

@@ -43,14 +43,19 @@ def draw(color: str, shape: str, other: str, below: str) -> Image.Image:
     return picture
 
 
-def record(i: int, path: Path, caption: str, first: tuple[str, str], second: tuple[str, str]) -> dict[str, object]:
+def record(
+    i: int, path: Path, caption: str, first: tuple[str, str], second: tuple[str, str]
+) -> dict[str, object]:
     a, b = " ".join(first), " ".join(second)
     foil = f"{COLORS[(COLORS.index(first[0]) + 2) % 4]} {first[1]}"
     return {
         "caption_id": str(i),
         "image_id": str(path),
         "caption": caption,
-        "entities": [{"text": a, "foils": [{"text": foil, "edit": "attribute_change"}]}, {"text": b, "foils": []}],
+        "entities": [
+            {"text": a, "foils": [{"text": foil, "edit": "attribute_change"}]},
+            {"text": b, "foils": []},
+        ],
         "relations": [
             {
                 "subject": a,
@@ -58,7 +63,13 @@ def record(i: int, path: Path, caption: str, first: tuple[str, str], second: tup
                 "object": b,
                 "foils": [
                     {"subject": b, "predicate": "above", "object": a, "edit": "argument_swap"},
-                    {"subject": a, "predicate": "below", "object": b, "edit": "predicate_change", "component": "predicate"},
+                    {
+                        "subject": a,
+                        "predicate": "below",
+                        "object": b,
+                        "edit": "predicate_change",
+                        "component": "predicate",
+                    },
                 ],
             }
         ],

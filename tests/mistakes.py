@@ -56,7 +56,11 @@ def full_after(n: int) -> Iterator[None]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Returns the content of every file under a folder, hidden ones included."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def truncated_jpeg(root: Path) -> Path:

@@ -25,9 +25,19 @@ VARIANTS = {
 
 def shipped(package: ModuleType, base: type) -> list[type]:
     """Returns the concrete subclasses of `base` in the modules of a package."""
-    modules = [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
-    found = {v for m in modules for v in vars(m).values() if isinstance(v, type) and issubclass(v, base) and v.__module__ == m.__name__}
-    return sorted((cls for cls in found if not cls.__abstractmethods__), key=lambda cls: cls.__name__)
+    modules = [
+        importlib.import_module(f"{package.__name__}.{m.name}")
+        for m in pkgutil.iter_modules(package.__path__)
+    ]
+    found = {
+        v
+        for m in modules
+        for v in vars(m).values()
+        if isinstance(v, type) and issubclass(v, base) and v.__module__ == m.__name__
+    }
+    return sorted(
+        (cls for cls in found if not cls.__abstractmethods__), key=lambda cls: cls.__name__
+    )
 
 
 def heads() -> dict[str, Head]:
@@ -35,13 +45,19 @@ def heads() -> dict[str, Head]:
     built = {}
     for cls in shipped(zoo.heads, Head):
         for i, variant in enumerate(VARIANTS.get(cls.__name__, [{}])):
-            built[f"{cls.__name__}{i}"] = attached(cls(bias=-1.0, **SMALL.get(cls.__name__, {}), **variant)).eval()  # without dropout
+            built[f"{cls.__name__}{i}"] = attached(
+                cls(bias=-1.0, **SMALL.get(cls.__name__, {}), **variant)
+            ).eval()  # without dropout
     return built
 
 
 def objectives() -> dict[str, Objective]:
     """Returns every shipped objective, without and with masks of false negatives."""
-    return {f"{cls.__name__}{i}": cls(**v) for cls in shipped(zoo.objectives, Objective) for i, v in enumerate(VARIANTS["Objective"])}
+    return {
+        f"{cls.__name__}{i}": cls(**v)
+        for cls in shipped(zoo.objectives, Objective)
+        for i, v in enumerate(VARIANTS["Objective"])
+    }
 
 
 class Tower(nn.Module):
@@ -51,11 +67,19 @@ class Tower(nn.Module):
         super().__init__()
         self.keys = sorted(keys)
         self.pooled = nn.Linear(SHAPES.width, SHAPES.width) if pooled else None
-        self.tokens = nn.ModuleList(nn.Linear(w, w) for w in (SHAPES.width if k.project else width for k in self.keys))
+        self.tokens = nn.ModuleList(
+            nn.Linear(w, w) for w in (SHAPES.width if k.project else width for k in self.keys)
+        )
 
     def forward(self, raw: Encoded) -> Encoded:
-        tokens = {key: layer(raw.tokens[key]) for key, layer in zip(self.keys, self.tokens, strict=True)}
-        return Encoded(self.pooled(raw.pooled) if self.pooled else raw.pooled, tokens, {key: raw.masks[key] for key in self.keys})
+        tokens = {
+            key: layer(raw.tokens[key]) for key, layer in zip(self.keys, self.tokens, strict=True)
+        }
+        return Encoded(
+            self.pooled(raw.pooled) if self.pooled else raw.pooled,
+            tokens,
+            {key: raw.masks[key] for key in self.keys},
+        )
 
 
 class Step(nn.Module):
@@ -66,13 +90,22 @@ class Step(nn.Module):
         torch.manual_seed(0)
         needs = objective.needs
         pooled = head.uses_pooled or needs.pooled
-        self.image_tower = Tower(head.image_keys | needs.image_keys, pooled, SHAPES.image_width).double()
-        self.text_tower = Tower(head.text_keys | needs.text_keys, pooled, SHAPES.text_width).double()
+        self.image_tower = Tower(
+            head.image_keys | needs.image_keys, pooled, SHAPES.image_width
+        ).double()
+        self.text_tower = Tower(
+            head.text_keys | needs.text_keys, pooled, SHAPES.text_width
+        ).double()
         self.head, self.objective = head, objective
 
     def forward(self, part: "Part") -> Tensor:
-        batch = part.case.batch(self.image_tower(part.images), self.text_tower(part.texts), part.hashes)
-        return self.objective(batch, Scores(self.head, batch, self.objective.mask_same_image, self.objective.mask_same_text)).total
+        batch = part.case.batch(
+            self.image_tower(part.images), self.text_tower(part.texts), part.hashes
+        )
+        return self.objective(
+            batch,
+            Scores(self.head, batch, self.objective.mask_same_image, self.objective.mask_same_text),
+        ).total
 
 
 @dataclass
@@ -94,7 +127,10 @@ def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenK
         case.n_texts -= 2
         for rows in (case.captions, case.units, case.foils):
             rows.clamp_(max=case.n_texts - 1)
-    images, texts = Encoded(random_pooled(rank, 5).detach()), Encoded(random_pooled(rank + 10, case.n_texts).detach())
+    images, texts = (
+        Encoded(random_pooled(rank, 5).detach()),
+        Encoded(random_pooled(rank + 10, case.n_texts).detach()),
+    )
     for key in sorted(image_keys):
         tokens, images.masks[key] = random_tokens(rank, 5, key, image=True)
         images.tokens[key] = tokens.detach()
@@ -111,21 +147,32 @@ def joined(parts: list[Part]) -> Part:
 
     def rows(name: str) -> Tensor:
         values = [getattr(p.case, name) for p in parts]
-        return torch.cat([v.where(v < 0, v + offset) for v, offset in zip(values, offsets, strict=True)])
+        return torch.cat(
+            [v.where(v < 0, v + offset) for v, offset in zip(values, offsets, strict=True)]
+        )
 
     names = ("captions", "negatives", "units", "foils")
-    case = Case(*(rows(n) for n in names), torch.cat([p.case.image_ids for p in parts]), sum(p.case.n_texts for p in parts))
+    case = Case(
+        *(rows(n) for n in names),
+        torch.cat([p.case.image_ids for p in parts]),
+        sum(p.case.n_texts for p in parts),
+    )
     images, texts = concatenate([p.images for p in parts]), concatenate([p.texts for p in parts])
     return Part(case, images, texts, torch.cat([p.hashes for p in parts]))
 
 
 def parts_for(step: Step, ranks: int) -> list[Part]:
-    return [part(r, frozenset(step.image_tower.keys), frozenset(step.text_tower.keys)) for r in range(ranks)]
+    return [
+        part(r, frozenset(step.image_tower.keys), frozenset(step.text_tower.keys))
+        for r in range(ranks)
+    ]
 
 
 def gradients(step: nn.Module, given: Part) -> dict[str, Tensor]:
     """Returns the loss and the gradient of every trained parameter."""
     loss = step(given)
     loss.backward()
-    named = {n.removeprefix("module."): p.grad for n, p in step.named_parameters() if p.requires_grad}
+    named = {
+        n.removeprefix("module."): p.grad for n, p in step.named_parameters() if p.requires_grad
+    }
     return {"loss": loss.detach()} | {n: g for n, g in named.items() if g is not None}

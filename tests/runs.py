@@ -28,7 +28,9 @@ def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[i
         return {int(row["step"]): float(row[column]) for row in csv.DictReader(file) if row[column]}
 
 
-def variant(folder: Path, made_root: Path, model: Settings | None = None, data: Settings | None = None) -> Path:
+def variant(
+    folder: Path, made_root: Path, model: Settings | None = None, data: Settings | None = None
+) -> Path:
     """Writes the made recipe with other parts of the model and other arguments of the data; returns its path."""
     recipe = yaml.safe_load((made_root / "recipe.yaml").read_text())
     recipe["model"] |= model or {}
@@ -44,12 +46,16 @@ class Killed(Callback):
     def __init__(self, steps: int) -> None:
         self.steps = steps
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int
+    ) -> None:
         if trainer.global_step == self.steps:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def in_process(folder: Path, arguments: Sequence[str], environment: dict[str, str] | None = None) -> BaseProcess:
+def in_process(
+    folder: Path, arguments: Sequence[str], environment: dict[str, str] | None = None
+) -> BaseProcess:
     """Starts `zoo` with these arguments, in that folder and a process of its own. Processes are forked from one that has torch
     imported already."""
     context = multiprocessing.get_context("forkserver")
@@ -62,5 +68,7 @@ def in_process(folder: Path, arguments: Sequence[str], environment: dict[str, st
 def _run(folder: Path, arguments: list[str], environment: dict[str, str]) -> None:
     os.chdir(folder)
     os.environ.update(environment)
-    multiprocessing.set_start_method("fork", force=True)  # as from a shell: loaders forked by a server would outlive a killed run
+    multiprocessing.set_start_method(
+        "fork", force=True
+    )  # as from a shell: loaders forked by a server would outlive a killed run
     raise SystemExit(main(arguments))

@@ -33,7 +33,9 @@ from zoo.objectives.siglip import SigLIP
 from zoo.optim import Optimization
 from zoo.units.sampler import UnitSampler
 
-HEADS: list[tuple[type[Head], dict[str, Any]]] = [(cls, SMALL.get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)]
+HEADS: list[tuple[type[Head], dict[str, Any]]] = [
+    (cls, SMALL.get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)
+]
 HEADS.append((CrossModal, SMALL["CrossModal"] | {"granularity": "global"}))
 OBJECTIVES: list[type[Objective]] = shipped(zoo.objectives, Objective)
 
@@ -52,8 +54,20 @@ def data(made_root: Path, **changed: Any) -> CaptionDataModule:
 
 
 def one_step(module: ZooModule, datamodule: CaptionDataModule, folder: Path) -> Trainer:
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
-    trainer = Trainer(accelerator="cpu", max_epochs=1, limit_train_batches=1, num_sanity_val_steps=0, default_root_dir=folder, **quiet)
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
+    trainer = Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        limit_train_batches=1,
+        num_sanity_val_steps=0,
+        default_root_dir=folder,
+        **quiet,
+    )
     trainer.fit(module, datamodule=datamodule)
     return trainer
 
@@ -64,10 +78,19 @@ def tower() -> dict[str, torch.Tensor]:
     return Backbone("zoo-tiny").state_dict()
 
 
-@pytest.mark.parametrize(("head", "settings"), HEADS, ids=lambda value: value.__name__ if isinstance(value, type) else None)
+@pytest.mark.parametrize(
+    ("head", "settings"),
+    HEADS,
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda cls: cls.__name__)
 def test_every_pair_trains_a_step_and_is_measured(
-    made_root: Path, tmp_path: Path, tower: dict[str, torch.Tensor], objective: type[Objective], head: type[Head], settings: dict[str, Any]
+    made_root: Path,
+    tmp_path: Path,
+    tower: dict[str, torch.Tensor],
+    objective: type[Objective],
+    head: type[Head],
+    settings: dict[str, Any],
 ) -> None:
     backbone = Backbone("zoo-tiny")
     backbone.load_state_dict(tower)
@@ -83,8 +106,13 @@ def test_every_pair_trains_a_step_and_is_measured(
 
 
 @pytest.mark.parametrize("head", {head for head, _ in HEADS}, ids=lambda cls: cls.__name__)
-def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(head: type[Head]) -> None:
-    with pytest.raises(ZooError, match=rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: set .*bias"):
+def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(
+    head: type[Head],
+) -> None:
+    with pytest.raises(
+        ZooError,
+        match=rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: set .*bias",
+    ):
         ZooModule(Backbone("zoo-tiny"), SigLIP(), head(**SMALL.get(head.__name__, {})))
 
 
@@ -95,7 +123,9 @@ LACKING = {
 
 
 @pytest.mark.parametrize("lacking", LACKING)
-def test_an_objective_without_its_data_is_refused_before_a_step(made_root: Path, tmp_path: Path, lacking: str) -> None:
+def test_an_objective_without_its_data_is_refused_before_a_step(
+    made_root: Path, tmp_path: Path, lacking: str
+) -> None:
     objective, changed, message = LACKING[lacking]
     module = ZooModule(Backbone("zoo-tiny"), objective(), Cosine())
     with pytest.raises(ZooError, match=message):
@@ -106,59 +136,124 @@ def resnet(folder: Path) -> str:
     """An architecture whose image tower has no tokens."""
     vision = {"image_size": 32, "width": 64, "layers": [1, 1, 1, 1]}
     file = folder / "any-resnet.json"
-    file.write_text(json.dumps({"embed_dim": 48, "vision_cfg": vision, "text_cfg": {"width": 64, "heads": 2, "layers": 1}}))
+    file.write_text(
+        json.dumps(
+            {
+                "embed_dim": 48,
+                "vision_cfg": vision,
+                "text_cfg": {"width": 64, "heads": 2, "layers": 1},
+            }
+        )
+    )
     return str(file)
 
 
 TOKENS = {
-    "TF-Local": ((CrossModal, {}), NegCLIP, "CrossModal reads patches, and this backbone's image tower gives none"),
-    "late interaction": ((MaxSim, {}), NegCLIP, "image tower of .*any-resnet.json cannot give .*no tokens to give"),
-    "FSC-CLIP": ((Cosine, {}), FSCCLIP, "image tower of .*any-resnet.json cannot give .*no tokens to give"),
+    "TF-Local": (
+        (CrossModal, {}),
+        NegCLIP,
+        "CrossModal reads patches, and this backbone's image tower gives none",
+    ),
+    "late interaction": (
+        (MaxSim, {}),
+        NegCLIP,
+        "image tower of .*any-resnet.json cannot give .*no tokens to give",
+    ),
+    "FSC-CLIP": (
+        (Cosine, {}),
+        FSCCLIP,
+        "image tower of .*any-resnet.json cannot give .*no tokens to give",
+    ),
 }
 
 
 @pytest.mark.parametrize("who", TOKENS)
-def test_tokens_that_a_backbone_lacks_are_refused_when_the_model_is_built(tmp_path: Path, who: str) -> None:
+def test_tokens_that_a_backbone_lacks_are_refused_when_the_model_is_built(
+    tmp_path: Path, who: str
+) -> None:
     (head, settings), objective, message = TOKENS[who]
     with pytest.raises(ZooError, match=message):
         ZooModule(Backbone(resnet(tmp_path)), objective(), head(**settings))
 
 
 def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built(tmp_path: Path) -> None:
-    vision, text = {"image_size": 32, "patch_size": 8, "width": 64, "layers": 1}, {"width": 32, "heads": 2, "layers": 1}
+    vision, text = (
+        {"image_size": 32, "patch_size": 8, "width": 64, "layers": 1},
+        {"width": 32, "heads": 2, "layers": 1},
+    )
     file = tmp_path / "two-widths.json"
     file.write_text(json.dumps({"embed_dim": 48, "vision_cfg": vision, "text_cfg": text}))
-    with pytest.raises(ZooError, match="patches of 64 numbers with text tokens of 32: set project to true"):
+    with pytest.raises(
+        ZooError, match="patches of 64 numbers with text tokens of 32: set project to true"
+    ):
         ZooModule(Backbone(str(file)), FSCCLIP(project=False))
 
 
-@pytest.mark.parametrize(("settings", "head"), [({}, CrossModal(**SMALL["CrossModal"])), ({"local_scale": 9.0}, Cosine())])
-def test_a_local_term_over_frozen_towers_is_refused_when_the_model_is_built(settings: dict[str, Any], head: Head) -> None:
+@pytest.mark.parametrize(
+    ("settings", "head"),
+    [({}, CrossModal(**SMALL["CrossModal"])), ({"local_scale": 9.0}, Cosine())],
+)
+def test_a_local_term_over_frozen_towers_is_refused_when_the_model_is_built(
+    settings: dict[str, Any], head: Head
+) -> None:
     with pytest.raises(ZooError, match=r"nothing to train .* set lambda_l to 0"):
         ZooModule(Backbone("zoo-tiny", tune="none"), FSCCLIP(**settings), head)
 
 
 def test_padding_is_read_where_texts_are_left_whole(made_root: Path, tmp_path: Path) -> None:
     head = CrossModal(attend_pads=True, **SMALL["CrossModal"])
-    assert one_step(ZooModule(Backbone("zoo-tiny", text_lengths=[]), NegCLIP(), head), data(made_root), tmp_path).global_step == 1
+    assert (
+        one_step(
+            ZooModule(Backbone("zoo-tiny", text_lengths=[]), NegCLIP(), head),
+            data(made_root),
+            tmp_path,
+        ).global_step
+        == 1
+    )
     with pytest.raises(ZooError, match=r"text_lengths to \[\] .* or set attend_pads to false"):
         one_step(ZooModule(Backbone("zoo-tiny"), NegCLIP(), head), data(made_root), tmp_path)
 
 
 NAMED = {
-    "CS-CLIP through TF-Local": ("zoo.objectives.cs_clip.CSCLIP", "zoo.heads.cross_modal.CrossModal"),
-    "FSC-CLIP through TF-Local": ("zoo.objectives.fsc_clip.FSCCLIP", "zoo.heads.cross_modal.CrossModal"),
+    "CS-CLIP through TF-Local": (
+        "zoo.objectives.cs_clip.CSCLIP",
+        "zoo.heads.cross_modal.CrossModal",
+    ),
+    "FSC-CLIP through TF-Local": (
+        "zoo.objectives.fsc_clip.FSCCLIP",
+        "zoo.heads.cross_modal.CrossModal",
+    ),
     "NegCLIP through a linear map": ("zoo.objectives.negclip.NegCLIP", "zoo.heads.linear.Linear"),
 }
 
 
-@pytest.mark.parametrize("pair", [pair if i == 0 else pytest.param(pair, marks=pytest.mark.slow) for i, pair in enumerate(NAMED)])
-def test_pairs_are_named_in_yaml_alone(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str) -> None:
+@pytest.mark.parametrize(
+    "pair",
+    [
+        pair if i == 0 else pytest.param(pair, marks=pytest.mark.slow)
+        for i, pair in enumerate(NAMED)
+    ],
+)
+def test_pairs_are_named_in_yaml_alone(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     objective, head = NAMED[pair]
-    parts = {"objective": {"class_path": objective}, "head": {"class_path": head, "init_args": SMALL.get(head.rpartition(".")[2], {})}}
-    engine = {"benchmarks": [f"pairs:{made_root / 'pairs.csv'}"], "data_root": str(made_root), "workers": 0}
-    recipe = variant(tmp_path, made_root, parts, {"evaluation": {"class_path": "zoo.evaluation.engine.Evaluation", "init_args": engine}})
+    parts = {
+        "objective": {"class_path": objective},
+        "head": {"class_path": head, "init_args": SMALL.get(head.rpartition(".")[2], {})},
+    }
+    engine = {
+        "benchmarks": [f"pairs:{made_root / 'pairs.csv'}"],
+        "data_root": str(made_root),
+        "workers": 0,
+    }
+    recipe = variant(
+        tmp_path,
+        made_root,
+        parts,
+        {"evaluation": {"class_path": "zoo.evaluation.engine.Evaluation", "init_args": engine}},
+    )
     assert yaml.safe_load(recipe.read_text())["model"]["head"]["class_path"] == head
     assert main(["fit", "--config", str(recipe), "--trainer.max_epochs", "1"]) == 0
     assert len(losses(tmp_path)) == 2

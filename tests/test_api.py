@@ -17,7 +17,12 @@ from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
 
-TEXTS = ["a red square above a green circle", "a circle", "a red square above a green circle", "two blue triangles and a very long story"]
+TEXTS = [
+    "a red square above a green circle",
+    "a circle",
+    "a red square above a green circle",
+    "two blue triangles and a very long story",
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,13 @@ def model(module: ZooModule) -> Model:
 @pytest.fixture(scope="module")
 def checkpoint(module: ZooModule, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("api") / "last.ckpt"
-    trainer = Trainer(accelerator="cpu", logger=False, enable_checkpointing=False, enable_model_summary=False, enable_progress_bar=False)
+    trainer = Trainer(
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+    )
     trainer.strategy.connect(module)
     trainer.save_checkpoint(path)
     return path
@@ -45,15 +56,23 @@ def pictures(made_root: Path) -> list[Path]:
     return sorted((made_root / "pictures").glob("*.png"))[:3]
 
 
-def test_a_checkpoint_is_loaded_whole(module: ZooModule, model: Model, checkpoint: Path, pictures: list[Path]) -> None:
+def test_a_checkpoint_is_loaded_whole(
+    module: ZooModule, model: Model, checkpoint: Path, pictures: list[Path]
+) -> None:
     loaded = zoo.load(checkpoint)
     assert loaded.module.recipe() == module.recipe()
-    np.testing.assert_array_equal(loaded.score(pictures, TEXTS), Model(module).score(pictures, TEXTS))
+    np.testing.assert_array_equal(
+        loaded.score(pictures, TEXTS), Model(module).score(pictures, TEXTS)
+    )
 
 
-def test_an_architecture_takes_weights_from_a_file(checkpoint: Path, pictures: list[Path], model: Model) -> None:
+def test_an_architecture_takes_weights_from_a_file(
+    checkpoint: Path, pictures: list[Path], model: Model
+) -> None:
     loaded = load("zoo-tiny", pretrained=str(checkpoint))
-    np.testing.assert_allclose(loaded.encode_images(pictures), model.encode_images(pictures), atol=1e-6)
+    np.testing.assert_allclose(
+        loaded.encode_images(pictures), model.encode_images(pictures), atol=1e-6
+    )
     assert load("zoo-tiny", tune="image").module.backbone.tune == "image"
 
 
@@ -67,15 +86,23 @@ def test_vectors_have_the_shared_width_and_length_one(model: Model, pictures: li
     np.testing.assert_array_equal(texts[0], texts[2])
 
 
-def test_pictures_are_paths_strings_or_images_of_any_mode(model: Model, pictures: list[Path]) -> None:
+def test_pictures_are_paths_strings_or_images_of_any_mode(
+    model: Model, pictures: list[Path]
+) -> None:
     by_path = model.encode_images(pictures)
     np.testing.assert_array_equal(model.encode_images([str(path) for path in pictures]), by_path)
-    np.testing.assert_array_equal(model.encode_images([Image.open(path).convert("RGBA") for path in pictures]), by_path)
+    np.testing.assert_array_equal(
+        model.encode_images([Image.open(path).convert("RGBA") for path in pictures]), by_path
+    )
 
 
-def test_how_many_are_encoded_at_once_changes_nothing(module: ZooModule, model: Model, pictures: list[Path]) -> None:
+def test_how_many_are_encoded_at_once_changes_nothing(
+    module: ZooModule, model: Model, pictures: list[Path]
+) -> None:
     at_once = Model(module, batch_size=64)
-    np.testing.assert_allclose(model.encode_images(pictures), at_once.encode_images(pictures), atol=1e-5)
+    np.testing.assert_allclose(
+        model.encode_images(pictures), at_once.encode_images(pictures), atol=1e-5
+    )
     np.testing.assert_allclose(model.encode_texts(TEXTS), at_once.encode_texts(TEXTS), atol=1e-5)
 
 
@@ -97,14 +124,23 @@ class Wrapped:
         return self.model.score(images, texts)
 
 
-def test_any_object_with_score_is_measured_like_a_model(model: Model, made_root: Path, tmp_path: Path) -> None:
+def test_any_object_with_score_is_measured_like_a_model(
+    model: Model, made_root: Path, tmp_path: Path
+) -> None:
     pairs = [f"pairs:{made_root / 'pairs.csv'}"]
     ours = evaluate(model, pairs, made_root)
-    theirs = evaluate(Wrapped(model), pairs, str(made_root), out=tmp_path / "out", presets=["official", "strict"])
+    theirs = evaluate(
+        Wrapped(model), pairs, str(made_root), out=tmp_path / "out", presets=["official", "strict"]
+    )
     assert theirs.header["model"]["model"] == f"{__name__}.Wrapped"
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cases.parquet", "results.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "cases.parquet",
+        "results.json",
+    ]
     rows = [line.split(",") for line in (made_root / "pairs.csv").read_text().splitlines()[1:]]
-    by_hand = np.array([model.score([image], [caption, foil])[0] for image, caption, foil, _ in rows])
+    by_hand = np.array(
+        [model.score([image], [caption, foil])[0] for image, caption, foil, _ in rows]
+    )
     for results in (ours, theirs):
         assert results.figures[0].n == len(rows) == 12
         # towers that were never trained tell a caption from its foil by less than rounding: scores are compared, and not outcomes

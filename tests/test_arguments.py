@@ -22,15 +22,23 @@ def parser() -> Parser:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["make", "--spilts", "x"], "zoo: unrecognized arguments: --spilts x (near: --splits): `zoo thing --help` says what there is\n"),
-        (["make", "--split", "x"], "zoo: unrecognized arguments: --split x (near: --splits)"),  # no abbreviations
+        (
+            ["make", "--spilts", "x"],
+            "zoo: unrecognized arguments: --spilts x (near: --splits): `zoo thing --help` says what there is\n",
+        ),
+        (
+            ["make", "--split", "x"],
+            "zoo: unrecognized arguments: --split x (near: --splits)",
+        ),  # no abbreviations
         (["make", "--n", "-3"], "zoo: argument --n: '-3' is no whole number from 1 up"),
         (["make", "--n", "many"], "zoo: argument --n: 'many' is no whole number from 1 up"),
         (["mak"], "zoo: argument command: invalid choice: 'mak'"),
         ([], "zoo: the following arguments are required: command"),
     ],
 )
-def test_a_mistake_is_one_line(parser: Parser, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(
+    parser: Parser, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         parser.parse_args(arguments)
     told = capsys.readouterr().err
@@ -40,7 +48,9 @@ def test_a_mistake_is_one_line(parser: Parser, arguments: list[str], says: str, 
 
 
 def test_whole_options_are_understood(parser: Parser) -> None:
-    assert parser.parse_args(["make", "--splits", "x", "--n", "3"]) == argparse.Namespace(command="make", splits="x", n=3)
+    assert parser.parse_args(["make", "--splits", "x", "--n", "3"]) == argparse.Namespace(
+        command="make", splits="x", n=3
+    )
 
 
 @given(st.lists(st.text("abc:./", min_size=1), min_size=1), st.sampled_from([",", ", ", " ,"]))

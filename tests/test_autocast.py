@@ -35,21 +35,41 @@ def step(bf16: bool, objective: type[Objective], head: partial[Head]) -> tuple[T
 
 @pytest.mark.parametrize(("head", "settings"), HEADS)
 @pytest.mark.parametrize("objective", shipped(zoo.objectives, Objective))
-def test_every_pair_learns_in_bf16_what_it_learns_in_fp32(objective: type[Objective], head: type[Head], settings: dict[str, Any]) -> None:
-    (expected, whole), (loss, half) = (step(bf16, objective, partial(head, bias=-1.0, **settings)) for bf16 in (False, True))
+def test_every_pair_learns_in_bf16_what_it_learns_in_fp32(
+    objective: type[Objective], head: type[Head], settings: dict[str, Any]
+) -> None:
+    (expected, whole), (loss, half) = (
+        step(bf16, objective, partial(head, bias=-1.0, **settings)) for bf16 in (False, True)
+    )
     assert loss.dtype == half.dtype == torch.float32
     assert loss.item() == pytest.approx(expected.item(), rel=5e-3)
     assert not torch.equal(half, whole)
     assert torch.cosine_similarity(half, whole, dim=0) > 0.99
 
 
-def test_a_run_in_bf16_keeps_weights_in_fp32(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_bf16_keeps_weights_in_fp32(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder, flags in (("whole", []), ("half", ["--trainer.precision", "bf16-mixed"])):
         (tmp_path / folder).mkdir()
         monkeypatch.chdir(tmp_path / folder)
-        assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1", *flags]) == 0
+        assert (
+            main(
+                [
+                    "fit",
+                    "--config",
+                    str(made_root / "recipe.yaml"),
+                    "--trainer.max_epochs",
+                    "1",
+                    *flags,
+                ]
+            )
+            == 0
+        )
     whole, half = (losses(tmp_path / folder) for folder in ("whole", "half"))
     assert half == pytest.approx(whole, rel=0.05)
     assert half != whole
     state = torch.load(last_checkpoint(tmp_path / "half"), weights_only=True)["state_dict"]
-    assert {tensor.dtype for tensor in state.values() if tensor.is_floating_point()} == {torch.float32}
+    assert {tensor.dtype for tensor in state.values() if tensor.is_floating_point()} == {
+        torch.float32
+    }

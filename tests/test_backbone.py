@@ -15,7 +15,13 @@ from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.errors import ZooError
 from zoo.recorded import spec
 
-CAPTIONS = ["a dog", "a cat on a mat", "two brown horses graze in a wide green field beside a barn", "x", "a dog runs"]
+CAPTIONS = [
+    "a dog",
+    "a cat on a mat",
+    "two brown horses graze in a wide green field beside a barn",
+    "x",
+    "a dog runs",
+]
 PENULTIMATE = frozenset({TokenKey(-2, norm=False, project=False)})
 NONE: frozenset[TokenKey] = frozenset()
 
@@ -29,16 +35,28 @@ def bank(backbone: Backbone) -> TextBank:
     return TextBank(*backbone.tokenizer(CAPTIONS))
 
 
-def gradients(backbone: Backbone, keys: frozenset[TokenKey]) -> tuple[Encoded, Encoded, dict[str, torch.Tensor]]:
+def gradients(
+    backbone: Backbone, keys: frozenset[TokenKey]
+) -> tuple[Encoded, Encoded, dict[str, torch.Tensor]]:
     """Both sides of a small batch, and the gradients of a loss that mixes all items."""
     torch.manual_seed(1)
-    images = backbone.encode_images(torch.randn(5, 3, 64, 64, dtype=next(backbone.parameters()).dtype), keys)
+    images = backbone.encode_images(
+        torch.randn(5, 3, 64, 64, dtype=next(backbone.parameters()).dtype), keys
+    )
     texts = backbone.encode_texts(bank(backbone), keys)
     loss = (images.pooled @ texts.pooled.T).softmax(-1).diagonal().log().sum()
     for key in keys:
-        loss = loss + images.tokens[key].square().mean() + texts.tokens[key][texts.masks[key]].square().mean()
+        loss = (
+            loss
+            + images.tokens[key].square().mean()
+            + texts.tokens[key][texts.masks[key]].square().mean()
+        )
     loss.backward()
-    return images, texts, {name: p.grad for name, p in backbone.named_parameters() if p.grad is not None}
+    return (
+        images,
+        texts,
+        {name: p.grad for name, p in backbone.named_parameters() if p.grad is not None},
+    )
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 9])
@@ -49,7 +67,9 @@ def test_chunks_change_neither_vectors_nor_tokens_nor_gradients(chunk: int) -> N
         assert torch.allclose(ours.pooled, theirs.pooled, atol=1e-10)
         for key in PENULTIMATE:
             assert torch.equal(ours.masks[key], theirs.masks[key])
-            assert torch.allclose(ours.tokens[key][ours.masks[key]], theirs.tokens[key][theirs.masks[key]], atol=1e-10)
+            assert torch.allclose(
+                ours.tokens[key][ours.masks[key]], theirs.tokens[key][theirs.masks[key]], atol=1e-10
+            )
     assert chunked.keys() == whole.keys()
     for name, gradient in whole.items():
         assert torch.allclose(chunked[name], gradient, atol=1e-9), name
@@ -73,14 +93,21 @@ def test_a_frozen_tower_is_frozen_whole(tmp_path: Path, tune: str, custom_text: 
         assert parameter.requires_grad == expected, name
         assert (name in listed) != expected, name
     assert backbone.tower("model.visual.class_embedding") == "image"
-    assert backbone.tower("model.text.token_embedding.weight" if custom_text else "model.token_embedding.weight") == "text"
+    assert (
+        backbone.tower(
+            "model.text.token_embedding.weight" if custom_text else "model.token_embedding.weight"
+        )
+        == "text"
+    )
 
 
 def same_in_other_class(folder: Path) -> str:
     """zoo-tiny as open_clip's CustomTextCLIP, whose text tower has names of its own."""
     import zoo.openclip
 
-    config = json.loads((zoo.openclip.SHIPPED / "zoo-tiny.json").read_text()) | {"custom_text": True}
+    config = json.loads((zoo.openclip.SHIPPED / "zoo-tiny.json").read_text()) | {
+        "custom_text": True
+    }
     file = folder / "tiny-other-class.json"
     file.write_text(json.dumps(config))
     return str(file)
@@ -91,10 +118,16 @@ def test_a_step_changes_nothing_of_a_frozen_tower(tune: str) -> None:
     backbone = tiny(tune=tune)
     backbone.freeze(NONE, NONE, pooled=True)
     before = {name: p.detach().clone() for name, p in backbone.named_parameters()}
-    optimizer = torch.optim.AdamW([p for p in backbone.parameters() if p.requires_grad], lr=0.1, weight_decay=0.1)
+    optimizer = torch.optim.AdamW(
+        [p for p in backbone.parameters() if p.requires_grad], lr=0.1, weight_decay=0.1
+    )
     gradients(backbone, NONE)
     optimizer.step()
-    changed = {backbone.tower(name) for name, p in backbone.named_parameters() if not torch.equal(before[name], p)}
+    changed = {
+        backbone.tower(name)
+        for name, p in backbone.named_parameters()
+        if not torch.equal(before[name], p)
+    }
     assert changed == {tune}
 
 
@@ -110,12 +143,19 @@ def test_a_frozen_tower_keeps_no_graph_and_stays_in_evaluation_mode() -> None:
 def test_what_no_output_reaches_is_frozen_and_the_rest_gets_a_gradient() -> None:
     backbone = tiny()
     frozen = backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False)
-    assert {"model.visual.proj", "model.visual.ln_post.weight", "model.ln_final.bias", "model.text_projection", "model.logit_scale"} < set(
-        frozen
-    )
+    assert {
+        "model.visual.proj",
+        "model.visual.ln_post.weight",
+        "model.ln_final.bias",
+        "model.text_projection",
+        "model.logit_scale",
+    } < set(frozen)
     assert "model.visual.transformer.resblocks.2.mlp.c_fc.weight" in frozen
     assert "model.transformer.resblocks.2.attn.in_proj_weight" in frozen
-    images, texts = backbone.encode_images(torch.randn(2, 3, 64, 64), PENULTIMATE), backbone.encode_texts(bank(backbone), PENULTIMATE)
+    images, texts = (
+        backbone.encode_images(torch.randn(2, 3, 64, 64), PENULTIMATE),
+        backbone.encode_texts(bank(backbone), PENULTIMATE),
+    )
     sum(t.square().sum() for e in (images, texts) for t in e.tokens.values()).backward()  # type: ignore[union-attr]
     assert [n for n, p in backbone.named_parameters() if p.grad is None] == frozen
 
@@ -182,7 +222,9 @@ def test_crops_are_a_function_of_torchs_generator_and_evaluation_has_none() -> N
     assert torch.equal(first, backbone.train_transform(picture))
     assert not torch.equal(first, other)
     assert torch.equal(backbone.eval_transform(picture), backbone.eval_transform(picture))
-    assert torch.equal(tiny(augment=False).train_transform(picture), backbone.eval_transform(picture))
+    assert torch.equal(
+        tiny(augment=False).train_transform(picture), backbone.eval_transform(picture)
+    )
     assert first.shape == (3, 64, 64)
 
 

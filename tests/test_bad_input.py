@@ -19,7 +19,16 @@ import pytest
 import torch
 
 from tests.made import make_root
-from tests.mistakes import Said, caption_of, edit, edit_units, full_after, long_table, said, truncated_jpeg
+from tests.mistakes import (
+    Said,
+    caption_of,
+    edit,
+    edit_units,
+    full_after,
+    long_table,
+    said,
+    truncated_jpeg,
+)
 from zoo.cli import main
 
 MODEL = ["--model.backbone.name", "zoo-tiny"]
@@ -38,7 +47,15 @@ def fit(root: Path, *flags: str) -> list[str]:
 
 
 def validate(root: Path, *flags: str) -> list[str]:
-    return ["validate", "--benchmarks", f"pairs:{root / 'pairs.csv'}", "--data_root", str(root), *MODEL, *flags]
+    return [
+        "validate",
+        "--benchmarks",
+        f"pairs:{root / 'pairs.csv'}",
+        "--data_root",
+        str(root),
+        *MODEL,
+        *flags,
+    ]
 
 
 def other_caption(root: Path) -> None:
@@ -67,7 +84,11 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     ),
     "units of unknown captions": (other_caption, [], ("units.jsonl", "'999'", "extract units")),
     "a units file that was cut": (cut_units, [], ("units.jsonl:", "not a JSON object")),
-    "an empty caption": (lambda root: caption_of(root, 5, lambda _: "  "), [], ("captions.tsv:6", "empty caption")),
+    "an empty caption": (
+        lambda root: caption_of(root, 5, lambda _: "  "),
+        [],
+        ("captions.tsv:6", "empty caption"),
+    ),
     "a caption over the context length": (
         lambda root: caption_of(root, 5, lambda text: " and ".join([text] * 20)),
         ["--data.overlong", "error", "--data.units", "null", "--model.objective", "NegCLIP"],
@@ -79,20 +100,42 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ("003.png", "1 of 12", "data.tolerate_missing"),
     ),
     "a folder in place of a photograph": (
-        lambda root: (root / "pictures" / "003.png").unlink() or (root / "pictures" / "003.png").mkdir(),
+        lambda root: (
+            (root / "pictures" / "003.png").unlink() or (root / "pictures" / "003.png").mkdir()
+        ),
         [],
         ("003.png", "1 of 12"),
     ),
-    "a folder in place of a caption file": (lambda root: None, ["--data.train.file", "ROOT"], ("Is a directory", "caption file")),
-    "a folder in place of a units file": (lambda root: None, ["--data.units.file", "ROOT/pictures"], ("pictures", "no *.jsonl")),
-    "no units file": (lambda root: None, ["--data.units.file", "nowhere.jsonl"], ("nowhere.jsonl", "zoo units extract")),
+    "a folder in place of a caption file": (
+        lambda root: None,
+        ["--data.train.file", "ROOT"],
+        ("Is a directory", "caption file"),
+    ),
+    "a folder in place of a units file": (
+        lambda root: None,
+        ["--data.units.file", "ROOT/pictures"],
+        ("pictures", "no *.jsonl"),
+    ),
+    "no units file": (
+        lambda root: None,
+        ["--data.units.file", "nowhere.jsonl"],
+        ("nowhere.jsonl", "zoo units extract"),
+    ),
     "a table without the column": (
         lambda root: None,
         ["--data.train.image_column", "path"],
         ("captions.tsv:1", "'path'", "near: filepath"),
     ),
-    "a file in place of a data root": (lambda root: None, ["--data.photographs", "[ROOT/recipe.yaml]"], ("recipe.yaml", "not a folder")),
-    "a file in place of the runs": (lambda root: Path("runs").write_text(""), [], ("runs", "File exists")),
+    "a file in place of a data root": (
+        lambda root: None,
+        ["--data.photographs", "[ROOT/recipe.yaml]"],
+        ("recipe.yaml", "not a folder"),
+    ),
+    "a file in place of the runs": (
+        lambda root: Path("runs").write_text(""),
+        [],
+        ("runs", "File exists"),
+    ),
     "weights of no model": (
         lambda root: Path("w.pt").write_bytes(b"no weights"),
         ["--model.backbone.pretrained", "w.pt"],
@@ -104,7 +147,9 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ("w.pt", "missing", "backbone.name"),
     ),
     "a checkpoint of another project": (
-        lambda root: torch.save({"state_dict": {"a": torch.zeros(1)}, "hyper_parameters": {"lr": 1}}, "x.ckpt"),
+        lambda root: torch.save(
+            {"state_dict": {"a": torch.zeros(1)}, "hyper_parameters": {"lr": 1}}, "x.ckpt"
+        ),
         ["--ckpt_path", "x.ckpt"],
         ("x.ckpt", "no checkpoint of `zoo fit`", "pretrained"),
     ),
@@ -118,9 +163,21 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ["--ckpt_path", "x.ckpt"],
         ("x.ckpt", "cannot be read as a checkpoint"),
     ),
-    "a recipe that is a list": (lambda root: Path("a.yaml").write_text("- 1\n"), ["--config", "a.yaml"], ("a.yaml", "a list", "model:")),
-    "a recipe that is empty": (lambda root: Path("a.yaml").write_text(""), ["--config", "a.yaml"], ("a.yaml", "nothing")),
-    "a recipe that is no text": (lambda root: Path("a.yaml").write_bytes(b"\xff\xfe"), ["--config", "a.yaml"], ("a.yaml", "no YAML")),
+    "a recipe that is a list": (
+        lambda root: Path("a.yaml").write_text("- 1\n"),
+        ["--config", "a.yaml"],
+        ("a.yaml", "a list", "model:"),
+    ),
+    "a recipe that is empty": (
+        lambda root: Path("a.yaml").write_text(""),
+        ["--config", "a.yaml"],
+        ("a.yaml", "nothing"),
+    ),
+    "a recipe that is no text": (
+        lambda root: Path("a.yaml").write_bytes(b"\xff\xfe"),
+        ["--config", "a.yaml"],
+        ("a.yaml", "no YAML"),
+    ),
     "a mistyped key of a recipe": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: 1}}\n"),
         ["--config", "a.yaml"],
@@ -150,16 +207,37 @@ def test_a_broken_file_is_named_with_the_place_and_the_mend(mistake: str, root: 
 
 WRONG_FLAGS = {
     "no recipe": (["fit"], "zoo fit --config"),
-    "a flag without its value": (["fit", "--config", "RECIPE", "--ckpt_path"], "--ckpt_path: expected one argument"),
-    "a data root without its value": (["fit", "--config", "clip.yaml", "--data_root"], "--data_root: expected"),
-    "a negative batch size": (["fit", "--config", "RECIPE", "--data.batch_size", "-4"], "batch_size -4"),
-    "a batch size in words": (["fit", "--config", "RECIPE", "--data.batch_size", "four"], "batch_size: Expected int. Got value: four"),
-    "negative workers": (["fit", "--config", "RECIPE", "--data.workers", "-1"], "data.workers is -1"),
-    "half precision on a CPU": (["fit", "--config", "RECIPE", "--trainer.precision", "16-mixed"], "trainer.precision 16-mixed"),
+    "a flag without its value": (
+        ["fit", "--config", "RECIPE", "--ckpt_path"],
+        "--ckpt_path: expected one argument",
+    ),
+    "a data root without its value": (
+        ["fit", "--config", "clip.yaml", "--data_root"],
+        "--data_root: expected",
+    ),
+    "a negative batch size": (
+        ["fit", "--config", "RECIPE", "--data.batch_size", "-4"],
+        "batch_size -4",
+    ),
+    "a batch size in words": (
+        ["fit", "--config", "RECIPE", "--data.batch_size", "four"],
+        "batch_size: Expected int. Got value: four",
+    ),
+    "negative workers": (
+        ["fit", "--config", "RECIPE", "--data.workers", "-1"],
+        "data.workers is -1",
+    ),
+    "half precision on a CPU": (
+        ["fit", "--config", "RECIPE", "--trainer.precision", "16-mixed"],
+        "trainer.precision 16-mixed",
+    ),
     "no such precision": (["fit", "--config", "RECIPE", "--trainer.precision", "17"], "'17'"),
     "no such accelerator": (["fit", "--config", "RECIPE", "--trainer.accelerator", "gppu"], "gppu"),
     "no device": (["fit", "--config", "RECIPE", "--trainer.devices", "0"], "devices='0'"),
-    "an unknown class path": (["fit", "--config", "RECIPE", "--model.objective", "nowhere.Thing"], "No module named 'nowhere'"),
+    "an unknown class path": (
+        ["fit", "--config", "RECIPE", "--model.objective", "nowhere.Thing"],
+        "No module named 'nowhere'",
+    ),
     "a class of the wrong kind": (
         ["fit", "--config", "RECIPE", "--model.objective", "zoo.heads.cosine.Cosine"],
         "subclass of Objective (`zoo ls objectives`",
@@ -170,34 +248,87 @@ WRONG_FLAGS = {
             "--config",
             "RECIPE",
             "--data.negatives",
-            json.dumps([{"class_path": "zoo.negatives.replace.Replace", "init_args": {"table": "no.arrow"}}]),
+            json.dumps(
+                [
+                    {
+                        "class_path": "zoo.negatives.replace.Replace",
+                        "init_args": {"table": "no.arrow"},
+                    }
+                ]
+            ),
         ],
         "no.arrow is not there: `zoo negatives build",
     ),
     "a misspelt argument of a generator": (
-        ["negatives", "preview", "ROOT/captions.tsv", "--generator", "replace", "--generator.tabel", "t.arrow"],
+        [
+            "negatives",
+            "preview",
+            "ROOT/captions.tsv",
+            "--generator",
+            "replace",
+            "--generator.tabel",
+            "t.arrow",
+        ],
         "--generator replace takes no tabel (near: table)",
     ),
-    "a folder for a table": (["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"], "Is a directory): name another path"),
-    "a shortened flag": (["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"], "near: trainer.max_epochs"),
-    "a benchmark named twice": (["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"], "aro is asked for twice"),
-    "an empty benchmark": (["validate", "--benchmarks", "aro,,winoground", *MODEL], "'aro,,winoground' has an empty name"),
-    "no annotation file": (["validate", "--benchmarks", "winoground", *MODEL, "--data_root", "ROOT"], "huggingface-cli download"),
-    "pairs that are not there": (["validate", "--benchmarks", "pairs:nowhere.csv", *MODEL, "--data_root", "ROOT"], "nowhere.csv"),
-    "a file for a data root": (["validate", "--benchmarks", "aro", *MODEL, "--data_root", "RECIPE"], "is not a folder"),
-    "a place for no results": (["validate", "--config", "RECIPE", "--out", "o"], "--out is of --benchmarks"),
-    "a folder for a units file": (["units", "extract", "ROOT/captions.tsv", "--out", "ROOT"], "Is a directory"),
-    "a place under a file": (["units", "extract", "ROOT/captions.tsv", "--out", "RECIPE/units.jsonl"], "recipe.yaml/units.jsonl"),
-    "a file for a folder of scenes": (["scenes", "render", "--out", "RECIPE", "--n", "1", "--workers", "0"], "manifest.json"),
+    "a folder for a table": (
+        ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],
+        "Is a directory): name another path",
+    ),
+    "a shortened flag": (
+        ["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"],
+        "near: trainer.max_epochs",
+    ),
+    "a benchmark named twice": (
+        ["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"],
+        "aro is asked for twice",
+    ),
+    "an empty benchmark": (
+        ["validate", "--benchmarks", "aro,,winoground", *MODEL],
+        "'aro,,winoground' has an empty name",
+    ),
+    "no annotation file": (
+        ["validate", "--benchmarks", "winoground", *MODEL, "--data_root", "ROOT"],
+        "huggingface-cli download",
+    ),
+    "pairs that are not there": (
+        ["validate", "--benchmarks", "pairs:nowhere.csv", *MODEL, "--data_root", "ROOT"],
+        "nowhere.csv",
+    ),
+    "a file for a data root": (
+        ["validate", "--benchmarks", "aro", *MODEL, "--data_root", "RECIPE"],
+        "is not a folder",
+    ),
+    "a place for no results": (
+        ["validate", "--config", "RECIPE", "--out", "o"],
+        "--out is of --benchmarks",
+    ),
+    "a folder for a units file": (
+        ["units", "extract", "ROOT/captions.tsv", "--out", "ROOT"],
+        "Is a directory",
+    ),
+    "a place under a file": (
+        ["units", "extract", "ROOT/captions.tsv", "--out", "RECIPE/units.jsonl"],
+        "recipe.yaml/units.jsonl",
+    ),
+    "a file for a folder of scenes": (
+        ["scenes", "render", "--out", "RECIPE", "--n", "1", "--workers", "0"],
+        "manifest.json",
+    ),
     "results that are none": (["rescore", "ROOT"], "holds no cases.parquet"),
-    "fewer than no examples": (["negatives", "preview", "ROOT/captions.tsv", "--n", "-1"], "--n: '-1'"),
+    "fewer than no examples": (
+        ["negatives", "preview", "ROOT/captions.tsv", "--n", "-1"],
+        "--n: '-1'",
+    ),
 }
 
 
 @pytest.mark.parametrize("mistake", WRONG_FLAGS)
 def test_a_wrong_flag_is_named(mistake: str, root: Path) -> None:
     arguments, named = WRONG_FLAGS[mistake]
-    filled = [a.replace("RECIPE", str(root / "recipe.yaml")).replace("ROOT", str(root)) for a in arguments]
+    filled = [
+        a.replace("RECIPE", str(root / "recipe.yaml")).replace("ROOT", str(root)) for a in arguments
+    ]
     assert named in said(filled).sentence
 
 
@@ -205,23 +336,39 @@ def test_a_class_that_wants_its_whole_path_is_told_it(root: Path) -> None:
     # In a process of its own: the parser knows a class by its bare name once anything has imported it.
     command = [sys.executable, "-m", "zoo.cli", *fit(root, "--data.train", "KarpathyJson")]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert "zoo.datamodules.readers.karpathy.KarpathyJson" in Said(done.returncode, done.stdout, done.stderr).sentence
+    assert (
+        "zoo.datamodules.readers.karpathy.KarpathyJson"
+        in Said(done.returncode, done.stdout, done.stderr).sentence
+    )
 
 
 @pytest.mark.parametrize("place", ["taken", "taken/under"])
 def test_results_that_cannot_be_written_say_where(place: str, root: Path) -> None:
     Path("taken").write_text("")
-    assert f"results cannot be written to {place}" in said(validate(root, "--out", place, "--data.workers", "0")).sentence
+    assert (
+        f"results cannot be written to {place}"
+        in said(validate(root, "--out", place, "--data.workers", "0")).sentence
+    )
 
 
-def test_missing_photographs_and_cut_captions_are_counted_where_they_are_tolerated(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_photographs_and_cut_captions_are_counted_where_they_are_tolerated(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (root / "pictures" / "003.png").unlink()
     caption_of(root, 5, lambda text: " and ".join([text] * 20))
-    edit(root / "units.jsonl", lambda text: "".join(line for line in text.splitlines(keepends=True) if '"caption_id": "4"' not in line))
+    edit(
+        root / "units.jsonl",
+        lambda text: "".join(
+            line for line in text.splitlines(keepends=True) if '"caption_id": "4"' not in line
+        ),
+    )
     with caplog.at_level(logging.WARNING):
         assert main(fit(root, "--data.tolerate_missing", "true", *ONE_EPOCH)) == 0
     assert "1 photographs of the training captions are missing and left out" in caplog.text
-    assert f"1 of 11 captions looked at are over the context length and cut, the first is {root / 'captions.tsv'}:6" in caplog.text
+    assert (
+        f"1 of 11 captions looked at are over the context length and cut, the first is {root / 'captions.tsv'}:6"
+        in caplog.text
+    )
     data = torch.load("runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"]["data"]
     assert data["train"]["missing_images"] == 1
     assert data["overlong"] == {"checked": 11, "cut": 1}
@@ -252,28 +399,53 @@ def ended(process: BaseProcess, folder: Path) -> Said:
 
 
 @pytest.mark.parametrize("command", ["fit", "validate"])
-def test_a_truncated_photograph_in_a_worker_is_one_sentence(command: str, root: Path, tmp_path: Path) -> None:
+def test_a_truncated_photograph_in_a_worker_is_one_sentence(
+    command: str, root: Path, tmp_path: Path
+) -> None:
     broken = truncated_jpeg(root)
-    arguments = fit(root, "--data.workers", "2") if command == "fit" else validate(root, "--data.workers", "2")
+    arguments = (
+        fit(root, "--data.workers", "2")
+        if command == "fit"
+        else validate(root, "--data.workers", "2")
+    )
     sentence = ended(in_own_process(tmp_path, arguments), tmp_path).sentence
     assert str(broken) in sentence
     assert "truncated" in sentence
     assert ("data.tolerate_broken: true" in sentence) == (command == "fit")
 
 
-def test_a_truncated_photograph_is_counted_where_it_is_tolerated(root: Path, tmp_path: Path) -> None:
+def test_a_truncated_photograph_is_counted_where_it_is_tolerated(
+    root: Path, tmp_path: Path
+) -> None:
     broken = truncated_jpeg(root)
-    flags = ["--data.workers", "2", "--data.tolerate_broken", "true", "--data.val_images", "null", *ONE_EPOCH]
+    flags = [
+        "--data.workers",
+        "2",
+        "--data.tolerate_broken",
+        "true",
+        "--data.val_images",
+        "null",
+        *ONE_EPOCH,
+    ]
     left = ended(in_own_process(tmp_path, fit(root, *flags)), tmp_path)
     assert left.status == 0
     assert f"{broken} is broken: its rows are empty (1 so far)" in left.err
-    data = torch.load(tmp_path / "runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"]["data"]
+    data = torch.load(tmp_path / "runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"][
+        "data"
+    ]
     assert data["broken_images"] == [f"file:{broken}"]
 
 
 @pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "2"])
 def test_an_interrupted_run_says_how_to_go_on(workers: str, root: Path, tmp_path: Path) -> None:
-    flags = ["--data.workers", workers, "--trainer.max_epochs", "10000", "--last_checkpoint.every_n_steps", "1"]
+    flags = [
+        "--data.workers",
+        workers,
+        "--trainer.max_epochs",
+        "10000",
+        "--last_checkpoint.every_n_steps",
+        "1",
+    ]
     process = in_own_process(tmp_path, fit(root, *flags))
     last = tmp_path / "runs/version_0/checkpoints/last.ckpt"
     deadline = time.monotonic() + 240

@@ -6,7 +6,11 @@ KEY = TokenKey()
 
 
 def encoded(n: int, length: int) -> Encoded:
-    return Encoded(torch.randn(n, 3), {KEY: torch.randn(n, length, 2)}, {KEY: torch.ones(n, length, dtype=torch.bool)})
+    return Encoded(
+        torch.randn(n, 3),
+        {KEY: torch.randn(n, length, 2)},
+        {KEY: torch.ones(n, length, dtype=torch.bool)},
+    )
 
 
 def test_a_missing_row_gives_the_first_item() -> None:
@@ -17,7 +21,11 @@ def test_a_missing_row_gives_the_first_item() -> None:
 
 
 def test_rows_of_nothing_are_zeros_with_a_graph() -> None:
-    items = Encoded(torch.randn(0, 3, requires_grad=True), {KEY: torch.randn(0, 4, 2)}, {KEY: torch.ones(0, 4, dtype=torch.bool)})
+    items = Encoded(
+        torch.randn(0, 3, requires_grad=True),
+        {KEY: torch.randn(0, 4, 2)},
+        {KEY: torch.ones(0, 4, dtype=torch.bool)},
+    )
     rows = items.rows(torch.tensor([-1, -1]))
     assert rows.pooled.requires_grad
     assert torch.equal(rows.pooled, torch.zeros(2, 3))

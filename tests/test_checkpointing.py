@@ -43,7 +43,9 @@ class Writes(Callback):
     def __init__(self, last: Path) -> None:
         self.last, self.steps = last, list[int]()
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         if self.last.exists():
             step = torch.load(self.last, weights_only=True)["global_step"]
             if step not in self.steps:
@@ -52,7 +54,12 @@ class Writes(Callback):
 
 def run(folder: Path, losses: list[float], *callbacks: Callback) -> None:
     data = DataLoader(torch.ones(STEPS, 1))  # type: ignore[arg-type]
-    settings = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
+    settings = {
+        "logger": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+    }
     trainer = Trainer(
         default_root_dir=folder,
         max_epochs=len(losses),
@@ -64,8 +71,12 @@ def run(folder: Path, losses: list[float], *callbacks: Callback) -> None:
     trainer.fit(Scripted(losses), data, data)
 
 
-@pytest.mark.parametrize(("losses", "best"), [([3.0, 1.0, 2.0], 1), ([1.0, 2.0, 3.0], 0), ([3.0, 2.0, 1.0], 2)])
-def test_the_best_checkpoint_is_that_of_the_lowest_validation_loss(tmp_path: Path, losses: list[float], best: int) -> None:
+@pytest.mark.parametrize(
+    ("losses", "best"), [([3.0, 1.0, 2.0], 1), ([1.0, 2.0, 3.0], 0), ([3.0, 2.0, 1.0], 2)]
+)
+def test_the_best_checkpoint_is_that_of_the_lowest_validation_loss(
+    tmp_path: Path, losses: list[float], best: int
+) -> None:
     run(tmp_path, losses, BestCheckpoint(dirpath=str(tmp_path / "kept")))
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["best.ckpt"]
     assert torch.load(tmp_path / "kept/best.ckpt", weights_only=True)["epoch"] == best

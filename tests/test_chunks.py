@@ -19,15 +19,25 @@ from zoo.module import ZooModule
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
 
-TEXTS = [f"a {color} {shape}" for color in ("red", "green", "blue") for shape in ("square above a circle", "dot")]
-HEADS = [(cls, SMALL.get(cls.__name__, {}) | variant) for cls in shipped(zoo.heads, Head) for variant in VARIANTS.get(cls.__name__, [{}])]
+TEXTS = [
+    f"a {color} {shape}"
+    for color in ("red", "green", "blue")
+    for shape in ("square above a circle", "dot")
+]
+HEADS = [
+    (cls, SMALL.get(cls.__name__, {}) | variant)
+    for cls in shipped(zoo.heads, Head)
+    for variant in VARIANTS.get(cls.__name__, [{}])
+]
 
 
 def batch(backbone: Backbone) -> Batch:
     """Three rows with a caption, two negatives and two units each; some are missing, some texts have two roles."""
     bank, _ = text_bank(*backbone.tokenizer(TEXTS))
     return Batch(
-        images=torch.randn(3, 3, 64, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0)),
+        images=torch.randn(
+            3, 3, 64, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+        ),
         texts=bank,
         captions=torch.tensor([0, 2, 4]),
         negatives=torch.tensor([[1, 3], [-1, 5], [0, -1]]),
@@ -40,9 +50,15 @@ def batch(backbone: Backbone) -> Batch:
     )
 
 
-def gradients(chunk: int | None, objective: type[Objective], head: partial[Head], **backbone: Any) -> dict[str, Tensor]:
+def gradients(
+    chunk: int | None, objective: type[Objective], head: partial[Head], **backbone: Any
+) -> dict[str, Tensor]:
     torch.manual_seed(0)
-    module = ZooModule(Backbone("zoo-tiny", chunk=chunk, **backbone), objective(), head()).double().eval()  # without dropout
+    module = (
+        ZooModule(Backbone("zoo-tiny", chunk=chunk, **backbone), objective(), head())
+        .double()
+        .eval()
+    )  # without dropout
     encoded, scores = module.score(batch(module.backbone))
     module.objective(encoded, scores).total.backward()
     return {name: p.grad for name, p in module.named_parameters() if p.grad is not None}
@@ -50,8 +66,12 @@ def gradients(chunk: int | None, objective: type[Objective], head: partial[Head]
 
 @pytest.mark.parametrize(("head", "settings"), HEADS)
 @pytest.mark.parametrize("objective", shipped(zoo.objectives, Objective))
-def test_chunks_change_no_gradient(objective: type[Objective], head: type[Head], settings: dict[str, Any]) -> None:
-    whole, chunked = (gradients(chunk, objective, partial(head, bias=-1.0, **settings)) for chunk in (None, 2))
+def test_chunks_change_no_gradient(
+    objective: type[Objective], head: type[Head], settings: dict[str, Any]
+) -> None:
+    whole, chunked = (
+        gradients(chunk, objective, partial(head, bias=-1.0, **settings)) for chunk in (None, 2)
+    )
     assert chunked.keys() == whole.keys()
     assert len(whole) > 40
     for name, gradient in whole.items():
@@ -59,6 +79,11 @@ def test_chunks_change_no_gradient(objective: type[Objective], head: type[Head],
 
 
 def test_nor_those_of_adapters() -> None:
-    whole, chunked = (gradients(chunk, CLIP, partial(Cosine), lora=LoRA(rank=2)) for chunk in (None, 2))
+    whole, chunked = (
+        gradients(chunk, CLIP, partial(Cosine), lora=LoRA(rank=2)) for chunk in (None, 2)
+    )
     assert whole.keys() == chunked.keys()
-    assert all(torch.allclose(chunked[name], gradient, rtol=1e-7, atol=1e-10) for name, gradient in whole.items())
+    assert all(
+        torch.allclose(chunked[name], gradient, rtol=1e-7, atol=1e-10)
+        for name, gradient in whole.items()
+    )

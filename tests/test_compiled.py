@@ -28,7 +28,9 @@ def equal(compiled: Backbone, plain: Backbone, tolerance: float) -> None:
         torch.testing.assert_close(mine.pooled, other.pooled, rtol=tolerance, atol=tolerance)
     assert ours[2].keys() == theirs[2].keys()
     for name, gradient in ours[2].items():
-        torch.testing.assert_close(gradient, theirs[2][name], rtol=10 * tolerance, atol=10 * tolerance)
+        torch.testing.assert_close(
+            gradient, theirs[2][name], rtol=10 * tolerance, atol=10 * tolerance
+        )
 
 
 @pytest.mark.parametrize("arguments", [{}, {"chunk": 2}, {"lora": LoRA()}])
@@ -64,7 +66,9 @@ def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> 
     compiled = Backbone(**settings).eval()
     compiled.load_state_dict(plain.state_dict())
     with torch.no_grad():
-        torch.testing.assert_close(compiled.encode_texts(bank(plain)).pooled, plain.encode_texts(bank(plain)).pooled)
+        torch.testing.assert_close(
+            compiled.encode_texts(bank(plain)).pooled, plain.encode_texts(bank(plain)).pooled
+        )
     assert torch._dynamo.utils.counters["frames"]["ok"] > 0
 
 
@@ -73,14 +77,34 @@ def test_an_unknown_backend_is_refused_with_the_near_one() -> None:
         tiny(compile="inductr")
 
 
-def test_a_compiled_run_resumes_and_reloads_without_it(tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_run_resumes_and_reloads_without_it(
+    tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    recipe = ["fit", "--config", str(variant(tmp_path, made_root)), "--model.optimizer.decay", "none"]
+    recipe = [
+        "fit",
+        "--config",
+        str(variant(tmp_path, made_root)),
+        "--model.optimizer.decay",
+        "none",
+    ]
     assert main([*recipe, "--trainer.max_epochs", "2", "--model.backbone.compile", "eager"]) == 0
     assert main([*recipe, "--trainer.max_epochs", "1"]) == 0
     kept = str(last_checkpoint(tmp_path, version=1))
-    resumed = ["--trainer.max_epochs", "2", "--ckpt_path", kept, "--model.backbone.compile", "eager"]
+    resumed = [
+        "--trainer.max_epochs",
+        "2",
+        "--ckpt_path",
+        kept,
+        "--model.backbone.compile",
+        "eager",
+    ]
     assert main([*recipe, *resumed]) == 0
     whole, second = losses(tmp_path), losses(tmp_path, version=2)
-    assert second == pytest.approx({step: value for step, value in whole.items() if step >= 2}, rel=1e-3)
-    assert not any("_orig_mod" in name for name in torch.load(last_checkpoint(tmp_path), weights_only=True)["state_dict"])
+    assert second == pytest.approx(
+        {step: value for step, value in whole.items() if step >= 2}, rel=1e-3
+    )
+    assert not any(
+        "_orig_mod" in name
+        for name in torch.load(last_checkpoint(tmp_path), weights_only=True)["state_dict"]
+    )

@@ -7,7 +7,9 @@ from PIL import Image
 
 from zoo.cli import main
 
-pytest.importorskip("mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it")
+pytest.importorskip(
+    "mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it"
+)
 
 
 def test_the_demo_prints_a_table_with_intervals_and_chance_and_names_its_pictures(
@@ -17,7 +19,18 @@ def test_the_demo_prints_a_table_with_intervals_and_chance_and_names_its_picture
     sizes = ["--scenes", "50", "--steps", "3", "--tuning_steps", "2", "--workers", "0"]
     assert main(["demo", "--out", str(out), *sizes]) == 0
     printed = capsys.readouterr().out
-    for shown in ("+Obj", "+Attr", "Ant", "Swap", "Subj", "attribute swaps", "CS-CLIP", "chance", "noise", "half_truths.png"):
+    for shown in (
+        "+Obj",
+        "+Attr",
+        "Ant",
+        "Swap",
+        "Subj",
+        "attribute swaps",
+        "CS-CLIP",
+        "chance",
+        "noise",
+        "half_truths.png",
+    ):
         assert shown in printed
     with Image.open(out / "half_truths.png") as picture:
         assert picture.width > 600

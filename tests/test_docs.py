@@ -51,7 +51,10 @@ def text_of(page: str) -> str:
 
 def blocks(page: str) -> list[tuple[str, str, str]]:
     """Returns (language, what stands beside it, content) of the fenced blocks of a page."""
-    return [(language, mark.strip(), content) for language, mark, content in BLOCK.findall(text_of(page))]
+    return [
+        (language, mark.strip(), content)
+        for language, mark, content in BLOCK.findall(text_of(page))
+    ]
 
 
 def commands(script: str) -> list[list[str]]:
@@ -67,7 +70,10 @@ def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("documented")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1"]) == 0
+        assert (
+            main(["fit", "--config", str(made_root / "recipe.yaml"), "--trainer.max_epochs", "1"])
+            == 0
+        )
     return folder / "runs"
 
 
@@ -85,7 +91,9 @@ class Parsed(Exception):
     """Raised where a command has understood its arguments and would begin."""
 
 
-def parse(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def parse(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Fails where the command line does not understand the arguments."""
     original = argparse.ArgumentParser.parse_args
 
@@ -104,7 +112,9 @@ def parse(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.
             status = 0
         except SystemExit as stop:
             status = stop.code
-    assert status in (None, 0), f"zoo {shlex.join(arguments)} is not understood: {capsys.readouterr().err}"
+    assert status in (None, 0), (
+        f"zoo {shlex.join(arguments)} is not understood: {capsys.readouterr().err}"
+    )
 
 
 def write_files(page: str, folder: Path) -> list[Path]:
@@ -121,27 +131,36 @@ def write_files(page: str, folder: Path) -> list[Path]:
             groups = tomllib.loads(content)["project"]["entry-points"]
             installed = folder / "documented-1.0.dist-info"
             installed.mkdir()
-            (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n")
+            (installed / "METADATA").write_text(
+                "Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n"
+            )
             lines = [
-                f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in offered.items()) for group, offered in groups.items()
+                f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in offered.items())
+                for group, offered in groups.items()
             ]
             (installed / "entry_points.txt").write_text("\n".join(lines))
     importlib.invalidate_caches()
     return written
 
 
-def follow(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def follow(
+    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
     """Writes a page's files, runs or parses its commands in order, and returns what those that ran printed."""
     for path in write_files(page, folder):
         monkeypatch.delitem(sys.modules, path.stem, raising=False)
     shown = []
     for language, mark, content in blocks(page):
         if language != "bash":
-            assert not commands(content), f"{page} has a zoo command in a block of {language}: mark it bash"
+            assert not commands(content), (
+                f"{page} has a zoo command in a block of {language}: mark it bash"
+            )
             continue
         for arguments in commands(content):
             if mark == "run":
-                assert main(arguments) == 0, f"zoo {shlex.join(arguments)} failed: {capsys.readouterr().err}"
+                assert main(arguments) == 0, (
+                    f"zoo {shlex.join(arguments)} failed: {capsys.readouterr().err}"
+                )
                 shown.append(capsys.readouterr().out)
             else:
                 parse(arguments, monkeypatch, capsys)
@@ -156,7 +175,11 @@ def test_commands_run_or_are_understood(
 
 
 def test_the_python_of_the_readme_runs(folder: Path) -> None:
-    case = {"filename": "000000000001.jpg", "caption": "a red square", "negative_caption": "a blue square"}
+    case = {
+        "filename": "000000000001.jpg",
+        "caption": "a red square",
+        "negative_caption": "a blue square",
+    }
     for photograph in (Path("horse.jpg"), Path("DATA_ROOT/coco/val2017/000000000001.jpg")):
         photograph.parent.mkdir(parents=True, exist_ok=True)
         Image.open(folder / "pictures" / "000.png").save(photograph)
@@ -175,7 +198,9 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, measured, objectives, benchmarks, _ = follow(EXTEND, folder, monkeypatch, capsys)
-    content = torch.load(folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True)
+    content = torch.load(
+        folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True
+    )
     assert content["hyper_parameters"]["objective"]["class_path"] == "my_lab.HardestWrong"
     assert content["hyper_parameters"]["objective"]["init_args"]["margin"] == 1.5
     assert "one_of_four" in measured
@@ -188,7 +213,11 @@ def test_what_extend_adds_is_trained_measured_and_listed(
 def test_commands_of_a_recipe_are_understood(
     recipe: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    comments = [line.removeprefix("#").strip() for line in shipped_recipes()[recipe].read_text("utf-8").splitlines() if line[:1] == "#"]
+    comments = [
+        line.removeprefix("#").strip()
+        for line in shipped_recipes()[recipe].read_text("utf-8").splitlines()
+        if line[:1] == "#"
+    ]
     asked = commands("\n".join(line for line in comments if line.startswith("zoo ")))
     assert asked
     for arguments in asked:
@@ -219,7 +248,9 @@ def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
         assert path.exists(), f"{page} links to {target}, which is not there"
         name = shown.strip("`")
         if path.suffix == ".py" and re.fullmatch(r"\w+(\.\w+)*", name):
-            found = importlib.import_module(".".join(path.resolve().relative_to(ROOT).with_suffix("").parts))
+            found = importlib.import_module(
+                ".".join(path.resolve().relative_to(ROOT).with_suffix("").parts)
+            )
             for part in name.split("."):
                 assert hasattr(found, part), f"{page} names {name}, which {target} does not have"
                 found = getattr(found, part)
@@ -229,7 +260,11 @@ def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
 def test_every_argument_of_a_method_is_on_its_page_with_its_default(page: str) -> None:
     module, _, name = CLASSES[page].rpartition(".")
     text = text_of(f"docs/{page}")
-    for parameter in list(inspect.signature(getattr(importlib.import_module(module), name).__init__).parameters.values())[1:]:
+    for parameter in list(
+        inspect.signature(
+            getattr(importlib.import_module(module), name).__init__
+        ).parameters.values()
+    )[1:]:
         default = "null" if parameter.default is None else str(parameter.default).lower()
         assert f"| `{parameter.name}` | {default} |" in text
 
@@ -244,7 +279,10 @@ def test_every_method_has_a_page(room: str) -> None:
 def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> None:
     text = text_of(f"docs/{page}")
     section = text[text.index("## Measured here") :]
-    linked = [(ROOT / "docs" / path).read_text("utf-8") for path in re.findall(r"\((\.\./benchmarks/results/\w+\.md)\)", section)]
+    linked = [
+        (ROOT / "docs" / path).read_text("utf-8")
+        for path in re.findall(r"\((\.\./benchmarks/results/\w+\.md)\)", section)
+    ]
     rows = re.findall(r"^\| (?:\w+\.yaml|cosine|MaxSim|TF-).*\|$", section, re.MULTILINE)
     assert rows
     assert set(rows) <= {line for results in linked for line in results.splitlines()}
@@ -255,7 +293,11 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     assert set(BUILT_IN) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
     for preset in PRESETS:
         assert f"| `{preset}` |" in text
-    parts: list[Part] = [p for name in ("sugarcrepe", "aro", "winoground", "retrieval") for p in benchmark(name).parts]
+    parts: list[Part] = [
+        p
+        for name in ("sugarcrepe", "aro", "winoground", "retrieval")
+        for p in benchmark(name).parts
+    ]
     for part in parts:
         row = next(line for line in text.splitlines() if line.startswith(f"| {part.subset} |"))
         assert f"{part.n:,}" in row

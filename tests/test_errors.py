@@ -14,7 +14,9 @@ def test_nothing_near_offers_nothing() -> None:
 
 
 def test_an_absent_library_names_the_extra_that_brings_it() -> None:
-    with pytest.raises(ZooError, match=r"no_such_module is not installed: pip install 'zoo\[text\]' brings it"):
+    with pytest.raises(
+        ZooError, match=r"no_such_module is not installed: pip install 'zoo\[text\]' brings it"
+    ):
         need("no_such_module", "text")
 
 

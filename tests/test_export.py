@@ -45,12 +45,20 @@ def save(module: ZooModule, file: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    module = ZooModule(Backbone("zoo-tiny", activation="quickgelu", lora=LoRA(), preprocess={"mean": (0.5, 0.4, 0.3)}), head=Linear())
+    module = ZooModule(
+        Backbone(
+            "zoo-tiny", activation="quickgelu", lora=LoRA(), preprocess={"mean": (0.5, 0.4, 0.3)}
+        ),
+        head=Linear(),
+    )
     return save(module, tmp_path_factory.mktemp("run") / "last.ckpt")
 
 
 def embeddings(model: zoo.Model) -> list[np.ndarray]:
-    return [model.encode_images([draw("red", "square", "blue", "circle")]), model.encode_texts(CAPTIONS)]
+    return [
+        model.encode_images([draw("red", "square", "blue", "circle")]),
+        model.encode_texts(CAPTIONS),
+    ]
 
 
 @pytest.mark.parametrize("form", ["open_clip", "hf"])
@@ -60,16 +68,24 @@ def test_zoo_reloads_it_head_and_all(form: str, checkpoint: Path, tmp_path: Path
     assert again.module.backbone.lora is None
     assert isinstance(again.module.head, Linear)
     picture = [draw("red", "square", "blue", "circle")]
-    np.testing.assert_allclose(again.score(picture, CAPTIONS), ours.score(picture, CAPTIONS), atol=1e-4)
+    np.testing.assert_allclose(
+        again.score(picture, CAPTIONS), ours.score(picture, CAPTIONS), atol=1e-4
+    )
     for a, b in zip(embeddings(again), embeddings(ours), strict=True):
         np.testing.assert_allclose(a, b, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize(("head", "scale"), [(Cosine(), 3.0), (CrossModal(width=8, ffn=8, layers=1), math.log(1 / 0.07))])
-def test_the_scale_of_cosines_is_the_towers_and_no_other(head: Head, scale: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("head", "scale"), [(Cosine(), 3.0), (CrossModal(width=8, ffn=8, layers=1), math.log(1 / 0.07))]
+)
+def test_the_scale_of_cosines_is_the_towers_and_no_other(
+    head: Head, scale: float, tmp_path: Path
+) -> None:
     kept = save(ZooModule(Backbone("zoo-tiny"), head=head), tmp_path / "last.ckpt")
     export(kept, tmp_path / "out")
-    assert open_clip.create_model(f"local-dir:{tmp_path / 'out'}").logit_scale.item() == pytest.approx(scale)
+    assert open_clip.create_model(
+        f"local-dir:{tmp_path / 'out'}"
+    ).logit_scale.item() == pytest.approx(scale)
     assert math.log(Backbone("zoo-tiny", pretrained=str(kept)).shapes.scale) == pytest.approx(scale)
 
 
@@ -80,24 +96,37 @@ def test_open_clip_reloads_it_with_the_towers_scale(checkpoint: Path, tmp_path: 
     picture = draw("red", "square", "blue", "circle")
     with torch.no_grad():
         image = model.encode_image(transform(picture)[None], normalize=True).numpy()
-        text = model.encode_text(open_clip.get_tokenizer(f"local-dir:{tmp_path / 'out'}")(CAPTIONS), normalize=True).numpy()
+        text = model.encode_text(
+            open_clip.get_tokenizer(f"local-dir:{tmp_path / 'out'}")(CAPTIONS), normalize=True
+        ).numpy()
     for a, b in zip((image, text), embeddings(ours), strict=True):
         np.testing.assert_allclose(a, b, atol=TOLERANCE)
-    assert model.logit_scale.item() == pytest.approx(math.log(1 / 0.07)), "a mapped text's scale is no temperature of the towers"
+    assert model.logit_scale.item() == pytest.approx(math.log(1 / 0.07)), (
+        "a mapped text's scale is no temperature of the towers"
+    )
     assert not any("lora" in name for name in model.state_dict())
 
 
-def test_hugging_face_reloads_it_with_its_images_and_texts_prepared_alike(checkpoint: Path, tmp_path: Path) -> None:
+def test_hugging_face_reloads_it_with_its_images_and_texts_prepared_alike(
+    checkpoint: Path, tmp_path: Path
+) -> None:
     export(checkpoint, tmp_path / "out", "hf")
-    model, processor = CLIPModel.from_pretrained(tmp_path / "out"), CLIPProcessor.from_pretrained(tmp_path / "out")
+    model, processor = (
+        CLIPModel.from_pretrained(tmp_path / "out"),
+        CLIPProcessor.from_pretrained(tmp_path / "out"),
+    )
     picture = draw("red", "square", "blue", "circle").resize((64, 64))
     given = processor(text=CAPTIONS, images=[picture], return_tensors="pt", padding="max_length")
     with torch.no_grad():
         image = model.get_image_features(given["pixel_values"]).pooler_output
         text = model.get_text_features(given["input_ids"]).pooler_output
     ours = zoo.load(checkpoint)
-    for a, b in zip((image, text), (ours.encode_images([picture]), ours.encode_texts(CAPTIONS)), strict=True):
-        np.testing.assert_allclose(torch.nn.functional.normalize(a, dim=-1).numpy(), b, atol=TOLERANCE)
+    for a, b in zip(
+        (image, text), (ours.encode_images([picture]), ours.encode_texts(CAPTIONS)), strict=True
+    ):
+        np.testing.assert_allclose(
+            torch.nn.functional.normalize(a, dim=-1).numpy(), b, atol=TOLERANCE
+        )
     assert model.logit_scale.item() == pytest.approx(math.log(1 / 0.07))
 
 
@@ -106,7 +135,9 @@ def test_every_kind_of_tower_is_exported_for_open_clip(twist: str, tmp_path: Pat
     if twist == "a Hugging Face tower":
         backbone = hugging_face(tmp_path, "mean_pooler")
     else:
-        image, text, rest = TWISTS.get(twist, ({"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}))
+        image, text, rest = TWISTS.get(
+            twist, ({"layers": [1, 1, 1, 1], "patch_size": None}, {}, {})
+        )
         backbone = Backbone(small(tmp_path, twist, image, text, rest))
     saved = save(ZooModule(backbone), tmp_path / "last.ckpt")
     export(saved, tmp_path / "out")
@@ -119,26 +150,44 @@ def test_every_kind_of_tower_is_exported_for_open_clip(twist: str, tmp_path: Pat
     ("image", "text", "rest", "named"),
     [
         (*TWISTS["normed queries and keys"], "text_cfg.qk_norm=True"),
-        (*TWISTS["mean over patches"], "vision_cfg.pool_type=avg, vision_cfg.final_ln_after_pool=True"),
+        (
+            *TWISTS["mean over patches"],
+            "vision_cfg.pool_type=avg, vision_cfg.final_ln_after_pool=True",
+        ),
         ({"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}, "a ResNet as image tower"),
         ({}, {}, {"init_logit_bias": -10}, "init_logit_bias"),
     ],
 )
-def test_what_clipmodel_cannot_hold_is_refused_with_the_reason(image: dict, text: dict, rest: dict, named: str, tmp_path: Path) -> None:
-    saved = save(ZooModule(Backbone(small(tmp_path, f"odd {named[-9:]}", image, text, rest))), tmp_path / "last.ckpt")
+def test_what_clipmodel_cannot_hold_is_refused_with_the_reason(
+    image: dict, text: dict, rest: dict, named: str, tmp_path: Path
+) -> None:
+    saved = save(
+        ZooModule(Backbone(small(tmp_path, f"odd {named[-9:]}", image, text, rest))),
+        tmp_path / "last.ckpt",
+    )
     with pytest.raises(ZooError, match=named):
         export(saved, tmp_path / "out", "hf")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_separate_text_tower_goes_to_hugging_face_and_back(tmp_path: Path) -> None:
-    saved = save(ZooModule(Backbone(small(tmp_path, "separate", *TWISTS["separate text tower"]))), tmp_path / "last.ckpt")
+    saved = save(
+        ZooModule(Backbone(small(tmp_path, "separate", *TWISTS["separate text tower"]))),
+        tmp_path / "last.ckpt",
+    )
     export(saved, tmp_path / "out", "hf")
-    assert "text.token_embedding.weight" in zoo.load(tmp_path / "out").module.backbone.model.state_dict()
+    assert (
+        "text.token_embedding.weight"
+        in zoo.load(tmp_path / "out").module.backbone.model.state_dict()
+    )
 
 
-def test_a_difference_after_reloading_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zoo.export, "hugging_face_config", wrong_activation(zoo.export.hugging_face_config))
+def test_a_difference_after_reloading_leaves_no_folder(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        zoo.export, "hugging_face_config", wrong_activation(zoo.export.hugging_face_config)
+    )
     with pytest.raises(ZooError, match="embeddings of images differ by"):
         export(checkpoint, tmp_path / "out", "hf")
     assert list(tmp_path.iterdir()) == []
@@ -153,7 +202,9 @@ def wrong_activation(make: Any) -> Any:
     return changed
 
 
-def test_a_full_disk_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_folder(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -164,7 +215,9 @@ def test_a_full_disk_leaves_no_folder(checkpoint: Path, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("form", ["open_clip", "hf"])
-def test_others_may_read_what_is_exported(form: str, checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_others_may_read_what_is_exported(
+    form: str, checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     export(checkpoint, tmp_path / "out", form)
     assert {file.stat().st_mode & 0o777 for file in (tmp_path / "out").iterdir()} == {0o644}
     assert "%|" not in capfd.readouterr().err, "no bar over what takes a moment"
@@ -174,8 +227,21 @@ def test_what_hugging_face_reads_is_nothing_to_start_anew_from(
     checkpoint: Path, made_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     export(checkpoint, tmp_path / "out", "hf")
-    assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", str(tmp_path / "out")]) == 1
-    assert "holds no optimiser to go on with: export the run for open_clip" in capsys.readouterr().err
+    assert (
+        main(
+            [
+                "fit",
+                "--config",
+                str(made_root / "recipe.yaml"),
+                "--ckpt_path",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 1
+    )
+    assert (
+        "holds no optimiser to go on with: export the run for open_clip" in capsys.readouterr().err
+    )
 
 
 def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
@@ -184,18 +250,35 @@ def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) ->
 
 
 def test_a_run_is_exported_and_measured_by_the_command_line(
-    tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    made_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["fit", "--config", str(variant(tmp_path, made_root)), "--trainer.max_epochs", "1"]) == 0
+    assert (
+        main(["fit", "--config", str(variant(tmp_path, made_root)), "--trainer.max_epochs", "1"])
+        == 0
+    )
     kept = str(last_checkpoint(tmp_path))
     assert main(["export", kept, "out"]) == 0
-    measure = ["validate", "--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--data_root", str(made_root)]
+    measure = [
+        "validate",
+        "--benchmarks",
+        f"pairs:{made_root / 'pairs.csv'}",
+        "--data_root",
+        str(made_root),
+    ]
     for source, out in ((kept, "before"), ("out", "after")):
         assert main([*measure, "--ckpt_path", source, "--out", out]) == 0
-    before, after = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("before", "after"))
+    before, after = (
+        json.loads((tmp_path / out / "results.json").read_text()) for out in ("before", "after")
+    )
     assert before["presets"] == after["presets"]
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), "--ckpt_path", "out"]) == 1
-    assert f"--model.backbone.pretrained {Path('out') / 'open_clip_model.safetensors'}" in capsys.readouterr().err
+    assert (
+        f"--model.backbone.pretrained {Path('out') / 'open_clip_model.safetensors'}"
+        in capsys.readouterr().err
+    )
     assert main(["validate", "--ckpt_path", str(made_root), *measure[1:]]) == 1
     assert "zoo.json" in capsys.readouterr().err

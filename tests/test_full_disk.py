@@ -41,17 +41,55 @@ def made() -> tuple[TemporaryDirectory[str], Path]:
     folder = Path(keep.name)
     (folder / "captions.txt").write_text(CAPTIONS)
     root = make_root(folder / "root")
-    Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(folder / "run"), workers=0).run(Guess())
+    Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(folder / "run"), workers=0).run(
+        Guess()
+    )
     return keep, folder
 
 
 COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
-    "units": lambda source, out: ["units", "extract", str(source / "captions.txt"), "--out", str(out / "u.jsonl"), "--tagger", "textblob"],
-    "negatives": lambda source, out: [
-        *("negatives", "export", str(source / "captions.txt"), "--out", str(out / "n.jsonl"), "--tagger", "textblob")
+    "units": lambda source, out: [
+        "units",
+        "extract",
+        str(source / "captions.txt"),
+        "--out",
+        str(out / "u.jsonl"),
+        "--tagger",
+        "textblob",
     ],
-    "results": lambda source, out: ["rescore", str(source / "run"), "--preset", "strict", "--out", str(out)],
-    "scenes": lambda _, out: ["scenes", "render", "--out", str(out), "--n", "2", "--workers", "0", "--size", "24", "--samples", "2"],
+    "negatives": lambda source, out: [
+        *(
+            "negatives",
+            "export",
+            str(source / "captions.txt"),
+            "--out",
+            str(out / "n.jsonl"),
+            "--tagger",
+            "textblob",
+        )
+    ],
+    "results": lambda source, out: [
+        "rescore",
+        str(source / "run"),
+        "--preset",
+        "strict",
+        "--out",
+        str(out),
+    ],
+    "scenes": lambda _, out: [
+        "scenes",
+        "render",
+        "--out",
+        str(out),
+        "--n",
+        "2",
+        "--workers",
+        "0",
+        "--size",
+        "24",
+        "--samples",
+        "2",
+    ],
 }
 
 
@@ -131,13 +169,19 @@ def save_and_be_killed(path: str, room: int) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_process_that_is_killed_while_it_writes_leaves_the_checkpoint_before(tmp_path: Path, share: float) -> None:
+def test_a_process_that_is_killed_while_it_writes_leaves_the_checkpoint_before(
+    tmp_path: Path, share: float
+) -> None:
     path = tmp_path / "last.ckpt"
     WholeCheckpointIO().save_checkpoint({"epoch": 2}, path)
-    process = get_context("fork").Process(target=save_and_be_killed, args=(str(path), int(share * checkpoint_size())))
+    process = get_context("fork").Process(
+        target=save_and_be_killed, args=(str(path), int(share * checkpoint_size()))
+    )
     process.start()
     process.join(120)
     assert process.exitcode == -signal.SIGXFSZ
     assert torch.load(path, weights_only=True) == {"epoch": 2}
     WholeCheckpointIO().save_checkpoint(STATE, path)
-    assert [file.name for file in tmp_path.iterdir()] == ["last.ckpt"]  # what was left beside it was written over
+    assert [file.name for file in tmp_path.iterdir()] == [
+        "last.ckpt"
+    ]  # what was left beside it was written over

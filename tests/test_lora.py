@@ -20,7 +20,12 @@ from zoo.optim import Optimization
 from zoo.recorded import spec
 
 NONE: frozenset[TokenKey] = frozenset()
-RANK_4 = {"backbone": {"class_path": "zoo.backbone.Backbone", "init_args": {"name": "zoo-tiny", "lora": {"rank": 4}}}}
+RANK_4 = {
+    "backbone": {
+        "class_path": "zoo.backbone.Backbone",
+        "init_args": {"name": "zoo-tiny", "lora": {"rank": 4}},
+    }
+}
 
 
 def moved(backbone: Backbone) -> Backbone:
@@ -33,7 +38,11 @@ def moved(backbone: Backbone) -> Backbone:
 
 
 def trained(backbone: Backbone) -> dict[str, Tensor]:
-    return {name: parameter for name, parameter in backbone.named_parameters() if parameter.requires_grad}
+    return {
+        name: parameter
+        for name, parameter in backbone.named_parameters()
+        if parameter.requires_grad
+    }
 
 
 def state(backbone: Backbone) -> dict[str, Tensor]:
@@ -42,18 +51,27 @@ def state(backbone: Backbone) -> dict[str, Tensor]:
 
 def outputs(backbone: Backbone) -> list[Tensor]:
     images, texts, _ = gradients(backbone, PENULTIMATE)
-    return [images.pooled, *images.tokens.values(), texts.pooled, *(t[texts.masks[k]] for k, t in texts.tokens.items())]
+    return [
+        images.pooled,
+        *images.tokens.values(),
+        texts.pooled,
+        *(t[texts.masks[k]] for k, t in texts.tokens.items()),
+    ]
 
 
 def same(ours: list[Tensor], theirs: list[Tensor], tolerance: float = 0.0) -> bool:
-    return all(torch.allclose(a, b, rtol=0, atol=tolerance) for a, b in zip(ours, theirs, strict=True))
+    return all(
+        torch.allclose(a, b, rtol=0, atol=tolerance) for a, b in zip(ours, theirs, strict=True)
+    )
 
 
 def test_rank_4_on_vit_b_32_trains_998_400_numbers() -> None:
     """Both towers 983,040, the patch convolution 15,360."""
     backbone = Backbone("ViT-B-32-quickgelu", lora=LoRA(rank=4))
     assert sum(p.numel() for p in trained(backbone).values()) == 998_400
-    image = sum(p.numel() for name, p in trained(backbone).items() if backbone.tower(name) == "image")
+    image = sum(
+        p.numel() for name, p in trained(backbone).items() if backbone.tower(name) == "image"
+    )
     assert image == 12 * 49_152 + 15_360
 
 
@@ -68,7 +86,9 @@ def test_frozen_weights_stay_as_they_were_to_the_last_bit() -> None:
         gradients(backbone, PENULTIMATE)
     with torch.no_grad():
         backbone.encode_texts(bank(backbone))
-    assert all(torch.equal(tensor, before[name]) for name, tensor in backbone.model.state_dict().items())
+    assert all(
+        torch.equal(tensor, before[name]) for name, tensor in backbone.model.state_dict().items()
+    )
 
 
 def test_only_adapters_are_trained_and_every_one_has_a_gradient() -> None:
@@ -81,7 +101,9 @@ def test_only_adapters_are_trained_and_every_one_has_a_gradient() -> None:
 @pytest.mark.parametrize(("side", "other"), [("image", "text"), ("text", "image")])
 def test_tune_says_which_tower_is_adapted(side: Literal["image", "text"], other: str) -> None:
     backbone = tiny(tune=side, lora=LoRA(targets=("attn", "c_fc")))
-    assert {backbone.tower(name) for name, _ in backbone.named_parameters() if ".lora_" in name} == {side}
+    assert {
+        backbone.tower(name) for name, _ in backbone.named_parameters() if ".lora_" in name
+    } == {side}
     assert backbone.trains(side)
     assert not backbone.trains(other)
 
@@ -91,7 +113,10 @@ def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Pa
     """A plain model loads the state strictly; W + alpha / rank B A is worked out here once more for one layer."""
     where, targets = name, LoRA().targets
     if name == "resnet":
-        where, targets = small(tmp_path, name, {"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}), ("attn", "c_fc", "conv1", "conv2")
+        where, targets = (
+            small(tmp_path, name, {"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}),
+            ("attn", "c_fc", "conv1", "conv2"),
+        )
     backbone = moved(Backbone(where, lora=LoRA(rank=3, alpha=2.0, targets=targets))).eval().double()
     plain = Backbone(where).eval().double()
     plain.model.load_state_dict(merged(backbone.model.state_dict(), backbone.lora.scaling))
@@ -99,7 +124,10 @@ def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Pa
     for f in (lambda b: b.encode_images(images).pooled, lambda b: b.encode_texts(bank(b)).pooled):
         torch.testing.assert_close(f(plain), f(backbone), rtol=1e-9, atol=1e-9)
     layer = backbone.model.transformer.resblocks[0].mlp.c_fc
-    expected = layer.base_layer.weight + 2 / 3 * layer.lora_B["default"].weight @ layer.lora_A["default"].weight
+    expected = (
+        layer.base_layer.weight
+        + 2 / 3 * layer.lora_B["default"].weight @ layer.lora_A["default"].weight
+    )
     torch.testing.assert_close(plain.model.transformer.resblocks[0].mlp.c_fc.weight, expected)
 
 
@@ -112,14 +140,18 @@ def test_chunks_change_nothing() -> None:
 
 def test_what_no_output_reaches_is_frozen_as_ever() -> None:
     backbone = tiny(lora=LoRA())
-    frozen = [name for name in backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name]
+    frozen = [
+        name for name in backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name
+    ]
     assert frozen
     assert all(".resblocks.2." in name for name in frozen)
 
 
 def test_adapters_are_in_the_groups_of_their_towers() -> None:
     backbone = tiny(lora=LoRA())
-    groups = Optimization(lr_image=1e-3, lr_text=1e-4).groups(backbone.named_parameters(), backbone.tower)
+    groups = Optimization(lr_image=1e-3, lr_text=1e-4).groups(
+        backbone.named_parameters(), backbone.tower
+    )
     rates = {id(p): group["lr"] for group in groups for p in group["params"]}
     assert {name: rates[id(p)] for name, p in trained(backbone).items()} == {
         name: 1e-3 if "visual" in name else 1e-4 for name in trained(backbone)
@@ -127,14 +159,26 @@ def test_adapters_are_in_the_groups_of_their_towers() -> None:
 
 
 def test_what_a_checkpoint_records_builds_the_same_again() -> None:
-    assert spec(tiny(lora=LoRA(rank=2)))["init_args"]["lora"] == {"rank": 2, "alpha": 1.0, "targets": ["attn", "c_fc", "c_proj", "conv1"]}
+    assert spec(tiny(lora=LoRA(rank=2)))["init_args"]["lora"] == {
+        "rank": 2,
+        "alpha": 1.0,
+        "targets": ["attn", "c_fc", "c_proj", "conv1"],
+    }
 
 
 MISTAKES = {
     "no tower": ({"tune": "none"}, LoRA, "tune is none"),
-    "an unknown layer": ({}, lambda: LoRA(targets=("attn", "fc1")), "fc1, which no layer is called: choose among attn, c_fc"),
+    "an unknown layer": (
+        {},
+        lambda: LoRA(targets=("attn", "fc1")),
+        "fc1, which no layer is called: choose among attn, c_fc",
+    ),
     "nothing in a tower": ({}, lambda: LoRA(targets=("conv1",)), "no layer of the text tower"),
-    "a part of attention": ({}, lambda: LoRA(targets=("attn", "out_proj")), "name the attention itself"),
+    "a part of attention": (
+        {},
+        lambda: LoRA(targets=("attn", "out_proj")),
+        "name the attention itself",
+    ),
     "no rank": ({}, lambda: LoRA(rank=0), "rank is 0"),
 }
 
@@ -147,7 +191,10 @@ def test_a_mistake_is_answered_with_what_to_set(mistake: str) -> None:
 
 
 def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
-    tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    made_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     recipe = ["fit", "--config", str(variant(tmp_path, made_root, RANK_4))]
@@ -155,14 +202,31 @@ def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
     kept = str(last_checkpoint(tmp_path))
     assert main([*recipe, "--trainer.max_epochs", "3", "--ckpt_path", kept]) == 0
     assert sorted(losses(tmp_path, version=1)) == [4, 5]
-    assert main([*recipe, "--trainer.max_epochs", "3", "--ckpt_path", kept, "--model.backbone.lora.rank", "8"]) == 1
+    assert (
+        main(
+            [
+                *recipe,
+                "--trainer.max_epochs",
+                "3",
+                "--ckpt_path",
+                kept,
+                "--model.backbone.lora.rank",
+                "8",
+            ]
+        )
+        == 1
+    )
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.startswith("zoo: the checkpoint was trained with backbone.lora rank=4")
     assert "this run has rank=8" in told
     assert main([*recipe, "--ckpt_path", kept, "--model.backbone.lora", "null"]) == 1
     again = Backbone("zoo-tiny", pretrained=kept)
     content = torch.load(kept, weights_only=True)["state_dict"]
-    tuned = {n.removeprefix("backbone.model."): t for n, t in content.items() if n.startswith("backbone.model.")}
+    tuned = {
+        n.removeprefix("backbone.model."): t
+        for n, t in content.items()
+        if n.startswith("backbone.model.")
+    }
     assert torch.equal(again.model.visual.conv1.weight, merged(tuned, 0.25)["visual.conv1.weight"])
     assert not torch.equal(again.model.visual.conv1.weight, tuned["visual.conv1.base_layer.weight"])
     assert isinstance(again.model, open_clip.CLIP)

@@ -32,7 +32,9 @@ def start(tmp_path: Path) -> Path:
     return tmp_path / "start.pt"
 
 
-def tuned(start: Path, lora: LoRA | None = None, head: Head | None = None, pretrained: bool = True) -> Path:
+def tuned(
+    start: Path, lora: LoRA | None = None, head: Head | None = None, pretrained: bool = True
+) -> Path:
     backbone = Backbone("zoo-tiny", pretrained=str(start) if pretrained else None, lora=lora)
     return save(ZooModule(backbone, head=head or Cosine()), start.with_name("last.ckpt"))
 
@@ -42,28 +44,39 @@ def state(file: Path) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("lora", [None, LoRA()])
-def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_straight_line(start: Path, lora: LoRA | None) -> None:
+def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_straight_line(
+    start: Path, lora: LoRA | None
+) -> None:
     file = tuned(start, lora)
     states = [state(f) for f in merge(file, [0.0, 0.25, 1.0], start.with_name("merged"))]
     whole = zoo.load(file).module
     ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.plain())
     for found, backbone in ((states[0], ends[0]), (states[2], ends[1])):
-        assert all(torch.equal(found[f"backbone.{name}"], tensor) for name, tensor in backbone.state_dict().items())
+        assert all(
+            torch.equal(found[f"backbone.{name}"], tensor)
+            for name, tensor in backbone.state_dict().items()
+        )
     for name, tensor in states[1].items():
         torch.testing.assert_close(tensor, 0.75 * states[0][name] + 0.25 * states[2][name])
     scale = math.log(1 / 0.07)
-    assert [float(s["head.log_scale"]) for s in states] == pytest.approx([scale, 0.75 * scale + 0.25 * 3, 3.0])
+    assert [float(s["head.log_scale"]) for s in states] == pytest.approx(
+        [scale, 0.75 * scale + 0.25 * 3, 3.0]
+    )
     moved = "backbone.model.visual.transformer.resblocks.0.mlp.c_fc.weight"
     assert not torch.equal(states[0][moved], states[2][moved])
 
 
 def test_a_change_by_adapters_grows_with_alpha_and_not_with_its_square(start: Path) -> None:
-    quarter, whole = (state(f) for f in merge(tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged")))
+    quarter, whole = (
+        state(f) for f in merge(tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged"))
+    )
     name = "visual.transformer.resblocks.0.mlp.c_fc.weight"
     origin = torch.load(start)[name]
     change = whole[f"backbone.model.{name}"] - origin
     assert change.abs().max() > 0.01
-    torch.testing.assert_close(quarter[f"backbone.model.{name}"] - origin, 0.25 * change, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(
+        quarter[f"backbone.model.{name}"] - origin, 0.25 * change, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
@@ -79,9 +92,14 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
     other = start.with_name("other.pt")
     torch.manual_seed(12)
     torch.save(Backbone("zoo-tiny").model.state_dict(), other)
-    backbone = Backbone("zoo-tiny", pretrained=str(start), lora=lora, tune="full" if lora else "image")
+    backbone = Backbone(
+        "zoo-tiny", pretrained=str(start), lora=lora, tune="full" if lora else "image"
+    )
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
-    with pytest.raises(ZooError, match=r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, and differs\)"):
+    with pytest.raises(
+        ZooError,
+        match=r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, and differs\)",
+    ):
         merge(file, [0.0], start.with_name("merged"), str(other))
     assert not start.with_name("merged").exists()
 
@@ -91,23 +109,38 @@ def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path
     module = ZooModule(Backbone("zoo-tiny", lora=LoRA()))
     plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
     (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
-    assert all(torch.equal(state(none)[f"backbone.model.{name}"], tensor) for name, tensor in plain.items())
+    assert all(
+        torch.equal(state(none)[f"backbone.model.{name}"], tensor) for name, tensor in plain.items()
+    )
 
 
 @pytest.mark.parametrize(
-    ("benchmarks", "says"), [("sugarcrap", "there is no benchmark 'sugarcrap'"), ("sugarcrepe", "nothing can be scored")]
+    ("benchmarks", "says"),
+    [("sugarcrap", "there is no benchmark 'sugarcrap'"), ("sugarcrepe", "nothing can be scored")],
 )
 def test_a_benchmark_that_cannot_be_asked_is_told_before_anything_is_written(
     start: Path, benchmarks: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["merge", "--ckpt_path", str(tuned(start)), "--alphas", "0,1", "--benchmarks", benchmarks, "--data_root", str(start.parent)]
+    command = [
+        "merge",
+        "--ckpt_path",
+        str(tuned(start)),
+        "--alphas",
+        "0,1",
+        "--benchmarks",
+        benchmarks,
+        "--data_root",
+        str(start.parent),
+    ]
     assert main(command) == 1
     assert says in capsys.readouterr().err
     assert not start.with_name("merged").exists()
 
 
 def test_a_linear_head_starts_at_the_identity(start: Path) -> None:
-    none, whole = (state(f) for f in merge(tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged")))
+    none, whole = (
+        state(f) for f in merge(tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged"))
+    )
     assert torch.equal(none["head.text_map.weight"], torch.eye(128))
     assert not torch.equal(whole["head.text_map.weight"], torch.eye(128))
 
@@ -166,23 +199,55 @@ def test_other_alphas_are_refused(text: str, message: str) -> None:
 
 
 def test_the_command_measures_the_line_and_draws_it(
-    start: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    start: Path,
+    made_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = start.parent
     monkeypatch.chdir(folder)
     init_args = {"name": "zoo-tiny", "pretrained": str(start), "lora": {"rank": 2}}
-    recipe = variant(folder, made_root, {"backbone": {"class_path": "zoo.backbone.Backbone", "init_args": init_args}})
-    assert main(["fit", "--config", str(recipe), "--trainer.max_epochs", "1", "--model.optimizer.lr", "1e-2"]) == 0
+    recipe = variant(
+        folder,
+        made_root,
+        {"backbone": {"class_path": "zoo.backbone.Backbone", "init_args": init_args}},
+    )
+    assert (
+        main(
+            [
+                "fit",
+                "--config",
+                str(recipe),
+                "--trainer.max_epochs",
+                "1",
+                "--model.optimizer.lr",
+                "1e-2",
+            ]
+        )
+        == 0
+    )
     pairs = f"pairs:{made_root / 'pairs.csv'}"
-    arguments = ["merge", "--ckpt_path", str(last_checkpoint(folder)), "--alphas", "0,0.5,1", "--out", "line"]
+    arguments = [
+        "merge",
+        "--ckpt_path",
+        str(last_checkpoint(folder)),
+        "--alphas",
+        "0,0.5,1",
+        "--out",
+        "line",
+    ]
     assert main([*arguments, "--benchmarks", pairs, "--data_root", str(made_root)]) == 0
     assert "alpha_0.5.ckpt" in capsys.readouterr().out
     held = json.loads((folder / "line" / "trajectory.json").read_text())
     assert [row["alpha"] for row in held] == [0.0, 0.5, 1.0]
     assert (folder / "line" / "trajectory.png").read_bytes()[:4] == b"\x89PNG"
-    tuned_alone = zoo.evaluate(zoo.load(last_checkpoint(folder)), [pairs], data_root=str(made_root)).scalars()
+    tuned_alone = zoo.evaluate(
+        zoo.load(last_checkpoint(folder)), [pairs], data_root=str(made_root)
+    ).scalars()
     assert held[2]["scores"] == pytest.approx(tuned_alone)
     trained = zoo.load(folder / "line" / "alpha_1.ckpt").encode_texts(["a red square"])
-    np.testing.assert_allclose(trained, zoo.load(last_checkpoint(folder)).encode_texts(["a red square"]), atol=1e-5)
+    np.testing.assert_allclose(
+        trained, zoo.load(last_checkpoint(folder)).encode_texts(["a red square"]), atol=1e-5
+    )
     assert main(["fit", "--config", str(recipe), "--ckpt_path", "line/alpha_1.ckpt"]) == 1
     assert "holds no optimiser" in capsys.readouterr().err

@@ -36,8 +36,14 @@ LOOK = ": mend it, `--help` says what there is"
             "      - a class path (str)\n  Given value: 3",
             f"model.objective: Not a valid subclass of Objective{LOOK}",
         ),
-        ("unrecognized arguments: --max_epochs 3", "unrecognized arguments: --max_epochs 3 (near: trainer.max_epochs"),
-        ("Expected a dot import path string: CSCLIP", f"path string: CSCLIP (its path is zoo.objectives.cs_clip.CSCLIP){LOOK}"),
+        (
+            "unrecognized arguments: --max_epochs 3",
+            "unrecognized arguments: --max_epochs 3 (near: trainer.max_epochs",
+        ),
+        (
+            "Expected a dot import path string: CSCLIP",
+            f"path string: CSCLIP (its path is zoo.objectives.cs_clip.CSCLIP){LOOK}",
+        ),
     ],
 )
 def test_a_message_of_many_lines_becomes_a_sentence(message: str, said: str) -> None:
@@ -68,7 +74,10 @@ def test_what_lightning_refuses_is_a_setting() -> None:
     assert "no such thing" in str(found)
     with pytest.raises(ValueError, match="gppu") as refused:
         ZooTrainer(accelerator="gppu", logger=False, enable_checkpointing=False)
-    assert "Lightning refuses the settings (You selected an invalid accelerator name: `accelerator='gppu'`" in str(mistake(refused.value))
+    assert (
+        "Lightning refuses the settings (You selected an invalid accelerator name: `accelerator='gppu'`"
+        in str(mistake(refused.value))
+    )
 
 
 def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
@@ -83,7 +92,10 @@ def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
 @pytest.mark.parametrize(
     ("error", "names"),
     [
-        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."), "model.backbone.chunk"),
+        (
+            torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."),
+            "model.backbone.chunk",
+        ),
         (RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. "), "data.workers"),
     ],
 )

@@ -71,7 +71,12 @@ def made_batch(backbone: Backbone, n: int = 3) -> Batch:
     ("objective", "negatives", "units", "named"),
     [
         (NegCLIP(), (), True, "NegCLIP needs sentence negatives"),
-        (Choosy(), ("replay",), False, "Choosy needs negatives of negclip_swap or aro_shuffle, and the data makes replay"),
+        (
+            Choosy(),
+            ("replay",),
+            False,
+            "Choosy needs negatives of negclip_swap or aro_shuffle, and the data makes replay",
+        ),
         (CSCLIP(), ("negclip_swap",), False, "CSCLIP needs units"),
     ],
 )
@@ -84,7 +89,14 @@ def test_data_that_lacks_what_the_objective_needs_is_refused(
     assert "data.init_args" in str(refused.value)
 
 
-@pytest.mark.parametrize("datamodule", [None, object(), SimpleNamespace(provides=SimpleNamespace(negatives=("aro_shuffle",), units=True))])
+@pytest.mark.parametrize(
+    "datamodule",
+    [
+        None,
+        object(),
+        SimpleNamespace(provides=SimpleNamespace(negatives=("aro_shuffle",), units=True)),
+    ],
+)
 def test_data_that_has_it_or_does_not_say_is_taken(backbone: Backbone, datamodule: Any) -> None:
     ZooModule(backbone, Choosy()).refuse_what_cannot_be(datamodule)
 
@@ -95,7 +107,9 @@ def checkpoint_of(module: ZooModule) -> dict[str, Any]:
     return checkpoint
 
 
-@pytest.mark.parametrize(("before", "after"), [(Learned, CLIP), (CLIP, Learned), (Learned, Learned)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(Learned, CLIP), (CLIP, Learned), (Learned, Learned)]
+)
 def test_a_checkpoint_of_another_objective_brings_its_towers_alone(
     backbone: Backbone, before: Callable[[], Objective], after: Callable[[], Objective]
 ) -> None:
@@ -113,7 +127,10 @@ def test_a_checkpoint_of_another_objective_brings_its_towers_alone(
 
 def test_a_checkpoint_of_another_architecture_is_refused_with_a_tensor(backbone: Backbone) -> None:
     checkpoint = checkpoint_of(ZooModule(Backbone("zoo-scenes")))
-    with pytest.raises(ZooError, match=r"does not fit backbone, head and objective \(\d+ tensors differ, such as: backbone\.model"):
+    with pytest.raises(
+        ZooError,
+        match=r"does not fit backbone, head and objective \(\d+ tensors differ, such as: backbone\.model",
+    ):
         ZooModule(backbone).on_load_checkpoint(checkpoint)
 
 
@@ -128,7 +145,9 @@ def test_what_it_was_trained_on_survives_loading_and_saving_again(backbone: Back
 
 
 def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> None:
-    recipe = ZooModule(backbone, CSCLIP(lambda_u=0.25), Cosine(), Optimization(lr=1e-3), seed=7).recipe()
+    recipe = ZooModule(
+        backbone, CSCLIP(lambda_u=0.25), Cosine(), Optimization(lr=1e-3), seed=7
+    ).recipe()
     assert json.loads(json.dumps(recipe)) == recipe
     assert recipe["objective"]["init_args"]["lambda_u"] == 0.25
     assert recipe["backbone"]["class_path"] == "zoo.backbone.Backbone"
@@ -155,8 +174,12 @@ def test_a_loss_is_that_of_the_objective_on_the_heads_scores(backbone: Backbone)
     module = ZooModule(backbone)
     batch = made_batch(backbone)
     encoded, scores = module.score(batch)
-    images, texts = (nn.functional.normalize(x.pooled, dim=-1) for x in (encoded.images, encoded.texts))
+    images, texts = (
+        nn.functional.normalize(x.pooled, dim=-1) for x in (encoded.images, encoded.texts)
+    )
     logits = module.head.scale * images @ texts[batch.captions].T
     rows = torch.arange(len(batch))
-    by_hand = (nn.functional.cross_entropy(logits, rows) + nn.functional.cross_entropy(logits.T, rows)) / 2
+    by_hand = (
+        nn.functional.cross_entropy(logits, rows) + nn.functional.cross_entropy(logits.T, rows)
+    ) / 2
     torch.testing.assert_close(module.objective(encoded, scores).total, by_hand)

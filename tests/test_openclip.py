@@ -13,13 +13,18 @@ from zoo.errors import ZooError
 from zoo.openclip import activation_of, architecture, build, check_tag, settle_activation
 
 
-def settle(name: str, pretrained: str | None, asked: str | None = None, recorded: str | None = None) -> str:
+def settle(
+    name: str, pretrained: str | None, asked: str | None = None, recorded: str | None = None
+) -> str:
     return settle_activation(name, architecture(name)[1], pretrained, asked, recorded)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tag", ["openai", "metaclip_400m", "metaclip_fullcc"])
 def test_quickgelu_weights_in_a_gelu_architecture_are_refused(tag: str) -> None:
-    with pytest.raises(ZooError, match=r"trained with quickgelu and ViT-B-32 is built with gelu: set backbone\.activation to quickgelu"):
+    with pytest.raises(
+        ZooError,
+        match=r"trained with quickgelu and ViT-B-32 is built with gelu: set backbone\.activation to quickgelu",
+    ):
         settle("ViT-B-32", tag)
     assert settle("ViT-B-32", tag, asked="quickgelu") == "quickgelu"
     assert settle("ViT-B-32", tag, asked="gelu") == "gelu"
@@ -61,7 +66,9 @@ def test_unknown_names_get_near_ones() -> None:
         architecture("ViT-B-23")
     with pytest.raises(ZooError, match=r"near: zoo-tiny"):
         architecture("zoo-tny")
-    with pytest.raises(ZooError, match=r"'opnai' is neither a file nor weights of ViT-B-32 \(near: openai\)"):
+    with pytest.raises(
+        ZooError, match=r"'opnai' is neither a file nor weights of ViT-B-32 \(near: openai\)"
+    ):
         check_tag("ViT-B-32", "opnai")
     with pytest.raises(ZooError, match="it has no tags"):
         Backbone("zoo-tiny", pretrained="nowhere.pt")
@@ -96,7 +103,9 @@ def test_a_failed_download_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("no route to host")
 
     monkeypatch.setattr("open_clip.factory.download_pretrained", unreachable)
-    with pytest.raises(ZooError, match=r"'openai' of ViT-B-32-quickgelu could not be downloaded .*no route to host"):
+    with pytest.raises(
+        ZooError, match=r"'openai' of ViT-B-32-quickgelu could not be downloaded .*no route to host"
+    ):
         build("ViT-B-32-quickgelu", "openai", "quickgelu", None)
 
 

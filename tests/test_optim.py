@@ -12,7 +12,9 @@ from zoo.optim import Optimization
 
 @pytest.mark.parametrize("warmup", ["linear", "cosine"])
 def test_the_schedule_equals_its_formula_at_every_step(warmup: str) -> None:
-    factor = Optimization(warmup_steps=4, warmup=warmup, final_share=0.1).factor(total_steps=20, epochs=5)  # type: ignore[arg-type]
+    factor = Optimization(warmup_steps=4, warmup=warmup, final_share=0.1).factor(
+        total_steps=20, epochs=5
+    )  # type: ignore[arg-type]
     for step in range(20):
         if step < 4:
             x = (step + 1) / 4
@@ -29,12 +31,20 @@ def test_the_rate_rises_to_its_peak_and_falls_to_nothing() -> None:
     assert factor(99) < 0.001
 
 
-@pytest.mark.parametrize(("given", "length"), [({"warmup_epochs": 1.0}, 4), ({"warmup_share": 0.1}, 10), ({"warmup_steps": 7}, 7), ({}, 0)])
-def test_warm_up_is_counted_in_steps_whatever_it_is_given_in(given: dict[str, float], length: int) -> None:
+@pytest.mark.parametrize(
+    ("given", "length"),
+    [({"warmup_epochs": 1.0}, 4), ({"warmup_share": 0.1}, 10), ({"warmup_steps": 7}, 7), ({}, 0)],
+)
+def test_warm_up_is_counted_in_steps_whatever_it_is_given_in(
+    given: dict[str, float], length: int
+) -> None:
     assert Optimization(**given).warmup_length(total_steps=100, epochs=25) == length  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", [{"weight_decay": -1}, {"betas": (0.9, 1.0)}, {"warmup_share": 1.5}, {"warmup_steps": -2}])
+@pytest.mark.parametrize(
+    "given",
+    [{"weight_decay": -1}, {"betas": (0.9, 1.0)}, {"warmup_share": 1.5}, {"warmup_steps": -2}],
+)
 def test_numbers_that_cannot_be_are_refused(given: dict[str, float]) -> None:
     with pytest.raises(ZooError, match=f"optimizer.{next(iter(given))}"):
         Optimization(**given)  # type: ignore[arg-type]
@@ -47,8 +57,13 @@ def test_two_lengths_of_warm_up_are_refused() -> None:
 
 def test_gains_biases_and_the_scale_have_no_decay_and_towers_their_own_rates() -> None:
     tower = nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3))
-    named = [*(("image." + n, p) for n, p in tower.named_parameters()), ("scale", nn.Parameter(torch.zeros(())))]
-    groups = Optimization(lr=1.0, lr_image=0.5, weight_decay=0.2).groups(named, lambda n: "image" if n.startswith("image") else "head")
+    named = [
+        *(("image." + n, p) for n, p in tower.named_parameters()),
+        ("scale", nn.Parameter(torch.zeros(()))),
+    ]
+    groups = Optimization(lr=1.0, lr_image=0.5, weight_decay=0.2).groups(
+        named, lambda n: "image" if n.startswith("image") else "head"
+    )
     found = {(g["part"], len(g["params"])): (g["lr"], g["weight_decay"]) for g in groups}
     assert found == {("image", 1): (0.5, 0.2), ("image", 3): (0.5, 0.0), ("head", 1): (1.0, 0.0)}
 

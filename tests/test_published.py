@@ -25,7 +25,10 @@ RANK = 4
 def random_state(name: str = "zoo-tiny", seed: int = 0) -> State:
     """Weights of an open_clip model, none of them at a start that hides a mistake (zero or one)."""
     torch.manual_seed(seed)
-    return {key: tensor + 0.01 * torch.randn_like(tensor) for key, tensor in Backbone(name).model.state_dict().items()}
+    return {
+        key: tensor + 0.01 * torch.randn_like(tensor)
+        for key, tensor in Backbone(name).model.state_dict().items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +42,10 @@ def as_trained(state: State, prefix: str = "") -> dict[str, Any]:
         "epoch": 5,
         "name": "run",
         "state_dict": {prefix + key: tensor for key, tensor in state.items()},
-        "optimizer": {"state": {0: {"step": torch.tensor(9.0)}}, "param_groups": [{"lr": np.float64(1e-6), "params": [0]}]},
+        "optimizer": {
+            "state": {0: {"step": torch.tensor(9.0)}},
+            "param_groups": [{"lr": np.float64(1e-6), "params": [0]}],
+        },
         "scaler": {"scale": 65536.0},
     }
 
@@ -51,12 +57,17 @@ def with_adapters(state: State, rank: int = RANK, only_attention: bool = False) 
         rows, columns = (*weight.shape, 1, 1)[:2]
         if key.endswith("attn.in_proj_weight"):
             names, shapes = (f"{key}_lora_A", f"{key}_lora_B"), ((rank, columns), (rows, rank))
-        elif key.endswith("attn.out_proj.weight") or (not only_attention and key.endswith(("c_fc.weight", "c_proj.weight"))):
+        elif key.endswith("attn.out_proj.weight") or (
+            not only_attention and key.endswith(("c_fc.weight", "c_proj.weight"))
+        ):
             layer = key.removesuffix("weight")
             names, shapes = (f"{layer}lora_A", f"{layer}lora_B"), ((rank, columns), (rows, rank))
         elif key == "visual.conv1.weight" and not only_attention:
             k = weight.shape[-1]
-            names, shapes = ("visual.conv1.lora_A", "visual.conv1.lora_B"), ((rank * k, columns * k), (rows * k, rank * k))
+            names, shapes = (
+                ("visual.conv1.lora_A", "visual.conv1.lora_B"),
+                ((rank * k, columns * k), (rows * k, rank * k)),
+            )
         else:
             continue
         out |= {name: 0.1 * torch.randn(shape) for name, shape in zip(names, shapes, strict=True)}
@@ -69,7 +80,10 @@ def merged_by_hand(state: State, rank: int = RANK) -> State:
     for key in out:
         a, b = state.get(f"{key}_lora_A"), state.get(f"{key}_lora_B")
         if key.endswith(".weight") and a is None:
-            a, b = state.get(key.replace(".weight", ".lora_A")), state.get(key.replace(".weight", ".lora_B"))
+            a, b = (
+                state.get(key.replace(".weight", ".lora_A")),
+                state.get(key.replace(".weight", ".lora_B")),
+            )
         if a is not None and b is not None:
             delta = torch.einsum("or,ri->oi", b.double(), a.double()) / rank
             out[key] = (out[key].double() + delta.reshape(out[key].shape)).float()
@@ -82,7 +96,11 @@ def clove_base(state: State) -> State:
 
 def clove_by_hand(state: State) -> State:
     base = clove_base(state)
-    return {key: 0.4 * (base[key][:64] if key == "positional_embedding" else base[key]) + 0.6 * cut(state)[key] for key in state}
+    return {
+        key: 0.4 * (base[key][:64] if key == "positional_embedding" else base[key])
+        + 0.6 * cut(state)[key]
+        for key in state
+    }
 
 
 def cut(state: State, positions: int = 64) -> State:
@@ -94,11 +112,20 @@ Made = tuple[Any, State]  # what the file holds, and the weights that are to com
 FILES: dict[str, tuple[str, Callable[[State], Made]]] = {
     "NegCLIP": ("negclip", lambda s: (as_trained(s), s)),
     "NegCLIP, weights alone": ("negclip", lambda s: (s, s)),
-    "CS-CLIP": ("cs_clip", lambda s: ({**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)}, s)),
+    "CS-CLIP": (
+        "cs_clip",
+        lambda s: (
+            {**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)},
+            s,
+        ),
+    ),
     "FSC-CLIP": ("fsc_clip", lambda s: (as_trained(s), s)),
     "FSC-CLIP of four devices": ("fsc_clip", lambda s: (as_trained(s, "module."), s)),
     "FSC-CLIP with LoRA": ("fsc_clip_lora", lambda s: adapted(s, as_trained)),
-    "FSC-CLIP with LoRA of four devices": ("fsc_clip_lora", lambda s: adapted(s, lambda held: as_trained(held, "module."))),
+    "FSC-CLIP with LoRA of four devices": (
+        "fsc_clip_lora",
+        lambda s: adapted(s, lambda held: as_trained(held, "module.")),
+    ),
     "TSVLC": ("tsvlc", lambda s: adapted(s, as_trained)),
     "DAC": ("dac", lambda s: adapted(s, lambda held: as_trained(held, "module."))),
     "DAC, attention alone": ("dac", lambda s: adapted(s, as_trained, only_attention=True)),
@@ -106,7 +133,9 @@ FILES: dict[str, tuple[str, Callable[[State], Made]]] = {
 }
 
 
-def adapted(state: State, wrap: Callable[[State], dict[str, Any]], only_attention: bool = False) -> Made:
+def adapted(
+    state: State, wrap: Callable[[State], dict[str, Any]], only_attention: bool = False
+) -> Made:
     held = with_adapters(state, only_attention=only_attention)
     return wrap(held), merged_by_hand(held)
 
@@ -115,7 +144,11 @@ def load(folder: Path, rule: str, held: Any, state: State, **arguments: Any) -> 
     """Writes the file and loads it by its rule; `base.pt` is what CLoVe came from."""
     torch.save(held, folder / "published.pt")
     torch.save(clove_base(state), folder / "base.pt")
-    settings = {"name": "zoo-tiny", "activation": "quickgelu", "base": str(folder / "base.pt")} | arguments
+    settings = {
+        "name": "zoo-tiny",
+        "activation": "quickgelu",
+        "base": str(folder / "base.pt"),
+    } | arguments
     return Backbone(pretrained=str(folder / "published.pt"), rule=rule, **settings)
 
 
@@ -127,7 +160,9 @@ def same(backbone: Backbone, expected: State) -> None:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_published_file_gives_the_weights_made_by_hand(tmp_path: Path, state: State, kind: str) -> None:
+def test_a_published_file_gives_the_weights_made_by_hand(
+    tmp_path: Path, state: State, kind: str
+) -> None:
     rule, make = FILES[kind]
     held, expected = make(state)
     same(load(tmp_path, rule, held, state), expected)
@@ -135,7 +170,9 @@ def test_a_published_file_gives_the_weights_made_by_hand(tmp_path: Path, state: 
 
 def test_merging_moves_the_weights(state: State) -> None:
     held = with_adapters(state)
-    moved = [key for key, tensor in merged_by_hand(held).items() if not torch.equal(tensor, state[key])]
+    moved = [
+        key for key, tensor in merged_by_hand(held).items() if not torch.equal(tensor, state[key])
+    ]
     assert len(moved) == 4 * (3 + 3) + 1
     assert len(held) - len(state) == 2 * len(moved)
 
@@ -149,29 +186,57 @@ def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: St
     held = with_adapters(state)
     visual = load(tmp_path, "dac", as_trained(held), state).model.visual
     x, block = torch.randn(5, 96), "visual.transformer.resblocks.1"
-    weight, bias, a, b = (held[f"{block}.mlp.c_fc.{name}"] for name in ("weight", "bias", "lora_A", "lora_B"))
+    weight, bias, a, b = (
+        held[f"{block}.mlp.c_fc.{name}"] for name in ("weight", "bias", "lora_A", "lora_B")
+    )
     expected = x @ weight.T + bias + x @ a.T @ b.T / RANK
-    torch.testing.assert_close(visual.transformer.resblocks[1].mlp.c_fc(x), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        visual.transformer.resblocks[1].mlp.c_fc(x), expected, rtol=1e-4, atol=1e-5
+    )
 
 
 WRONG = {
     "LoRA by a plain rule": ("fsc_clip", lambda s: as_trained(with_adapters(s)), "50 LoRA tensors"),
     "plain by a LoRA rule": ("tsvlc", as_trained, "no LoRA tensors"),
-    "CS-CLIP's by NegCLIP's": ("negclip", lambda s: FILES["CS-CLIP"][1](s)[0], "begin with 'model.'.*head.logit_scale lies beside"),
+    "CS-CLIP's by NegCLIP's": (
+        "negclip",
+        lambda s: FILES["CS-CLIP"][1](s)[0],
+        "begin with 'model.'.*head.logit_scale lies beside",
+    ),
     "NegCLIP's by CS-CLIP's": ("cs_clip", as_trained, "begin with ''.*no head.logit_scale"),
     "NegCLIP's by CLoVe's": ("clove", as_trained, "77 text positions and not 64"),
-    "CLoVe's by NegCLIP's": ("negclip", lambda s: as_trained(cut(s)), "1 of another shape: positional_embedding"),
-    "leftover": ("negclip", lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}), "1 unexpected: adapter.weight"),
-    "leftover beside LoRA": ("dac", lambda s: as_trained({**with_adapters(s), "extra": torch.ones(1)}), "1 unexpected: extra"),
-    "missing": ("fsc_clip", lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}), "1 missing: visual.proj"),
+    "CLoVe's by NegCLIP's": (
+        "negclip",
+        lambda s: as_trained(cut(s)),
+        "1 of another shape: positional_embedding",
+    ),
+    "leftover": (
+        "negclip",
+        lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}),
+        "1 unexpected: adapter.weight",
+    ),
+    "leftover beside LoRA": (
+        "dac",
+        lambda s: as_trained({**with_adapters(s), "extra": torch.ones(1)}),
+        "1 unexpected: extra",
+    ),
+    "missing": (
+        "fsc_clip",
+        lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}),
+        "1 missing: visual.proj",
+    ),
     "a twin missing": (
         "tsvlc",
-        lambda s: as_trained({k: v for k, v in with_adapters(s).items() if k != "visual.conv1.lora_B"}),
+        lambda s: as_trained(
+            {k: v for k, v in with_adapters(s).items() if k != "visual.conv1.lora_B"}
+        ),
         "visual.conv1.lora_A without visual.conv1.lora_B",
     ),
     "an adapter of nothing": (
         "tsvlc",
-        lambda s: as_trained({**with_adapters(s), "mlp.lora_A": torch.ones(4, 3), "mlp.lora_B": torch.ones(2, 4)}),
+        lambda s: as_trained(
+            {**with_adapters(s), "mlp.lora_A": torch.ones(4, 3), "mlp.lora_B": torch.ones(2, 4)}
+        ),
         "mlp.lora_A without mlp.weight",
     ),
     "ranks that differ": (
@@ -179,20 +244,32 @@ WRONG = {
         lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(16, 24)}),
         r"visual.conv1.lora_A \(16, 24\) and \(768, 32\) for a weight of \(96, 3, 8, 8\)",
     ),
-    "other towers": ("clove", lambda s: as_trained({**cut(s), "visual.proj": torch.ones(2, 2)}), r"visual.proj \(96, 128\) and \(2, 2\)"),
-    "code": ("negclip", lambda s: {**as_trained(s), "args": Path("x")}, "cannot be read as weights"),
+    "other towers": (
+        "clove",
+        lambda s: as_trained({**cut(s), "visual.proj": torch.ones(2, 2)}),
+        r"visual.proj \(96, 128\) and \(2, 2\)",
+    ),
+    "code": (
+        "negclip",
+        lambda s: {**as_trained(s), "args": Path("x")},
+        "cannot be read as weights",
+    ),
 }
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_rule_or_file_is_an_error_that_lists_what_is_wrong(tmp_path: Path, state: State, fault: str) -> None:
+def test_a_wrong_rule_or_file_is_an_error_that_lists_what_is_wrong(
+    tmp_path: Path, state: State, fault: str
+) -> None:
     rule, make, message = WRONG[fault]
     with pytest.raises(ZooError, match=message) as raised:
         load(tmp_path, rule, make(state), state)
     assert "published.pt" in str(raised.value)
 
 
-def test_adapters_without_a_rule_are_an_error_that_names_the_mend(tmp_path: Path, state: State) -> None:
+def test_adapters_without_a_rule_are_an_error_that_names_the_mend(
+    tmp_path: Path, state: State
+) -> None:
     torch.save(as_trained(with_adapters(state)), tmp_path / "tsvlc.pt")
     with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*set backbone\.rule"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "tsvlc.pt"))
@@ -209,7 +286,9 @@ def test_clove_wants_the_weights_that_it_came_from(tmp_path: Path, state: State)
         load(tmp_path, "clove", as_trained(cut(state)), state, base="openai")
 
 
-def test_a_rule_brings_the_activation_that_all_its_files_share(tmp_path: Path, state: State) -> None:
+def test_a_rule_brings_the_activation_that_all_its_files_share(
+    tmp_path: Path, state: State
+) -> None:
     held = as_trained(state)
     assert load(tmp_path, "negclip", held, state, activation=None).activation == "quickgelu"
     assert load(tmp_path, "negclip", held, state, activation="gelu").activation == "gelu"
@@ -230,27 +309,57 @@ def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: 
     """TripletCLIP's: a folder a tower, names under `model.`; what open_clip's model gives is what Hugging Face's towers give."""
     image_tower, text_tower = towers(tmp_path, positions)
     context = None if positions == 77 else positions
-    backbone = Backbone("zoo-tiny", str(tmp_path), "tripletclip", activation="quickgelu", context_length=context).eval()
+    backbone = Backbone(
+        "zoo-tiny", str(tmp_path), "tripletclip", activation="quickgelu", context_length=context
+    ).eval()
     ids, lengths, hashes = backbone.tokenizer(["a dog", "two horses in a field"])
     images = torch.randn(2, 3, 64, 64)
     with torch.no_grad():
-        torch.testing.assert_close(backbone.encode_images(images).pooled, image_tower(images).image_embeds, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            backbone.encode_images(images).pooled,
+            image_tower(images).image_embeds,
+            rtol=1e-4,
+            atol=1e-5,
+        )
         expected = text_tower(ids).text_embeds
-        torch.testing.assert_close(backbone.encode_texts(TextBank(ids, lengths, hashes)).pooled, expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            backbone.encode_texts(TextBank(ids, lengths, hashes)).pooled,
+            expected,
+            rtol=1e-4,
+            atol=1e-5,
+        )
     assert backbone.shapes.scale == pytest.approx(1 / 0.07)
 
 
 def towers(folder: Path, positions: int = 77) -> tuple[Any, Any]:
     """Writes TripletCLIP's two folders and returns their towers, of zoo-tiny's size."""
-    from transformers import CLIPTextConfig, CLIPTextModelWithProjection, CLIPVisionConfig, CLIPVisionModelWithProjection
+    from transformers import (
+        CLIPTextConfig,
+        CLIPTextModelWithProjection,
+        CLIPVisionConfig,
+        CLIPVisionModelWithProjection,
+    )
 
     torch.manual_seed(1)
-    sizes = {"hidden_size": 96, "intermediate_size": 384, "num_hidden_layers": 3, "num_attention_heads": 3, "projection_dim": 128}
-    image_tower = CLIPVisionModelWithProjection(CLIPVisionConfig(image_size=64, patch_size=8, **sizes)).eval()
-    text_tower = CLIPTextModelWithProjection(CLIPTextConfig(max_position_embeddings=positions, **sizes)).eval()
+    sizes = {
+        "hidden_size": 96,
+        "intermediate_size": 384,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 3,
+        "projection_dim": 128,
+    }
+    image_tower = CLIPVisionModelWithProjection(
+        CLIPVisionConfig(image_size=64, patch_size=8, **sizes)
+    ).eval()
+    text_tower = CLIPTextModelWithProjection(
+        CLIPTextConfig(max_position_embeddings=positions, **sizes)
+    ).eval()
     for name, tower in (("vision-encoder", image_tower), ("text-encoder", text_tower)):
         (folder / name).mkdir()
-        held = {f"model.{key}": tensor + 0.02 * torch.randn_like(tensor) for key, tensor in tower.state_dict().items()}
+        held = {
+            f"model.{key}": tensor + 0.02 * torch.randn_like(tensor)
+            for key, tensor in tower.state_dict().items()
+        }
         tower.load_state_dict({key.removeprefix("model."): tensor for key, tensor in held.items()})
         save_file(held, folder / name / "model.safetensors")
     return image_tower, text_tower
@@ -262,8 +371,12 @@ def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
         Backbone("ViT-B-32", str(tmp_path), "tripletclip")
     file = tmp_path / "text-encoder" / "model.safetensors"
     held = read(file)
-    save_file({key: tensor for key, tensor in held.items() if "1.self_attn.k_proj.bias" not in key}, file)
-    with pytest.raises(ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"):
+    save_file(
+        {key: tensor for key, tensor in held.items() if "1.self_attn.k_proj.bias" not in key}, file
+    )
+    with pytest.raises(
+        ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
+    ):
         Backbone("zoo-tiny", str(tmp_path), "tripletclip")
     save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
     with pytest.raises(ZooError, match=r"1 unexpected: text_model\.adapter"):
@@ -303,9 +416,15 @@ def test_published_files_of_their_real_size_load(tmp_path: Path, kind: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "width"), [("ViT-B-32-quickgelu", 512), ("ViT-B-16-quickgelu", 512), ("ViT-L-14-quickgelu", 768)])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("ViT-B-32-quickgelu", 512), ("ViT-B-16-quickgelu", 512), ("ViT-L-14-quickgelu", 768)],
+)
 def test_labclips_files_of_their_real_size_load(tmp_path: Path, name: str, width: int) -> None:
-    held = {"t": torch.tensor(4.27), "linear.weight": torch.eye(width) + 0.1 * torch.randn(width, width)}
+    held = {
+        "t": torch.tensor(4.27),
+        "linear.weight": torch.eye(width) + 0.1 * torch.randn(width, width),
+    }
     torch.save(held, tmp_path / "labclip.pt")
     head = Linear(weights=str(tmp_path / "labclip.pt"))
     head.attach(Backbone(name).shapes)

@@ -13,13 +13,17 @@ from zoo.errors import ZooError
 from zoo.recipes import find_recipe, shipped_recipes, with_recipes
 
 
-def test_a_shipped_recipe_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shipped_recipe_is_found_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_recipe("cs_clip.yaml") == shipped_recipes()["cs_clip.yaml"]
     assert find_recipe("cs_clip") == shipped_recipes()["cs_clip.yaml"]
 
 
-def test_a_file_of_the_working_directory_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_the_working_directory_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cs_clip.yaml").write_text("seed_everything: 1\n")
     assert find_recipe("cs_clip.yaml").resolve() == tmp_path / "cs_clip.yaml"
@@ -32,14 +36,35 @@ def test_an_unknown_recipe_gets_the_near_names() -> None:
 
 def test_both_spellings_of_the_flag_are_located_and_inline_json_is_left() -> None:
     path = str(shipped_recipes()["tiny_from_scratch.yaml"])
-    argv = ["fit", "--config", "tiny_from_scratch.yaml", "--config=tiny_from_scratch", "--config", '{"model": {}}', "--x", "clip.yaml"]
-    assert with_recipes(argv) == ["fit", "--config", path, f"--config={path}", "--config", '{"model": {}}', "--x", "clip.yaml"]
+    argv = [
+        "fit",
+        "--config",
+        "tiny_from_scratch.yaml",
+        "--config=tiny_from_scratch",
+        "--config",
+        '{"model": {}}',
+        "--x",
+        "clip.yaml",
+    ]
+    assert with_recipes(argv) == [
+        "fit",
+        "--config",
+        path,
+        f"--config={path}",
+        "--config",
+        '{"model": {}}',
+        "--x",
+        "clip.yaml",
+    ]
 
 
 def test_the_place_of_the_data_root_is_filled() -> None:
     filled = json.loads(with_recipes(["fit", "--config", "clip.yaml"], "some/root")[2])
     assert filled["data"]["init_args"]["photographs"] == ["some/root"]
-    assert filled["data"]["init_args"]["train"]["init_args"]["file"] == "some/root/coco/dataset_coco.json"
+    assert (
+        filled["data"]["init_args"]["train"]["init_args"]["file"]
+        == "some/root/coco/dataset_coco.json"
+    )
 
 
 def test_a_recipe_that_wants_a_data_root_says_so() -> None:
@@ -53,11 +78,25 @@ def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
         with_recipes(["fit", "--config", str(tmp_path / "broken.yaml")])
 
 
-def test_every_command_of_the_flickr8k_overlay_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_the_flickr8k_overlay_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = make_published(tmp_path / "root")
     monkeypatch.chdir(tmp_path)
-    lines = shipped_recipes()["flickr8k.yaml"].read_text("utf-8").replace("DATA_ROOT", str(root)).splitlines()
-    commands = [shlex.split(line.lstrip("# "))[1:] for line in lines if line.startswith("#   zoo fit ")]
-    assert [command[2] for command in commands] == ["clip.yaml", "cs_clip.yaml", "fsc_clip.yaml", "negclip.yaml"]
+    lines = (
+        shipped_recipes()["flickr8k.yaml"]
+        .read_text("utf-8")
+        .replace("DATA_ROOT", str(root))
+        .splitlines()
+    )
+    commands = [
+        shlex.split(line.lstrip("# "))[1:] for line in lines if line.startswith("#   zoo fit ")
+    ]
+    assert [command[2] for command in commands] == [
+        "clip.yaml",
+        "cs_clip.yaml",
+        "fsc_clip.yaml",
+        "negclip.yaml",
+    ]
     for command in commands:
         assert main([*command, "--config", json.dumps(SMALL)]) == 0

@@ -12,7 +12,13 @@ class Inner(Recorded):
 
 
 class Outer(Recorded):
-    def __init__(self, inner: Inner | None = None, where: Path | None = None, names: tuple[str, ...] = (), **more: float) -> None:
+    def __init__(
+        self,
+        inner: Inner | None = None,
+        where: Path | None = None,
+        names: tuple[str, ...] = (),
+        **more: float,
+    ) -> None:
         self.inner = inner
 
 

@@ -16,9 +16,14 @@ class Counting(Cosine):
         return super().block(images, texts)
 
 
-def scores_of(case: Case, head: Cosine | None = None, hashes: torch.Tensor | None = None, **masks: bool) -> Scores:
+def scores_of(
+    case: Case, head: Cosine | None = None, hashes: torch.Tensor | None = None, **masks: bool
+) -> Scores:
     head = attached(head or Cosine())
-    images, texts = Encoded(random_pooled(0, len(case.captions))), Encoded(random_pooled(1, case.n_texts))
+    images, texts = (
+        Encoded(random_pooled(0, len(case.captions))),
+        Encoded(random_pooled(1, case.n_texts)),
+    )
     return Scores(head, case.batch(images, texts, hashes), **masks)
 
 
@@ -36,7 +41,10 @@ def two_rows_of_one_photograph() -> Case:
 def test_an_encoded_batch_is_demanded() -> None:
     case = random_case(0)
     with pytest.raises(TypeError, match="encoded"):
-        Scores(attached(Cosine()), case.batch(torch.zeros(6, 3, 2, 2), Encoded(random_pooled(0, case.n_texts))))  # type: ignore[arg-type]
+        Scores(
+            attached(Cosine()),
+            case.batch(torch.zeros(6, 3, 2, 2), Encoded(random_pooled(0, case.n_texts))),
+        )  # type: ignore[arg-type]
 
 
 def test_a_block_is_made_once() -> None:
@@ -55,10 +63,24 @@ def test_a_block_is_made_once() -> None:
 def test_missing_texts_and_filling_are_no_candidates() -> None:
     case = two_rows_of_one_photograph()
     scores = scores_of(case)
-    assert scores.images_against(case.captions).candidate.tolist() == [[True, True, True, False]] * 4
-    assert scores.images_against(case.negatives, true=False).candidate[0].tolist() == [True, False, False, False, True, True, False, False]
+    assert (
+        scores.images_against(case.captions).candidate.tolist() == [[True, True, True, False]] * 4
+    )
+    assert scores.images_against(case.negatives, true=False).candidate[0].tolist() == [
+        True,
+        False,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert scores.own(case.foils).candidate.tolist() == [[False], [False], [True], [False]]
-    assert scores.texts_against_images(case.units[:, 0]).candidate.tolist() == [[True, True, True, False]] * 4
+    assert (
+        scores.texts_against_images(case.units[:, 0]).candidate.tolist()
+        == [[True, True, True, False]] * 4
+    )
 
 
 def test_own_scores_are_each_images_with_its_texts() -> None:
@@ -81,10 +103,20 @@ def test_masks_drop_true_texts_alone_and_never_the_own() -> None:
         [True, True, True],
     ]
     same_text = scores_of(case, mask_same_text=True)
-    assert same_text.images_against(case.captions).candidate[0].tolist() == [True, True, False, False]
+    assert same_text.images_against(case.captions).candidate[0].tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert same_text.images_against(case.negatives, true=False).candidate[0].sum() == 3
     both = scores_of(case, mask_same_image=True, mask_same_text=True)
-    assert both.texts_against_images(case.captions).candidate[0].tolist() == [True, False, False, False]
+    assert both.texts_against_images(case.captions).candidate[0].tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_same_words_are_known_by_their_hash() -> None:
@@ -101,7 +133,9 @@ def test_an_image_of_ones_own_photograph_is_masked_though_its_unit_is_missing() 
 
 def test_shares_of_false_negatives_are_of_other_columns() -> None:
     shares = scores_of(two_rows_of_one_photograph()).false_negative_shares()
-    assert shares["same_image"].item() == pytest.approx(2 / 6)  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one photograph
+    assert shares["same_image"].item() == pytest.approx(
+        2 / 6
+    )  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one photograph
     assert shares["same_text"].item() == pytest.approx(2 / 6)  # rows 0 and 2 have one caption
 
 
@@ -147,7 +181,10 @@ def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     head, case, sent = attached(MaxSim()), random_case(0), []
     monkeypatch.setattr("zoo.gather.gather", lambda x: (sent.append(x.shape), x)[1])
     (image_key,), (text_key,) = head.image_keys, head.text_keys
-    patches, words = random_tokens(0, 6, image_key, image=True), random_tokens(1, case.n_texts, text_key, image=False)
+    patches, words = (
+        random_tokens(0, 6, image_key, image=True),
+        random_tokens(1, case.n_texts, text_key, image=False),
+    )
     images = Encoded(random_pooled(0, 6), {image_key: patches[0]}, {image_key: patches[1]})
     texts = Encoded(random_pooled(1, case.n_texts), {text_key: words[0]}, {text_key: words[1]})
     scores = Scores(head, case.batch(images, texts))

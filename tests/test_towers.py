@@ -27,14 +27,22 @@ TWISTS = {
     "separate text tower": ({}, {}, {"custom_text": True}),
     "projection with a bias": ({}, {"proj_bias": True}, {"custom_text": True}),
     "no text projection": ({}, {"proj_type": "none", "width": 64}, {"embed_dim": 64}),
-    "pooled at a named end token": ({}, {"pool_type": "eos", "eos_id": 49407}, {"custom_text": True}),
+    "pooled at a named end token": (
+        {},
+        {"pool_type": "eos", "eos_id": 49407},
+        {"custom_text": True},
+    ),
     "normed queries and keys": ({}, {"qk_norm": True}, {}),
     "mean over patches": ({"pool_type": "avg", "final_ln_after_pool": True}, {}, {}),
 }
 
 
 def small(folder: Path, name: str, image: dict, text: dict, rest: dict) -> str:
-    config = {"embed_dim": 48, "vision_cfg": SMALL_IMAGE | image, "text_cfg": SMALL_TEXT | text} | rest
+    config = {
+        "embed_dim": 48,
+        "vision_cfg": SMALL_IMAGE | image,
+        "text_cfg": SMALL_TEXT | text,
+    } | rest
     file = folder / f"{name.replace(' ', '-')}.json"
     file.write_text(json.dumps(config))
     return str(file)
@@ -48,7 +56,9 @@ def equals_whole_texts(backbone: Backbone, texts: TextBank) -> None:
     """Cut texts give encode_text's vectors, and the gradients of a weighted sum, in fp64."""
     backbone = copy.deepcopy(backbone).double()
     weights = torch.randn(len(texts), backbone.shapes.width, dtype=torch.float64)
-    trained = [p for n, p in backbone.named_parameters() if backbone.tower(n) == "text" and p.requires_grad]
+    trained = [
+        p for n, p in backbone.named_parameters() if backbone.tower(n) == "text" and p.requires_grad
+    ]
     cut = backbone.encode_texts(texts).pooled
     whole = backbone.model.encode_text(texts.ids, normalize=False)
     assert whole.abs().max() > 1e-3
@@ -78,7 +88,9 @@ def test_every_kind_of_causal_tower_is_cut_without_a_change(tmp_path: Path, twis
     equals_whole_texts(backbone, bank(backbone))
 
 
-def test_the_tower_really_sees_shorter_texts(tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tower_really_sees_shorter_texts(
+    tiny: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = []
     whole = tiny.model.transformer.forward_intermediates
 
@@ -96,7 +108,9 @@ def test_a_hugging_face_tower_masks_padding_and_is_cut(tmp_path: Path, pooler: s
     backbone = hugging_face(tmp_path, pooler)
     backbone.eval()
     assert backbone.cuts_text
-    equals_whole_texts(backbone, bank(backbone, ["a dog", "a b c d e f g", "b a c b a c b a c b a"]))
+    equals_whole_texts(
+        backbone, bank(backbone, ["a dog", "a b c d e f g", "b a c b a c b a c b a"])
+    )
 
 
 def hugging_face(folder: Path, pooler: str) -> Backbone:
@@ -108,28 +122,52 @@ def hugging_face(folder: Path, pooler: str) -> Backbone:
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefg", "dog"]
     (local / "vocab.txt").write_text("\n".join(words))
     BertTokenizer(str(local / "vocab.txt")).save_pretrained(local)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     BertConfig(vocab_size=len(words), max_position_embeddings=64, **sizes).save_pretrained(local)
-    text = {"hf_model_name": str(local), "hf_tokenizer_name": str(local), "hf_pooler_type": pooler, "hf_proj_type": "linear"}
+    text = {
+        "hf_model_name": str(local),
+        "hf_tokenizer_name": str(local),
+        "hf_pooler_type": pooler,
+        "hf_proj_type": "linear",
+    }
     config = {"embed_dim": 48, "vision_cfg": SMALL_IMAGE, "text_cfg": text | {"context_length": 40}}
     (folder / f"bert-{folder.name}.json").write_text(json.dumps(config))
     return Backbone(str(folder / f"bert-{folder.name}.json"), text_lengths=(4, 8))
 
 
 @pytest.mark.parametrize(
-    "text", [{"no_causal_mask": True, "pool_type": "last", "proj_bias": True}, {"embed_cls": True}], ids=["sees padding", "class token"]
+    "text",
+    [{"no_causal_mask": True, "pool_type": "last", "proj_bias": True}, {"embed_cls": True}],
+    ids=["sees padding", "class token"],
 )
 def test_towers_that_see_padding_are_never_cut(tmp_path: Path, text: dict) -> None:
     backbone = Backbone(small(tmp_path, f"whole{len(text)}", {}, text, {"custom_text": True}))
     texts = bank(backbone)
     assert not backbone.cuts_text
-    assert torch.allclose(backbone.encode_texts(texts).pooled, backbone.model.encode_text(texts.ids), atol=1e-6)
+    assert torch.allclose(
+        backbone.encode_texts(texts).pooled, backbone.model.encode_text(texts.ids), atol=1e-6
+    )
 
 
 def test_text_tokens_are_what_hooks_see(tiny: Backbone) -> None:
-    keys = frozenset({TokenKey(-1, False, False), TokenKey(-2, True, False), TokenKey(1, False, False), TokenKey()})
+    keys = frozenset(
+        {
+            TokenKey(-1, False, False),
+            TokenKey(-2, True, False),
+            TokenKey(1, False, False),
+            TokenKey(),
+        }
+    )
     seen: list[Tensor] = []
-    hooks = [block.register_forward_hook(lambda _m, _i, out: seen.append(out)) for block in tiny.model.transformer.resblocks]
+    hooks = [
+        block.register_forward_hook(lambda _m, _i, out: seen.append(out))
+        for block in tiny.model.transformer.resblocks
+    ]
     texts = bank(tiny)
     with torch.no_grad():
         tiny.model.encode_text(texts.ids)
@@ -154,10 +192,18 @@ def test_text_tokens_are_what_hooks_see(tiny: Backbone) -> None:
 
 def test_image_tokens_are_what_hooks_see_and_pooled_is_encode_image(tiny: Backbone) -> None:
     keys = frozenset(
-        {TokenKey(-1, False, False), TokenKey(-2, False, False, True), TokenKey(0, True, True), TokenKey(-1, True, True, True)}
+        {
+            TokenKey(-1, False, False),
+            TokenKey(-2, False, False, True),
+            TokenKey(0, True, True),
+            TokenKey(-1, True, True, True),
+        }
     )
     seen: list[Tensor] = []
-    hooks = [block.register_forward_hook(lambda _m, _i, out: seen.append(out)) for block in tiny.model.visual.transformer.resblocks]
+    hooks = [
+        block.register_forward_hook(lambda _m, _i, out: seen.append(out))
+        for block in tiny.model.visual.transformer.resblocks
+    ]
     images = torch.randn(3, 3, 64, 64)
     with torch.no_grad():
         pooled = tiny.model.encode_image(images)
@@ -194,7 +240,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("key", "reason"), REFUSED)
-def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(tiny: Backbone, key: TokenKey, reason: str) -> None:
+def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(
+    tiny: Backbone, key: TokenKey, reason: str
+) -> None:
     with pytest.raises(ZooError, match=f"^the image tower of zoo-tiny cannot give {reason}$"):
         tiny.check_keys(frozenset({key}), frozenset())
     with pytest.raises(ZooError, match=f"^the text tower of zoo-tiny cannot give {reason}$"):
@@ -202,39 +250,68 @@ def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(t
 
 
 def test_a_tower_without_a_cls_patch_says_which_argument_asked_for_it(tiny: Backbone) -> None:
-    with pytest.raises(ZooError, match=f"a CLS patch, since .*: set cls_patch of the head or objective to false, {OTHER}$"):
+    with pytest.raises(
+        ZooError,
+        match=f"a CLS patch, since .*: set cls_patch of the head or objective to false, {OTHER}$",
+    ):
         tiny.check_keys(frozenset(), frozenset({TokenKey(prefix=True)}))
 
 
 def test_a_resnet_says_that_it_has_no_tokens(tmp_path: Path) -> None:
-    backbone = Backbone(small(tmp_path, "resnet", {"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}))
+    backbone = Backbone(
+        small(tmp_path, "resnet", {"layers": [1, 1, 1, 1], "patch_size": None}, {}, {})
+    )
     assert backbone.shapes.patches is None
-    with pytest.raises(ZooError, match=r"cannot give patches, since it has no tokens to give: choose another backbone\.name$"):
+    with pytest.raises(
+        ZooError,
+        match=r"cannot give patches, since it has no tokens to give: choose another backbone\.name$",
+    ):
         backbone.check_keys(frozenset({TokenKey()}), frozenset())
     assert backbone.encode_images(torch.randn(2, 3, 32, 32)).pooled.shape == (2, 48)
 
 
 def test_a_timm_transformer_gives_normed_patches_but_no_projected_ones(tmp_path: Path) -> None:
-    image = {"timm_model_name": "vit_tiny_patch16_224", "timm_pool": "token", "timm_proj": "linear", "image_size": 224}
+    image = {
+        "timm_model_name": "vit_tiny_patch16_224",
+        "timm_pool": "token",
+        "timm_proj": "linear",
+        "image_size": 224,
+    }
     backbone = Backbone(small(tmp_path, "timm", image, {}, {}))
     images, key = torch.randn(2, 3, 224, 224), TokenKey(-1, True, False, True)
     backbone.eval()
     with torch.no_grad():
         got = backbone.encode_images(images, frozenset({key}))
         assert torch.allclose(got.pooled, backbone.model.encode_image(images), atol=1e-5)
-        assert torch.allclose(got.tokens[key], backbone.model.visual.trunk.forward_features(images), atol=1e-5)
-    assert (backbone.shapes.patches, backbone.shapes.prefix, backbone.shapes.image_width) == (196, 1, 192)
-    with pytest.raises(ZooError, match=f"attention before it projects: where FSCCLIP asks, set its project to false, {OTHER}$"):
+        assert torch.allclose(
+            got.tokens[key], backbone.model.visual.trunk.forward_features(images), atol=1e-5
+        )
+    assert (backbone.shapes.patches, backbone.shapes.prefix, backbone.shapes.image_width) == (
+        196,
+        1,
+        192,
+    )
+    with pytest.raises(
+        ZooError,
+        match=f"attention before it projects: where FSCCLIP asks, set its project to false, {OTHER}$",
+    ):
         backbone.check_keys(frozenset({TokenKey()}), frozenset())
 
 
 def test_texts_are_grouped_by_the_shortest_length_that_holds_them() -> None:
     groups = by_length(torch.tensor([3, 8, 9, 77, 16, 2]), [8, 16, 24, 77])
-    assert [(cut, rows.tolist()) for cut, rows in groups] == [(8, [0, 1, 5]), (16, [2, 4]), (77, [3])]
+    assert [(cut, rows.tolist()) for cut, rows in groups] == [
+        (8, [0, 1, 5]),
+        (16, [2, 4]),
+        (77, [3]),
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ViT-B-32-quickgelu", "RN50-quickgelu", "convnext_base", "PE-Core-S-16-384", "EVA02-B-16"])
+@pytest.mark.parametrize(
+    "name",
+    ["ViT-B-32-quickgelu", "RN50-quickgelu", "convnext_base", "PE-Core-S-16-384", "EVA02-B-16"],
+)
 def test_published_architectures_are_cut_without_a_change(name: str) -> None:
     torch.manual_seed(0)
     backbone = Backbone(name)
@@ -242,7 +319,9 @@ def test_published_architectures_are_cut_without_a_change(name: str) -> None:
     equals_whole_texts(backbone.eval(), bank(backbone))
     images = torch.randn(2, 3, *backbone._images.size)
     with torch.no_grad():
-        assert torch.equal(backbone.encode_images(images).pooled, backbone.model.encode_image(images))
+        assert torch.equal(
+            backbone.encode_images(images).pooled, backbone.model.encode_image(images)
+        )
 
 
 @pytest.mark.slow
@@ -254,4 +333,6 @@ def test_published_architectures_that_see_padding_are_not_cut(name: str) -> None
     texts = TextBank(ids, backbone._texts.end.lengths(ids), torch.zeros(2, dtype=torch.long))
     assert not backbone.cuts_text
     with torch.no_grad():
-        assert torch.equal(backbone.encode_texts(texts).pooled, backbone.model.encode_text(ids, normalize=False))
+        assert torch.equal(
+            backbone.encode_texts(texts).pooled, backbone.model.encode_text(ids, normalize=False)
+        )

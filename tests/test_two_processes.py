@@ -22,11 +22,17 @@ def step_of(head: str, objective: str) -> Step:
 
 def matrix(rank: int) -> Tensor:
     """[3, 8]: this rank's rows of a [6, 8] matrix whose entries are all different."""
-    return torch.arange(48.0, dtype=torch.float64).reshape(6, 8)[3 * rank : 3 * rank + 3].requires_grad_()
+    return (
+        torch.arange(48.0, dtype=torch.float64)
+        .reshape(6, 8)[3 * rank : 3 * rank + 3]
+        .requires_grad_()
+    )
 
 
 def weights(*shape: int) -> Tensor:
-    return torch.arange(1.0, 1 + torch.Size(shape).numel(), dtype=torch.float64).reshape(shape).sin()
+    return (
+        torch.arange(1.0, 1 + torch.Size(shape).numel(), dtype=torch.float64).reshape(shape).sin()
+    )
 
 
 def collectives(rank: int) -> dict[str, object]:
@@ -53,7 +59,9 @@ def collectives(rank: int) -> dict[str, object]:
 def work(rank: int, folder: Path) -> None:
     """One rank: its collectives, and the gradients that DDP leaves for every pair of head and objective."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS
+    )
     found: dict[object, object] = {"collectives": collectives(rank)}
     for pair in PAIRS:
         step = step_of(*pair)
@@ -70,15 +78,24 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[object, dict[st
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_gradients_are_those_of_the_joined_batch(pair: tuple[str, str], ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+def test_gradients_are_those_of_the_joined_batch(
+    pair: tuple[str, str], ranks: list[dict[object, dict[str, Tensor]]]
+) -> None:
     step = step_of(*pair)
     expected = gradients(step, joined(parts_for(step, RANKS)))
-    torch.testing.assert_close(torch.stack([r[pair]["loss"] for r in ranks]).mean(), expected["loss"], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(
+        torch.stack([r[pair]["loss"] for r in ranks]).mean(),
+        expected["loss"],
+        rtol=1e-9,
+        atol=1e-12,
+    )
     largest = max(float(g.abs().max()) for g in expected.values())
     for found in ranks:
         assert found[pair].keys() == expected.keys()
         for name in expected.keys() - {"loss"}:
-            error = (found[pair][name] - expected[name]).abs().max() / expected[name].abs().max().clamp(min=1e-6 * largest)
+            error = (found[pair][name] - expected[name]).abs().max() / expected[
+                name
+            ].abs().max().clamp(min=1e-6 * largest)
             assert error < 1e-6, name
 
 
@@ -89,16 +106,24 @@ def test_every_gradient_says_something() -> None:
     assert silent <= {"head.bias"}  # a bias cancels in every softmax
 
 
-def test_gathering_stacks_ranks_and_sums_their_gradients(ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+def test_gathering_stacks_ranks_and_sums_their_gradients(
+    ranks: list[dict[object, dict[str, Tensor]]],
+) -> None:
     everything = torch.cat([matrix(0), matrix(1)]).detach()
     for rank, found in enumerate(r["collectives"] for r in ranks):
         assert torch.equal(found["gather"], everything)
-        torch.testing.assert_close(found["gather_grad"], (weights(6, 8) * 3)[3 * rank : 3 * rank + 3])
+        torch.testing.assert_close(
+            found["gather_grad"], (weights(6, 8) * 3)[3 * rank : 3 * rank + 3]
+        )
 
 
-def test_transposing_sends_each_rank_its_columns_and_gradients_back(ranks: list[dict[object, dict[str, Tensor]]]) -> None:
+def test_transposing_sends_each_rank_its_columns_and_gradients_back(
+    ranks: list[dict[object, dict[str, Tensor]]],
+) -> None:
     everything = torch.cat([matrix(0), matrix(1)]).detach()
-    upstream = torch.cat([weights(4, 6) * 1, weights(4, 6) * 2]).T  # [6, 8]: what the two ranks say about the joined matrix
+    upstream = torch.cat(
+        [weights(4, 6) * 1, weights(4, 6) * 2]
+    ).T  # [6, 8]: what the two ranks say about the joined matrix
     for rank, found in enumerate(r["collectives"] for r in ranks):
         assert torch.equal(found["transpose"], everything.T[4 * rank : 4 * rank + 4])
         torch.testing.assert_close(found["transpose_grad"], upstream[3 * rank : 3 * rank + 3])

@@ -19,62 +19,126 @@ CASE = ("benchmark", "subset", "case", "protocol", "query", "figure", "right", "
 def command(folder: Path, *arguments: str) -> Path:
     """Runs the command in a folder of its own, as a user does, and returns the folder."""
     folder.mkdir()
-    done = subprocess.run([sys.executable, "-m", "zoo.cli", *arguments], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "zoo.cli", *arguments], cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "Traceback" not in done.stderr, done.stderr[-2000:]  # of a rank whose end the launcher does not look at
+    assert "Traceback" not in done.stderr, done.stderr[
+        -2000:
+    ]  # of a rank whose end the launcher does not look at
     return folder
 
 
 @pytest.mark.parametrize("tune", ["image", pytest.param("text", marks=pytest.mark.slow)])
-def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(made_root: Path, tmp_path: Path, tune: str) -> None:
+def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
+    made_root: Path, tmp_path: Path, tune: str
+) -> None:
     """The same global batch, two epochs: the same validation losses, one tower trained and the other as it was."""
     common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.tune", tune]
     one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
     expected, found = (losses(folder, column="val/loss") for folder in (one, two))
     assert found == pytest.approx(expected, rel=1e-5)
     assert len(expected) == 2
-    whole, halves = (torch.load(last_checkpoint(folder), weights_only=True)["state_dict"] for folder in (one, two))
+    whole, halves = (
+        torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
+        for folder in (one, two)
+    )
     torch.testing.assert_close(halves["head.log_scale"], whole["head.log_scale"], rtol=1e-6, atol=0)
-    trained, frozen = ("model.visual.proj", "model.text_projection")[:: 1 if tune == "image" else -1]
+    trained, frozen = ("model.visual.proj", "model.text_projection")[
+        :: 1 if tune == "image" else -1
+    ]
     assert halves.keys() == whole.keys()
     assert torch.equal(halves[f"backbone.{frozen}"], whole[f"backbone.{frozen}"])
-    torch.testing.assert_close(halves[f"backbone.{trained}"], whole[f"backbone.{trained}"], rtol=1e-4, atol=2e-6)
+    torch.testing.assert_close(
+        halves[f"backbone.{trained}"], whole[f"backbone.{trained}"], rtol=1e-4, atol=2e-6
+    )
 
 
 def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path) -> None:
     """LoRA: most of a tower has no gradient to exchange; adapters move alike, and nothing else moves."""
-    common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.lora.rank", "2", "--model.backbone.lora.alpha", "2"]
+    common = [
+        "fit",
+        "--config",
+        str(made_root / "recipe.yaml"),
+        "--model.backbone.lora.rank",
+        "2",
+        "--model.backbone.lora.alpha",
+        "2",
+    ]
     one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
     assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
-    whole, halves = (torch.load(last_checkpoint(folder), weights_only=True)["state_dict"] for folder in (one, two))
+    whole, halves = (
+        torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
+        for folder in (one, two)
+    )
     adapters = [name for name in whole if "lora_B" in name]
     assert all(whole[name].any() for name in adapters)
     assert adapters
     torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
 
 
-def test_a_run_on_stored_features_is_the_same_on_two_processes(made_root: Path, tmp_path: Path) -> None:
+def test_a_run_on_stored_features_is_the_same_on_two_processes(
+    made_root: Path, tmp_path: Path
+) -> None:
     """Each process encodes a share of one store; what the head learns from it is what it learns on one process."""
-    frozen = ["--model.backbone.tune", "none", "--model.backbone.augment", "false", "--model.head", "zoo.heads.linear.Linear"]
-    common = ["fit", "--config", str(made_root / "recipe.yaml"), *frozen, "--data.redraw", "false", "--data.features.folder", "features"]
+    frozen = [
+        "--model.backbone.tune",
+        "none",
+        "--model.backbone.augment",
+        "false",
+        "--model.head",
+        "zoo.heads.linear.Linear",
+    ]
+    common = [
+        "fit",
+        "--config",
+        str(made_root / "recipe.yaml"),
+        *frozen,
+        "--data.redraw",
+        "false",
+        "--data.features.folder",
+        "features",
+    ]
     one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
     assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
-    whole, halves = (torch.load(last_checkpoint(folder), weights_only=True)["state_dict"] for folder in (one, two))
+    whole, halves = (
+        torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
+        for folder in (one, two)
+    )
     torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
-    assert not torch.equal(whole["head.text_map.weight"], torch.eye(len(whole["head.text_map.weight"])))
+    assert not torch.equal(
+        whole["head.text_map.weight"], torch.eye(len(whole["head.text_map.weight"]))
+    )
 
 
 def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: Path) -> None:
     """The same cases, numbers and coverage, and scores to 1e-5."""
     asked = f"pairs:{made_root / 'pairs.csv'},half_truth:{made_root / 'units.jsonl'}"
-    common = ["validate", "--benchmarks", asked, "--data_root", str(made_root), "--out", "measured", "--model.backbone.name", "zoo-tiny"]
+    common = [
+        "validate",
+        "--benchmarks",
+        asked,
+        "--data_root",
+        str(made_root),
+        "--out",
+        "measured",
+        "--model.backbone.name",
+        "zoo-tiny",
+    ]
     folders = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
-    one, two = (json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["figures"] for folder in folders)
+    one, two = (
+        json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["figures"]
+        for folder in folders
+    )
     assert [(f["figure"], f["n"], f["of"], f["photographs"], f["value"]) for f in two] == [
         (f["figure"], f["n"], f["of"], f["photographs"], f["value"]) for f in one
     ]
     assert one[0]["n"] == one[0]["of"] == 12
-    rows, others = (pq.read_table(folder / "measured" / "cases.parquet").to_pylist() for folder in folders)
-    assert [[row[name] for name in CASE] for row in others] == [[row[name] for name in CASE] for row in rows]
+    rows, others = (
+        pq.read_table(folder / "measured" / "cases.parquet").to_pylist() for folder in folders
+    )
+    assert [[row[name] for name in CASE] for row in others] == [
+        [row[name] for name in CASE] for row in rows
+    ]
     for row, other in zip(rows, others, strict=True):
         assert other["scores"] == pytest.approx(row["scores"], abs=1e-5)

@@ -46,21 +46,32 @@ LAYOUTS = {
     "module._orig_mod.model.": lambda s: prefixed(s, "module._orig_mod.model."),
     "clip_model.": lambda s: prefixed(s, "clip_model."),
     "CS-CLIP's": lambda s: {**prefixed(s, "model."), "head.logit_scale": torch.tensor(4.0)},
-    "older versions'": lambda s: {**s, "attn_mask": torch.zeros(77, 77), "text_model.embeddings.position_ids": torch.arange(77)},
+    "older versions'": lambda s: {
+        **s,
+        "attn_mask": torch.zeros(77, 77),
+        "text_model.embeddings.position_ids": torch.arange(77),
+    },
     "half precision": lambda s: {name: tensor.half() for name, tensor in s.items()},
     "a vector for a scale": lambda s: {**s, "logit_scale": s["logit_scale"].reshape(1)},
 }
 
 
 def same(backbone: Backbone, state: State, tolerance: float = 0.0) -> bool:
-    return all(torch.allclose(t, state[n].float(), rtol=0, atol=tolerance) for n, t in backbone.model.state_dict().items())
+    return all(
+        torch.allclose(t, state[n].float(), rtol=0, atol=tolerance)
+        for n, t in backbone.model.state_dict().items()
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_loads_whole(tmp_path: Path, state: State, layout: str) -> None:
     file = tmp_path / "weights.pt"
     torch.save(LAYOUTS[layout](state), file)
-    assert same(Backbone("zoo-tiny", pretrained=str(file)), state, 1e-2 if layout == "half precision" else 0.0)
+    assert same(
+        Backbone("zoo-tiny", pretrained=str(file)),
+        state,
+        1e-2 if layout == "half precision" else 0.0,
+    )
 
 
 def test_safetensors_load(tmp_path: Path, state: State) -> None:
@@ -68,7 +79,9 @@ def test_safetensors_load(tmp_path: Path, state: State) -> None:
     assert same(Backbone("zoo-tiny", pretrained=str(tmp_path / "weights.safetensors")), state)
 
 
-def test_extras_are_reported(tmp_path: Path, state: State, caplog: pytest.LogCaptureFixture) -> None:
+def test_extras_are_reported(
+    tmp_path: Path, state: State, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "weights.pt"
     torch.save(LAYOUTS["CS-CLIP's"](state), file)
     with caplog.at_level(logging.INFO, "zoo"):
@@ -76,16 +89,35 @@ def test_extras_are_reported(tmp_path: Path, state: State, caplog: pytest.LogCap
     assert "head.logit_scale" in caplog.text
 
 
-def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(tmp_path: Path) -> None:
+def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(
+    tmp_path: Path,
+) -> None:
     trained = Backbone("zoo-tiny", activation="quickgelu")
     held = prefixed(trained.state_dict(), "backbone.")
-    held |= {"head.log_scale": torch.tensor(3.5), "head.bias": torch.tensor(1.0), "objective.weight": torch.ones(2)}
+    held |= {
+        "head.log_scale": torch.tensor(3.5),
+        "head.bias": torch.tensor(1.0),
+        "objective.weight": torch.ones(2),
+    }
     file = tmp_path / "last.ckpt"
-    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())}, "loops": {}}, file)
+    torch.save(
+        {
+            "state_dict": held,
+            "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())},
+            "loops": {},
+        },
+        file,
+    )
     with pytest.raises(ZooError, match="1 unexpected: logit_bias"):
         Backbone("zoo-tiny", pretrained=str(file))
     del held["head.bias"]
-    torch.save({"state_dict": held, "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())}}, file)
+    torch.save(
+        {
+            "state_dict": held,
+            "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())},
+        },
+        file,
+    )
     again = Backbone("zoo-tiny", pretrained=str(file))
     assert again.activation == "quickgelu"
     assert again.model.logit_scale == 3.5
@@ -100,14 +132,23 @@ def test_a_checkpoint_of_zoo_brings_how_its_images_were_prepared(tmp_path: Path)
     recorded = spec(trained)["init_args"]["preprocess"]
     assert (recorded["mean"], recorded["resize_mode"]) == ([0.5, 0.5, 0.5], "squash")
     torch.save(
-        {"state_dict": prefixed(trained.state_dict(), "backbone."), "hyper_parameters": {"backbone": spec(trained)}}, tmp_path / "a.ckpt"
+        {
+            "state_dict": prefixed(trained.state_dict(), "backbone."),
+            "hyper_parameters": {"backbone": spec(trained)},
+        },
+        tmp_path / "a.ckpt",
     )
-    assert spec(Backbone("zoo-tiny", pretrained=str(tmp_path / "a.ckpt")))["init_args"]["preprocess"] == recorded
+    assert (
+        spec(Backbone("zoo-tiny", pretrained=str(tmp_path / "a.ckpt")))["init_args"]["preprocess"]
+        == recorded
+    )
     wide = Image.new("RGB", (128, 64), "white")
     assert torch.equal(trained.eval_transform(wide), torch.ones(3, 64, 64))
 
 
-def test_weights_move_between_open_clips_two_classes(tmp_path: Path, source: Backbone, state: State) -> None:
+def test_weights_move_between_open_clips_two_classes(
+    tmp_path: Path, source: Backbone, state: State
+) -> None:
     torch.save(state, tmp_path / "one.pt")
     other = Backbone(same_in_other_class(tmp_path), pretrained=str(tmp_path / "one.pt"))
     ids = source.tokenizer(["a dog"])[0]
@@ -116,7 +157,9 @@ def test_weights_move_between_open_clips_two_classes(tmp_path: Path, source: Bac
     assert same(Backbone("zoo-tiny", pretrained=str(tmp_path / "other.pt")), state)
 
 
-def test_text_positions_are_stretched_only_where_a_context_is_asked_for(tmp_path: Path, state: State) -> None:
+def test_text_positions_are_stretched_only_where_a_context_is_asked_for(
+    tmp_path: Path, state: State
+) -> None:
     torch.save(state, tmp_path / "weights.pt")
     longer = Backbone("zoo-tiny", pretrained=str(tmp_path / "weights.pt"), context_length=100)
     assert longer.model.positional_embedding.shape == (100, 96)
@@ -127,21 +170,41 @@ def test_text_positions_are_stretched_only_where_a_context_is_asked_for(tmp_path
 
 
 WRONG = {
-    "missing": (lambda s: {n: t for n, t in s.items() if n != "visual.proj"}, "1 missing: visual.proj"),
-    "unexpected": (lambda s: {**s, "adapter.weight": torch.ones(1)}, "1 unexpected: adapter.weight"),
-    "beside the prefix": (lambda s: {**prefixed(s, "model."), "adapter.weight": torch.ones(1)}, "1 unexpected: adapter.weight"),
-    "shape": (lambda s: {**s, "visual.proj": torch.ones(2, 2)}, r"1 of another shape: visual.proj \(2, 2\) for \(96, 128\)"),
-    "many": (lambda s: {n: t for n, t in s.items() if "resblocks" not in n}, r"72 missing: .*, \.\.\."),
+    "missing": (
+        lambda s: {n: t for n, t in s.items() if n != "visual.proj"},
+        "1 missing: visual.proj",
+    ),
+    "unexpected": (
+        lambda s: {**s, "adapter.weight": torch.ones(1)},
+        "1 unexpected: adapter.weight",
+    ),
+    "beside the prefix": (
+        lambda s: {**prefixed(s, "model."), "adapter.weight": torch.ones(1)},
+        "1 unexpected: adapter.weight",
+    ),
+    "shape": (
+        lambda s: {**s, "visual.proj": torch.ones(2, 2)},
+        r"1 of another shape: visual.proj \(2, 2\) for \(96, 128\)",
+    ),
+    "many": (
+        lambda s: {n: t for n, t in s.items() if "resblocks" not in n},
+        r"72 missing: .*, \.\.\.",
+    ),
     "two models": (lambda s: {**s, **prefixed(s, "model.")}, "leaves open what is meant"),
     "unknown prefix": (lambda s: prefixed(s, "teacher."), "leaves open what is meant"),
-    "no model": (lambda s: {"t": torch.ones(1), "linear.weight": torch.ones(2, 2)}, "holds no open_clip model"),
+    "no model": (
+        lambda s: {"t": torch.ones(1), "linear.weight": torch.ones(2, 2)},
+        "holds no open_clip model",
+    ),
     "a list": (lambda s: [1, 2], "holds a list"),
     "code": (lambda s: {"state_dict": s, "optimizer": Path("x")}, "cannot be read as weights"),
 }
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_file_is_an_error_that_says_what_is_wrong(tmp_path: Path, state: State, fault: str) -> None:
+def test_a_wrong_file_is_an_error_that_says_what_is_wrong(
+    tmp_path: Path, state: State, fault: str
+) -> None:
     make, message = WRONG[fault]
     file = tmp_path / "wrong.pt"
     torch.save(make(state), file)

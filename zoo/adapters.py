@@ -27,7 +27,8 @@ class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
         base = self.get_base_layer()
         weights = {
             "in_proj_weight": base.in_proj_weight + self.get_delta_weight(NAME),
-            "out_proj.base_layer.weight": base.out_proj.weight + base.out_proj.get_delta_weight(NAME),
+            "out_proj.base_layer.weight": base.out_proj.weight
+            + base.out_proj.get_delta_weight(NAME),
         }
         return functional_call(base, weights, (query, *args), kwargs)
 
@@ -35,30 +36,51 @@ class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
         """Nothing was taken away."""
 
 
-def add_adapters(model: nn.Module, lora: LoRA, tower: Callable[[str], str], tuned: Sequence[str]) -> None:
+def add_adapters(
+    model: nn.Module, lora: LoRA, tower: Callable[[str], str], tuned: Sequence[str]
+) -> None:
     """Puts adapters into the layers of the tuned towers that `lora` names, and freezes all else.
 
     tower: from a module's name to its tower. Raises ZooError where a target names no layer, where a tuned tower has none that is named, and
     on a layer that cannot be adapted.
     """
-    layers = {name: module for name, module in model.named_modules() if isinstance(module, ADAPTABLE)}
+    layers = {
+        name: module for name, module in model.named_modules() if isinstance(module, ADAPTABLE)
+    }
     unknown = set(lora.targets) - {last(name) for name in layers}
     if unknown:
-        raise ZooError(f"backbone.lora.targets has {', '.join(sorted(unknown))}, which no layer is called: choose among {named(layers)}")
+        raise ZooError(
+            f"backbone.lora.targets has {', '.join(sorted(unknown))}, which no layer is called: choose among {named(layers)}"
+        )
     for side in tuned:
         inside = [name for name in layers if tower(name) == side]
         if not any(last(name) in lora.targets for name in inside):
-            raise ZooError(f"backbone.lora.targets names no layer of the {side} tower: add some of {named(inside)}, or change tune")
+            raise ZooError(
+                f"backbone.lora.targets names no layer of the {side} tower: add some of {named(inside)}, or change tune"
+            )
     chosen = [name for name in layers if tower(name) in tuned and last(name) in lora.targets]
-    inner = next((name for name in chosen if isinstance(layers.get(name.rpartition(".")[0]), nn.MultiheadAttention)), None)
+    inner = next(
+        (
+            name
+            for name in chosen
+            if isinstance(layers.get(name.rpartition(".")[0]), nn.MultiheadAttention)
+        ),
+        None,
+    )
     if inner is not None:
-        raise ZooError(f"backbone.lora.targets has {last(inner)}, a part of attention that is never run alone: name the attention itself")
-    config = LoraConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, chosen)))
+        raise ZooError(
+            f"backbone.lora.targets has {last(inner)}, a part of attention that is never run alone: name the attention itself"
+        )
+    config = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, chosen))
+    )
     config._register_custom_module({nn.MultiheadAttention: Attention})
     try:
         inject_adapter_in_model(config, model, NAME)
     except (TypeError, ValueError) as error:
-        raise ZooError(f"backbone.lora.targets names a layer that peft cannot adapt ({error}): take it out") from error
+        raise ZooError(
+            f"backbone.lora.targets names a layer that peft cannot adapt ({error}): take it out"
+        ) from error
 
 
 def last(name: str) -> str:

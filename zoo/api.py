@@ -31,7 +31,9 @@ class Model:
     module: backbone, head and objective. batch_size: how many images or texts are encoded at once.
     """
 
-    def __init__(self, module: ZooModule, device: str | torch.device | None = None, batch_size: int = 64) -> None:
+    def __init__(
+        self, module: ZooModule, device: str | torch.device | None = None, batch_size: int = 64
+    ) -> None:
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.module = module.eval().to(chosen)
         self.device, self.batch_size = torch.device(chosen), batch_size
@@ -48,14 +50,21 @@ class Model:
     def score(self, images: Sequence[Picture], texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns the head's score of every image against every text, [n, m]; higher is a better match."""
         head = self.module.head
-        scores = head.block(head.prepare_images(self._images(images)), head.prepare_texts(self._texts(texts)))
+        scores = head.block(
+            head.prepare_images(self._images(images)), head.prepare_texts(self._texts(texts))
+        )
         return np.asarray(scores.float().cpu())
 
     @torch.no_grad()
     def _images(self, images: Sequence[Picture]) -> Encoded:
         backbone, parts = self.module.backbone, []
         for start in range(0, len(images), self.batch_size):
-            pixels = torch.stack([backbone.eval_transform(_opened(i)) for i in images[start : start + self.batch_size]])
+            pixels = torch.stack(
+                [
+                    backbone.eval_transform(_opened(i))
+                    for i in images[start : start + self.batch_size]
+                ]
+            )
             parts.append(backbone.encode_images(pixels.to(self.device), self.module.image_keys))
         return concatenate(parts)
 
@@ -65,12 +74,16 @@ class Model:
         parts = []
         for start in range(0, len(bank), self.batch_size):
             rows_of = slice(start, start + self.batch_size)
-            some = TextBank(bank.ids[rows_of], bank.lengths[rows_of], bank.hashes[rows_of]).map(lambda t: t.to(self.device))
+            some = TextBank(bank.ids[rows_of], bank.lengths[rows_of], bank.hashes[rows_of]).map(
+                lambda t: t.to(self.device)
+            )
             parts.append(self.module.backbone.encode_texts(some, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device))
 
 
-def load(source: str | Path, pretrained: str | None = None, device: str | None = None, **backbone: Any) -> Model:
+def load(
+    source: str | Path, pretrained: str | None = None, device: str | None = None, **backbone: Any
+) -> Model:
     """Returns a model ready to encode and score.
 
     source: a checkpoint that `zoo fit` wrote, a folder that `zoo export` wrote, or the name of an architecture. pretrained: a tag or a
@@ -78,7 +91,9 @@ def load(source: str | Path, pretrained: str | None = None, device: str | None =
     """
     if Path(source).exists():
         if pretrained is not None or backbone:
-            raise ZooError(f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out")
+            raise ZooError(
+                f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
+            )
         return Model(load_checkpoint(source), device)
     return Model(ZooModule(Backbone(name=str(source), pretrained=pretrained, **backbone)), device)
 
@@ -111,13 +126,19 @@ def evaluate(
 
     for name, given in (("benchmarks", benchmarks), ("presets", presets)):
         if isinstance(given, str):
-            raise ZooError(f"evaluate({name}={given!r}) is one text, where a list of names is wanted: write {name}=[{given!r}]")
+            raise ZooError(
+                f"evaluate({name}={given!r}) is one text, where a list of names is wanted: write {name}=[{given!r}]"
+            )
 
     roots = [str(r) for r in data_root] if isinstance(data_root, list | tuple) else str(data_root)
-    data = EvaluationDataModule(list(benchmarks), roots, out=None if out is None else str(out), presets=list(presets))
+    data = EvaluationDataModule(
+        list(benchmarks), roots, out=None if out is None else str(out), presets=list(presets)
+    )
     if not isinstance(model, Model | ZooModule):
         return data.evaluation.run(model)
-    module, device = (model.module, model.device) if isinstance(model, Model) else (model, model.device)
+    module, device = (
+        (model.module, model.device) if isinstance(model, Model) else (model, model.device)
+    )
     quieten()
     trainer = Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
@@ -137,7 +158,9 @@ def _opened(picture: Picture) -> Image.Image:
     try:
         return Image.open(picture).convert("RGB")
     except OSError as error:
-        raise ZooError(f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG") from error
+        raise ZooError(
+            f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG"
+        ) from error
 
 
 def _normalised(items: Encoded) -> NDArray[np.float32]:

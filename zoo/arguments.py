@@ -49,5 +49,7 @@ def listed(text: str, flag: str) -> list[str]:
     """Returns the names between the commas of a flag's value, without the space around them; raises ZooError where one is empty."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise ZooError(f"{flag} {text!r} has an empty name: write one name between two commas, as in {flag} a,b")
+        raise ZooError(
+            f"{flag} {text!r} has an empty name: write one name between two commas, as in {flag} a,b"
+        )
     return names

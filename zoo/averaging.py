@@ -20,7 +20,9 @@ class EMA(WeightAveraging):
 
     def __init__(self, decay: float = 0.999) -> None:
         if not 0 <= decay < 1:
-            raise ZooError(f"EMA's decay is {decay}: give the share of the average that a step keeps, from 0 to under 1")
+            raise ZooError(
+                f"EMA's decay is {decay}: give the share of the average that a step keeps, from 0 to under 1"
+            )
         # Interpolating leaves frozen weights as they are to the last bit, which a weighted sum does not; buffers are copied.
         super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
         self._ended = False
@@ -40,8 +42,13 @@ class EMA(WeightAveraging):
         self._swap_models(pl_module)
         self._ended = True
 
-    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
         super().on_save_checkpoint(trainer, pl_module, checkpoint)
         if self._ended:
-            swapped = {"state_dict": checkpoint["current_model_state"], "current_model_state": checkpoint["state_dict"]}
+            swapped = {
+                "state_dict": checkpoint["current_model_state"],
+                "current_model_state": checkpoint["state_dict"],
+            }
             checkpoint |= swapped

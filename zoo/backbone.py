@@ -73,15 +73,26 @@ class Backbone(Recorded, nn.Module):
         self._known_as, self._config = architecture(name)
         weights = None
         if rule is not None:
-            weights, context_length = read_published(rule, pretrained, self._known_as, base), context_length or RULES[rule].context
+            weights, context_length = (
+                read_published(rule, pretrained, self._known_as, base),
+                context_length or RULES[rule].context,
+            )
         elif pretrained is not None and Path(pretrained).is_file():
             weights = read_weights(Path(pretrained))
         elif pretrained is not None:
             check_tag(self._known_as, pretrained)
         recorded = weights.activation if weights else None
-        self.activation = settle_activation(self._known_as, self._config, pretrained, activation, recorded)
+        self.activation = settle_activation(
+            self._known_as, self._config, pretrained, activation, recorded
+        )
         tag = None if weights else pretrained
-        self.model = build(self._known_as, tag, self.activation, context_length, preprocess or (weights.preprocess if weights else None))
+        self.model = build(
+            self._known_as,
+            tag,
+            self.activation,
+            context_length,
+            preprocess or (weights.preprocess if weights else None),
+        )
         if weights is not None:
             load_weights(self.model, weights, resize_text=context_length is not None)
         self._images = ImageTower(self.model, self._config["embed_dim"])
@@ -97,12 +108,17 @@ class Backbone(Recorded, nn.Module):
         if compile is not None:
             self._compile(compile)
         for parameter_name, parameter in self.named_parameters():
-            if self.tower(parameter_name) not in TUNED[tune] or parameter_name in ("model.logit_scale", "model.logit_bias"):
+            if self.tower(parameter_name) not in TUNED[tune] or parameter_name in (
+                "model.logit_scale",
+                "model.logit_bias",
+            ):
                 parameter.requires_grad_(False)
 
     def _adapt(self, lora: LoRA) -> None:
         if self.tune == "none":
-            raise ZooError("backbone.lora trains adapters and backbone.tune is none: set tune to full, image or text, or lora to null")
+            raise ZooError(
+                "backbone.lora trains adapters and backbone.tune is none: set tune to full, image or text, or lora to null"
+            )
         need("peft", "lora")
         from zoo.adapters import add_adapters
 
@@ -111,18 +127,30 @@ class Backbone(Recorded, nn.Module):
     def _compile(self, backend: str) -> None:
         if backend not in torch.compiler.list_backends(exclude_tags=()):
             known = torch.compiler.list_backends()
-            raise ZooError(f"backbone.compile {backend!r} is no backend of torch.compile{near(backend, known)}: set it to inductor or null")
+            raise ZooError(
+                f"backbone.compile {backend!r} is no backend of torch.compile{near(backend, known)}: set it to inductor or null"
+            )
         for tower in (self._images, self._texts):
             for module in tower.busiest():
-                module.compile(backend=backend)  # in place, so that names of parameters stay as they are
+                module.compile(
+                    backend=backend
+                )  # in place, so that names of parameters stay as they are
 
     def settled(self) -> dict[str, Any]:
-        return {"activation": self.activation, "context_length": self._context_length, "preprocess": self.preprocess}
+        return {
+            "activation": self.activation,
+            "context_length": self._context_length,
+            "preprocess": self.preprocess,
+        }
 
     @property
     def preprocess(self) -> dict[str, Any]:
         """How images are prepared, in open_clip's settings; the size is the tower's own."""
-        return {name: value for name, value in self.model.visual.preprocess_cfg.items() if name != "size"}
+        return {
+            name: value
+            for name, value in self.model.visual.preprocess_cfg.items()
+            if name != "size"
+        }
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -193,7 +221,9 @@ class Backbone(Recorded, nn.Module):
 
         settings = PreprocessCfg(**self.model.visual.preprocess_cfg)
         crop = None if crop_scale is None else {"scale": tuple(crop_scale)}
-        transform: Callable[[Any], Tensor] = image_transform_v2(settings, is_train=crop is not None, aug_cfg=crop)
+        transform: Callable[[Any], Tensor] = image_transform_v2(
+            settings, is_train=crop is not None, aug_cfg=crop
+        )
         return transform
 
     def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
@@ -204,7 +234,11 @@ class Backbone(Recorded, nn.Module):
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """images: [n, 3, H, W]. Returns pooled [n, D], as the tower gives them, and the tokens of exactly these keys."""
-        return self._encode("image", lambda rows: self._images(images[rows], keys), torch.arange(len(images), device=images.device))
+        return self._encode(
+            "image",
+            lambda rows: self._images(images[rows], keys),
+            torch.arange(len(images), device=images.device),
+        )
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Returns the bank's texts in its order: pooled [T, D], and the tokens of exactly these keys.
@@ -214,10 +248,15 @@ class Backbone(Recorded, nn.Module):
         groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
         if self.cuts_text and len(bank):
             groups = by_length(bank.lengths, self.text_lengths)
-        parts = [self._encode("text", partial(self._cut_texts, bank, keys, cut), rows) for cut, rows in groups]
+        parts = [
+            self._encode("text", partial(self._cut_texts, bank, keys, cut), rows)
+            for cut, rows in groups
+        ]
         return in_order(parts, [rows for _, rows in groups])
 
-    def _cut_texts(self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor) -> Encoded:
+    def _cut_texts(
+        self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor
+    ) -> Encoded:
         return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
 
     def _encode(self, tower: str, run: Callable[[Tensor], Encoded], rows: Tensor) -> Encoded:
@@ -232,13 +271,17 @@ class Backbone(Recorded, nn.Module):
 
     def trains(self, tower: str) -> bool:
         """tower: 'image' or 'text'. Returns whether any of its parameters is trained."""
-        return any(p.requires_grad for name, p in self.named_parameters() if self.tower(name) == tower)
+        return any(
+            p.requires_grad for name, p in self.named_parameters() if self.tower(name) == tower
+        )
 
     def tower(self, parameter_name: str) -> Literal["image", "text"]:
         """Returns the tower of a parameter, by its name in this module; the temperature counts as text."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
-    def freeze(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool) -> list[str]:
+    def freeze(
+        self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
+    ) -> list[str]:
         """Freezes what none of the outputs asked for depends on; returns the names of all that is frozen, the untuned towers included.
 
         pooled: whether the pooled vectors count as asked for. Raises ZooError where a tower cannot give the tokens.
@@ -253,7 +296,9 @@ class Backbone(Recorded, nn.Module):
         self.train(self.training)
         return frozen
 
-    def _reached(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool) -> Iterator[Tensor]:
+    def _reached(
+        self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
+    ) -> Iterator[Tensor]:
         """Yields the trained parameters that the outputs depend on: the leaves of the graph of one blank image and one blank text."""
         was_training = self.training
         self.eval()
@@ -265,7 +310,9 @@ class Backbone(Recorded, nn.Module):
                 self._texts(ids, ids.new_ones(1), text_keys),
             ]
         self.train(was_training)
-        outputs = [t for item in items for t in (*item.tokens.values(), *([item.pooled] if pooled else []))]
+        outputs = [
+            t for item in items for t in (*item.tokens.values(), *([item.pooled] if pooled else []))
+        ]
         waiting = [t.grad_fn for t in outputs if t.grad_fn is not None]
         seen = set(waiting)
         while waiting:
@@ -279,7 +326,10 @@ class Backbone(Recorded, nn.Module):
     def train(self, mode: bool = True) -> "Backbone":
         """Frozen towers, and BatchNorm with frozen statistics, stay in evaluation mode."""
         super().train(mode)
-        for tower, modules in (("image", [self.model.visual]), ("text", [m for n, m in self.model.named_children() if n != "visual"])):
+        for tower, modules in (
+            ("image", [self.model.visual]),
+            ("text", [m for n, m in self.model.named_children() if n != "visual"]),
+        ):
             if not self.trains(tower):
                 for module in modules:
                     module.eval()
@@ -291,7 +341,9 @@ class Backbone(Recorded, nn.Module):
 
     def _check_chunk(self, chunk: int) -> None:
         if chunk < 1:
-            raise ZooError(f"backbone.chunk is {chunk}: give the number of items that a tower takes at once, 1 or more, or null")
+            raise ZooError(
+                f"backbone.chunk is {chunk}: give the number of items that a tower takes at once, 1 or more, or null"
+            )
         if self._updates_statistics and any(isinstance(m, _BatchNorm) for m in self.modules()):
             raise ZooError(
                 f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: set backbone.chunk to null, or "
@@ -304,7 +356,9 @@ class Backbone(Recorded, nn.Module):
         own_scale: Tensor = self.model.logit_scale
         own_bias: Tensor | None = getattr(self.model, "logit_bias", None)
         if bias is not None and own_bias is None:
-            raise ZooError(f"{self.name} has no logit_bias and the head was trained with one: export the head as well")
+            raise ZooError(
+                f"{self.name} has no logit_bias and the head was trained with one: export the head as well"
+            )
         own_scale.fill_(math.log(scale))
         if bias is not None and own_bias is not None:
             own_bias.fill_(bias)

@@ -51,7 +51,9 @@ class Encoded:
     def rows(self, index: Tensor) -> "Encoded":
         """index: [m]. Returns the items at those rows; a missing row (-1) gives row 0, or zeros where there is none, for the caller to
         mask."""
-        items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))  # zeros with a graph
+        items = (
+            self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
+        )  # zeros with a graph
         return items.map(lambda t: t[index.clamp(min=0)])
 
     def to(self, device: torch.device | str) -> "Encoded":
@@ -154,4 +156,6 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
             first.append(i)
         rows.append(seen[key])
     keep = torch.tensor(first, dtype=torch.long)
-    return TextBank(ids[keep], lengths[keep], hashes[keep], asked=len(ids)), torch.tensor(rows, dtype=torch.long)
+    return TextBank(ids[keep], lengths[keep], hashes[keep], asked=len(ids)), torch.tensor(
+        rows, dtype=torch.long
+    )

@@ -19,9 +19,13 @@ SOURCES = ("pretrained", "rule", "weights")
 class WholeCheckpointIO(TorchCheckpointIO):
     """Writes a checkpoint beside its place and renames it, so that a killed run or a full disk leaves the one before."""
 
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None
+    ) -> None:
         target = Path(path)
-        beside = target.with_name(f".{target.name}.part")  # one name, so that what a killed run leaves is written over
+        beside = target.with_name(
+            f".{target.name}.part"
+        )  # one name, so that what a killed run leaves is written over
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -53,7 +57,9 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if path.is_dir():
         return read_export(path)
     if not path.is_file():
-        raise ZooError(f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a folder that `zoo export` wrote")
+        raise ZooError(
+            f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a folder that `zoo export` wrote"
+        )
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:
@@ -61,16 +67,26 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights of other projects are given by "
             "model.backbone.init_args.pretrained"
         ) from error
-    recorded = checkpoint.get("hyper_parameters") if isinstance(checkpoint, dict) and "state_dict" in checkpoint else None
+    recorded = (
+        checkpoint.get("hyper_parameters")
+        if isinstance(checkpoint, dict) and "state_dict" in checkpoint
+        else None
+    )
     if not isinstance(recorded, dict) or "backbone" not in recorded:
-        raise ZooError(f"{path} is no checkpoint of `zoo fit`: plain weights are given by model.backbone.init_args.pretrained")
+        raise ZooError(
+            f"{path} is no checkpoint of `zoo fit`: plain weights are given by model.backbone.init_args.pretrained"
+        )
     found: dict[str, Any] = checkpoint
     return found
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     """Returns the model's parts as a YAML would have them, without the files that weights came from: a checkpoint brings its own."""
-    recipe = {name: part for name, part in deepcopy(checkpoint["hyper_parameters"]).items() if not name.startswith("_")}
+    recipe = {
+        name: part
+        for name, part in deepcopy(checkpoint["hyper_parameters"]).items()
+        if not name.startswith("_")
+    }
     for part in ("backbone", "head"):
         settings = recipe.get(part, {}).get("init_args", {})
         settings |= {name: None for name in SOURCES if isinstance(settings.get(name), str)}
@@ -84,12 +100,22 @@ class LastCheckpoint(ModelCheckpoint):
     """
 
     def __init__(self, every_n_steps: int = 500, dirpath: str | None = None) -> None:
-        super().__init__(dirpath=dirpath, save_top_k=0, save_last=True, every_n_train_steps=every_n_steps, enable_version_counter=False)
+        super().__init__(
+            dirpath=dirpath,
+            save_top_k=0,
+            save_last=True,
+            every_n_train_steps=every_n_steps,
+            enable_version_counter=False,
+        )
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         """A run that stops within an epoch is kept here: afterwards Lightning counts the epoch as done, and its rest would be skipped."""
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
-        if (trainer.should_stop or trainer.global_step == trainer.max_steps) and not trainer.is_last_batch:
+        if (
+            trainer.should_stop or trainer.global_step == trainer.max_steps
+        ) and not trainer.is_last_batch:
             self._keep(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -105,9 +131,19 @@ class LastCheckpoint(ModelCheckpoint):
 class BestCheckpoint(ModelCheckpoint):
     """best.ckpt: the one with the lowest validation loss, or the lowest or highest (mode) of another figure that is logged."""
 
-    def __init__(self, monitor: str = "val/loss", mode: Literal["min", "max"] = "min", dirpath: str | None = None) -> None:
+    def __init__(
+        self,
+        monitor: str = "val/loss",
+        mode: Literal["min", "max"] = "min",
+        dirpath: str | None = None,
+    ) -> None:
         super().__init__(
-            dirpath=dirpath, filename="best", monitor=monitor, mode=mode, save_on_train_epoch_end=False, enable_version_counter=False
+            dirpath=dirpath,
+            filename="best",
+            monitor=monitor,
+            mode=mode,
+            save_on_train_epoch_end=False,
+            enable_version_counter=False,
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -119,5 +155,7 @@ def newest_last(folder: Path) -> Path:
     """Returns the newest last.ckpt under a folder of runs; raises ZooError where there is none."""
     found = sorted(folder.glob("**/last.ckpt"), key=lambda p: p.stat().st_mtime)
     if not found:
-        raise ZooError(f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or leave the flag out to start anew")
+        raise ZooError(
+            f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or leave the flag out to start anew"
+        )
     return found[-1]

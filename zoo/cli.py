@@ -11,15 +11,39 @@ LIGHTNING = {
     "validate": "measure: zoo validate --benchmarks aro,sugarcrepe --data_root DIR [--ckpt_path P] [--out DIR]",
 }
 COMMANDS = {
-    "export": ("zoo.export:main", "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it"),
-    "merge": ("zoo.merge:main", "interpolate a tuned model with the weights it started from (WiSE-FT), and measure what comes out"),
-    "rescore": ("zoo.evaluation.command:main", "make a run's figures again from its cases.parquet, under another preset"),
-    "doctor": ("zoo.benchmarks.doctor:main", "say what a data root holds, what is missing and how to get it"),
-    "ls": ("zoo.listing:main", "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers"),
-    "negatives": ("zoo.negatives.command:main", "preview or export sentence negatives of captions, or build the table of replacements"),
-    "units": ("zoo.units.command:main", "extract units and foils from captions, or show a file of them"),
+    "export": (
+        "zoo.export:main",
+        "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it",
+    ),
+    "merge": (
+        "zoo.merge:main",
+        "interpolate a tuned model with the weights it started from (WiSE-FT), and measure what comes out",
+    ),
+    "rescore": (
+        "zoo.evaluation.command:main",
+        "make a run's figures again from its cases.parquet, under another preset",
+    ),
+    "doctor": (
+        "zoo.benchmarks.doctor:main",
+        "say what a data root holds, what is missing and how to get it",
+    ),
+    "ls": (
+        "zoo.listing:main",
+        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers",
+    ),
+    "negatives": (
+        "zoo.negatives.command:main",
+        "preview or export sentence negatives of captions, or build the table of replacements",
+    ),
+    "units": (
+        "zoo.units.command:main",
+        "extract units and foils from captions, or show a file of them",
+    ),
     "scenes": ("zoo.scenes.command:main", "render scenes with exact captions, units and foils"),
-    "demo": ("zoo.demo:main", "render, train and measure in small: what the paper does, in ten minutes"),
+    "demo": (
+        "zoo.demo:main",
+        "render, train and measure in small: what the paper does, in ten minutes",
+    ),
 }
 
 
@@ -44,7 +68,8 @@ def main(argv: list[str] | None = None) -> int:
         if error.errno is None:
             raise
         print(
-            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): make room there, or name another place", file=sys.stderr
+            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): make room there, or name another place",
+            file=sys.stderr,
         )
         return 1
 
@@ -63,7 +88,10 @@ def dispatch(argv: list[str]) -> int:
 
         return run(argv)
     if name not in COMMANDS:
-        print(f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; `zoo --help` lists them", file=sys.stderr)
+        print(
+            f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; `zoo --help` lists them",
+            file=sys.stderr,
+        )
         return 2
     module, function = COMMANDS[name][0].split(":")
     status: int = getattr(importlib.import_module(module), function)(rest)

@@ -42,13 +42,36 @@ SWAPS = "attribute swaps"
 def main(argv: list[str]) -> int:
     """Renders, trains, measures, prints a table and says where the pictures are; returns the exit status."""
     parser = Parser(prog="zoo demo", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("runs/demo"), help="folder of scenes and pictures (default: %(default)s)")
-    parser.add_argument("--scenes", type=whole_number(1), default=1500, help="scenes to render (default: %(default)s)")
-    parser.add_argument("--steps", type=whole_number(1), default=700, help="steps of CLIP from nothing (default: %(default)s)")
     parser.add_argument(
-        "--tuning_steps", type=whole_number(1), default=200, help="steps of each objective after that (default: %(default)s)"
+        "--out",
+        type=Path,
+        default=Path("runs/demo"),
+        help="folder of scenes and pictures (default: %(default)s)",
     )
-    parser.add_argument("--workers", type=whole_number(0), default=2, help="processes that render (default: %(default)s)")
+    parser.add_argument(
+        "--scenes",
+        type=whole_number(1),
+        default=1500,
+        help="scenes to render (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=whole_number(1),
+        default=700,
+        help="steps of CLIP from nothing (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tuning_steps",
+        type=whole_number(1),
+        default=200,
+        help="steps of each objective after that (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=whole_number(0),
+        default=2,
+        help="processes that render (default: %(default)s)",
+    )
     chosen = parser.parse_args(argv)
     quieten()
     console, began = Console(), time.monotonic()
@@ -57,20 +80,29 @@ def main(argv: list[str]) -> int:
     sheet = contact_sheet(folder, chosen.out / "scenes.png")
     figures = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
     console.print(table(figures))
-    widest = max((f.high - f.low) / 2 for row in figures.values() for f in row.values() if f.high is not None and f.low is not None)
+    widest = max(
+        (f.high - f.low) / 2
+        for row in figures.values()
+        for f in row.values()
+        if f.high is not None and f.low is not None
+    )
     console.print(
         f"Beside each accuracy its 95 % interval, up to {widest:.0f} points to either side: differences smaller than that are noise, and "
         "another seed moves the figures as well. Chance is 50 %: an accuracy below it says that a wrong detail raises the score more often "
         "than it lowers it."
     )
-    console.print(f"pictures: {picture(figures, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True)
+    console.print(
+        f"pictures: {picture(figures, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
+    )
     console.print(
         f"{time.monotonic() - began:.0f} s in all. benchmarks/scenes_study.py is the long version, with three seeds and a control."
     )
     return 0
 
 
-def tuned_arms(folder: Path, steps: int, tuning_steps: int, console: Console) -> dict[str, dict[str, Figure]]:
+def tuned_arms(
+    folder: Path, steps: int, tuning_steps: int, console: Console
+) -> dict[str, dict[str, Figure]]:
     """folder: of rendered scenes. Returns the figures of CLIP, NegCLIP and CS-CLIP by condition, all tuned on from one tower."""
     # the same text is true of many scenes of a batch: texts known to be true of an image are no candidates against it
     masks = {"mask_same_image": True, "mask_same_text": True}
@@ -79,7 +111,11 @@ def tuned_arms(folder: Path, steps: int, tuning_steps: int, console: Console) ->
     console.rule(f"CLIP from nothing, {steps} steps")
     train(start, folder, steps)
     figures = {}
-    for name, objective in (("CLIP", CLIP(**masks)), ("NegCLIP", NegCLIP(**masks)), ("CS-CLIP", CSCLIP(**masks))):
+    for name, objective in (
+        ("CLIP", CLIP(**masks)),
+        ("NegCLIP", NegCLIP(**masks)),
+        ("CS-CLIP", CSCLIP(**masks)),
+    ):
         module = module_of(objective, 5e-4)
         module.load_state_dict(start.state_dict())
         console.rule(f"tuned on with {name}, {tuning_steps} steps")
@@ -90,7 +126,11 @@ def tuned_arms(folder: Path, steps: int, tuning_steps: int, console: Console) ->
 
 def module_of(objective: Objective, rate: float) -> ZooModule:
     """Returns a new tower for scenes with an objective and a peak rate."""
-    return ZooModule(Backbone("zoo-scenes"), objective, optimizer=Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05))
+    return ZooModule(
+        Backbone("zoo-scenes"),
+        objective,
+        optimizer=Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05),
+    )
 
 
 def train(module: ZooModule, folder: Path, steps: int) -> None:
@@ -105,19 +145,34 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         workers=0,
     )
     epochs = math.ceil(steps / math.ceil(len(data.sources[0].samples) / data.batch_size))
-    quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
-    ZooTrainer(max_steps=steps, max_epochs=epochs, accelerator="cpu", gradient_clip_val=1.0, **quiet).fit(module, datamodule=data)
+    quiet: dict[str, Any] = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_model_summary": False,
+    }
+    ZooTrainer(
+        max_steps=steps, max_epochs=epochs, accelerator="cpu", gradient_clip_val=1.0, **quiet
+    ).fit(module, datamodule=data)
 
 
 def measure(module: ZooModule, folder: Path) -> dict[str, Figure]:
     """Returns half-truth accuracy by condition, and that of attribute swaps, on the scenes of a folder's test split."""
-    questions = [HalfTruth(str((folder / "units.test.jsonl").absolute())), SceneSwaps(str(folder.absolute()))]
+    questions = [
+        HalfTruth(str((folder / "units.test.jsonl").absolute())),
+        SceneSwaps(str(folder.absolute())),
+    ]
     data = EvaluationDataModule(list(questions), str(folder), workers=0, quiet=True)
-    ZooTrainer(accelerator="cpu", logger=False, enable_progress_bar=False).validate(module, datamodule=data, verbose=False)
+    ZooTrainer(accelerator="cpu", logger=False, enable_progress_bar=False).validate(
+        module, datamodule=data, verbose=False
+    )
     results = data.evaluation.results
     assert results is not None
     wanted = {(name, "half_truth"): name for name in CONDITIONS} | {("test", "i2t"): SWAPS}
-    return {wanted[f.subset, f.figure]: f for f in results.figures if (f.subset, f.figure) in wanted and f.value is not None}
+    return {
+        wanted[f.subset, f.figure]: f
+        for f in results.figures
+        if (f.subset, f.figure) in wanted and f.value is not None
+    }
 
 
 def table(figures: dict[str, dict[str, Figure]]) -> Table:
@@ -131,7 +186,9 @@ def table(figures: dict[str, dict[str, Figure]]) -> Table:
     for name in rows(figures):
         row = [arm.get(name) for arm in figures.values()]
         cells = [f"{f.value:.0f} ({f.low:.0f}-{f.high:.0f})" if f else "" for f in row]
-        shown.add_row(name, *cells, "50", str(max(f.n for f in row if f)), end_section=name == CONDITIONS[-1])
+        shown.add_row(
+            name, *cells, "50", str(max(f.n for f in row if f)), end_section=name == CONDITIONS[-1]
+        )
     return shown
 
 
@@ -145,7 +202,14 @@ def picture(figures: dict[str, dict[str, Figure]], path: Path) -> Path:
         heights = [f.value or 0.0 for _, f in known]
         below = [max(h - (f.low or 0.0), 0.0) for h, (_, f) in zip(heights, known, strict=True)]
         above = [max((f.high or 0.0) - h, 0.0) for h, (_, f) in zip(heights, known, strict=True)]
-        axes.bar([i + 0.27 * (k - 1) for i, _ in known], heights, 0.25, yerr=[below, above], label=arm, error_kw={"elinewidth": 1})
+        axes.bar(
+            [i + 0.27 * (k - 1) for i, _ in known],
+            heights,
+            0.25,
+            yerr=[below, above],
+            label=arm,
+            error_kw={"elinewidth": 1},
+        )
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
     axes.text(-0.72, 51, "chance", fontsize=8)
     axes.set_xlim(-0.75, len(names) - 0.4)

@@ -22,4 +22,6 @@ def need(module: str, extra: str) -> object:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ZooError(f"{module} is not installed: pip install 'zoo[{extra}]' brings it") from error
+        raise ZooError(
+            f"{module} is not installed: pip install 'zoo[{extra}]' brings it"
+        ) from error

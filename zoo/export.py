@@ -20,7 +20,14 @@ from zoo.arguments import Parser
 from zoo.backbone import Backbone
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
-from zoo.hugging_face import hugging_face_config, hugging_face_state, preparation, refuse_what_it_cannot_hold, vocabulary, without_bars
+from zoo.hugging_face import (
+    hugging_face_config,
+    hugging_face_state,
+    preparation,
+    refuse_what_it_cannot_hold,
+    vocabulary,
+    without_bars,
+)
 from zoo.module import ZooModule
 from zoo.openclip import quiet
 
@@ -33,10 +40,17 @@ Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 def main(argv: list[str]) -> int:
     """Exports a checkpoint; returns the exit status."""
-    parser = Parser(prog="zoo export", description="Write a checkpoint as a plain model, adapters merged, with its head beside it.")
-    parser.add_argument("checkpoint", type=Path, help="of `zoo fit` or `zoo merge`, or a folder that was exported")
+    parser = Parser(
+        prog="zoo export",
+        description="Write a checkpoint as a plain model, adapters merged, with its head beside it.",
+    )
+    parser.add_argument(
+        "checkpoint", type=Path, help="of `zoo fit` or `zoo merge`, or a folder that was exported"
+    )
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
-    parser.add_argument("--format", choices=["open_clip", "hf"], default="open_clip", help="who is to reload it")
+    parser.add_argument(
+        "--format", choices=["open_clip", "hf"], default="open_clip", help="who is to reload it"
+    )
     given = parser.parse_args(argv)
     print(export(given.checkpoint, given.out, given.format))
     return 0
@@ -67,11 +81,19 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
         beside.chmod(0o755)
         os.replace(beside, out)
     except OSError as error:
-        raise ZooError(f"{out} could not be written ({error}): make room and export again") from error
+        raise ZooError(
+            f"{out} could not be written ({error}): make room and export again"
+        ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    call = f"open_clip.create_model('local-dir:{out}')" if format == "open_clip" else f"transformers.CLIPModel.from_pretrained('{out}')"
-    return f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
+    call = (
+        f"open_clip.create_model('local-dir:{out}')"
+        if format == "open_clip"
+        else f"transformers.CLIPModel.from_pretrained('{out}')"
+    )
+    return (
+        f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
+    )
 
 
 @torch.no_grad()
@@ -83,7 +105,11 @@ def _write_scale(module: ZooModule, backbone: Backbone) -> None:
     bias = float(head.bias) if own_bias and head.bias is not None else None
     backbone.write_scale(float(head.scale), bias)
     if head.bias is not None and not own_bias:
-        logger.warning("%s has no logit_bias: the head's bias (%.3g) is in zoo's own file alone", backbone.name, float(head.bias))
+        logger.warning(
+            "%s has no logit_bias: the head's bias (%.3g) is in zoo's own file alone",
+            backbone.name,
+            float(head.bias),
+        )
 
 
 def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
@@ -97,38 +123,60 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
     recipe = module.recipe()
     recipe["backbone"]["init_args"] |= {"pretrained": None, "rule": None, "lora": None}
     whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
-    whole |= {name: tensor for name, tensor in module.state_dict().items() if not name.startswith("backbone.")}
+    whole |= {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if not name.startswith("backbone.")
+    }
     write_description(folder, recipe, module.origin, whole)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPTokenizer
 
-    model = CLIPModel(CLIPConfig(**hugging_face_config(backbone.architecture, float(state["logit_scale"]))))
+    model = CLIPModel(
+        CLIPConfig(**hugging_face_config(backbone.architecture, float(state["logit_scale"])))
+    )
     model.load_state_dict(hugging_face_state(state))
     model.save_pretrained(folder)
-    CLIPImageProcessor(**preparation(backbone.preprocess, backbone.image_size[0])).save_pretrained(folder)
+    CLIPImageProcessor(**preparation(backbone.preprocess, backbone.image_size[0])).save_pretrained(
+        folder
+    )
     ids, merges = vocabulary()
     if backbone.architecture["text_cfg"].get("vocab_size", len(ids)) == len(ids):
-        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(folder)
+        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
+            folder
+        )
 
 
 def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
     """Raises ZooError where what was written does not reload to what was trained: in the other library, and in zoo, head included."""
     again = load_checkpoint(folder)
-    expected = {name: t for name, t in module.state_dict().items() if not name.startswith("backbone.")}
+    expected = {
+        name: t for name, t in module.state_dict().items() if not name.startswith("backbone.")
+    }
     expected |= {f"backbone.model.{name}": t for name, t in backbone.model.state_dict().items()}
     found = again.state_dict()
-    wrong = [name for name, tensor in expected.items() if name not in found or not torch.equal(found[name], tensor)]
+    wrong = [
+        name
+        for name, tensor in expected.items()
+        if name not in found or not torch.equal(found[name], tensor)
+    ]
     if wrong:
-        raise ZooError(f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as {wrong[0]}): report this")
+        raise ZooError(
+            f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as {wrong[0]}): report this"
+        )
     images, ids = _probes(backbone)
     ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))
     theirs = _encoders(folder, format)
-    for side, mine, other, probe in zip(("images", "texts"), ours, theirs, (images, ids), strict=True):
+    for side, mine, other, probe in zip(
+        ("images", "texts"), ours, theirs, (images, ids), strict=True
+    ):
         apart = float((mine(probe) - other(probe)).abs().max())
         if not apart <= TOLERANCE:
-            raise ZooError(f"the embeddings of {side} differ by {apart:.1e} after reloading, more than {TOLERANCE:.0e}: report this")
+            raise ZooError(
+                f"the embeddings of {side} differ by {apart:.1e} after reloading, more than {TOLERANCE:.0e}: report this"
+            )
 
 
 def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
@@ -137,7 +185,9 @@ def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
     images = torch.randn(4, 3, *backbone.image_size, generator=noise)
     vocabulary = int(getattr(backbone.model, "text", backbone.model).vocab_size)
     ids = torch.randint(1, vocabulary - 1, (4, backbone.context), generator=noise)
-    for row, end in enumerate((2, backbone.context // 3, backbone.context // 2, backbone.context - 1)):
+    for row, end in enumerate(
+        (2, backbone.context // 3, backbone.context // 2, backbone.context - 1)
+    ):
         ids[row, end], ids[row, end + 1 :] = vocabulary - 1, 0
     return images, ids
 

@@ -19,16 +19,29 @@ OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
 TOWERS = "backbone.model."
 
 
-def write_description(folder: Path, recipe: dict[str, Any], origin: dict[str, Any], state: dict[str, Tensor]) -> None:
+def write_description(
+    folder: Path, recipe: dict[str, Any], origin: dict[str, Any], state: dict[str, Tensor]
+) -> None:
     """recipe: the module's; origin: what it was trained on; state: the module's. Writes both files; an architecture's JSON comes along."""
     name = Path(recipe["backbone"]["init_args"]["name"])
     if name.suffix == ".json":
         (folder / name.name).write_text(name.read_text("utf-8"), "utf-8")
         init_args = {**recipe["backbone"]["init_args"], "name": name.name}
         recipe = {**recipe, "backbone": {**recipe["backbone"], "init_args": init_args}}
-    described = {"recipe": recipe, "origin": origin, "separate_text": any(name.startswith(f"{TOWERS}text.") for name in state)}
+    described = {
+        "recipe": recipe,
+        "origin": origin,
+        "separate_text": any(name.startswith(f"{TOWERS}text.") for name in state),
+    }
     (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), "utf-8")
-    save_file({name: tensor.contiguous() for name, tensor in state.items() if not name.startswith(TOWERS)}, folder / REST)
+    save_file(
+        {
+            name: tensor.contiguous()
+            for name, tensor in state.items()
+            if not name.startswith(TOWERS)
+        },
+        folder / REST,
+    )
 
 
 def read_export(folder: Path) -> dict[str, Any]:

@@ -7,7 +7,15 @@ from pathlib import Path
 from zoo.errors import ZooError
 
 # of a path that cannot hold a file, whatever room there is
-NO_PLACE = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
+NO_PLACE = (
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENAMETOOLONG,
+)
 
 
 def write_beside(path: Path, data: bytes) -> None:
@@ -22,5 +30,11 @@ def write_beside(path: Path, data: bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        mend = "name another path" if error.errno in NO_PLACE else "make room and run the same command again, which goes on from there"
-        raise ZooError(f"{path} could not be written ({error.strerror or error}): {mend}") from error
+        mend = (
+            "name another path"
+            if error.errno in NO_PLACE
+            else "make room and run the same command again, which goes on from there"
+        )
+        raise ZooError(
+            f"{path} could not be written ({error.strerror or error}): {mend}"
+        ) from error

@@ -64,7 +64,9 @@ class _Exchange(torch.autograd.Function):
 
 
 def _exchange(x: Tensor) -> Tensor:
-    x = x.contiguous()  # before `empty_like`, which keeps strides: received slices would land interleaved
+    x = (
+        x.contiguous()
+    )  # before `empty_like`, which keeps strides: received slices would land interleaved
     out = torch.empty_like(x)
     dist.all_to_all_single(out, x)
     return out
@@ -79,7 +81,9 @@ def transpose(x: Tensor) -> Tensor:
         return x.T
     n, m = len(x), x.shape[1] // world_size()
     by_owner = x.reshape(n, world_size(), m).permute(1, 2, 0)  # [W, m, n]
-    received: Tensor = _Exchange.apply(by_owner)  # [W, m, n]: this rank's columns, rank by rank of rows
+    received: Tensor = _Exchange.apply(
+        by_owner
+    )  # [W, m, n]: this rank's columns, rank by rank of rows
     return received.permute(1, 0, 2).reshape(m, world_size() * n)
 
 
@@ -145,7 +149,9 @@ def average_scalars(module: nn.Module) -> None:
 
 def whole(tensor: Tensor) -> Tensor:
     """Returns a parameter as it is on one device; where it is split, every rank must ask."""
-    gather_all = getattr(tensor, "full_tensor", None)  # of a DTensor, whose class takes long to import
+    gather_all = getattr(
+        tensor, "full_tensor", None
+    )  # of a DTensor, whose class takes long to import
     return tensor if gather_all is None else gather_all()
 
 

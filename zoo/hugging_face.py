@@ -16,8 +16,27 @@ from zoo.weights import TEXT_TOWER
 State = dict[str, Tensor]
 # Settings that CLIPModel has too, that matter in training alone, or that say nothing of the weights.
 HELD = {
-    "vision_cfg": {"layers", "width", "head_width", "mlp_ratio", "patch_size", "image_size", "patch_dropout", "output_tokens"},
-    "text_cfg": {"layers", "width", "heads", "mlp_ratio", "context_length", "vocab_size", "output_tokens", "eos_id", "pad_id"}
+    "vision_cfg": {
+        "layers",
+        "width",
+        "head_width",
+        "mlp_ratio",
+        "patch_size",
+        "image_size",
+        "patch_dropout",
+        "output_tokens",
+    },
+    "text_cfg": {
+        "layers",
+        "width",
+        "heads",
+        "mlp_ratio",
+        "context_length",
+        "vocab_size",
+        "output_tokens",
+        "eos_id",
+        "pad_id",
+    }
     | {"hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs"},
 }
 TOP = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu", "custom_text", "init_logit_scale"}
@@ -37,7 +56,10 @@ NAMES = (
     (r"\.mlp\.c_proj\.", ".mlp.fc2."),
     (r"\.attn\.out_proj\.", ".self_attn.out_proj."),
 )
-PROJECTIONS = {"visual.proj": "visual_projection.weight", "text_projection": "text_projection.weight"}
+PROJECTIONS = {
+    "visual.proj": "visual_projection.weight",
+    "text_projection": "text_projection.weight",
+}
 IN_PROJECTION = re.compile(r"(.*)\.attn\.in_proj_(weight|bias)$")
 
 
@@ -49,7 +71,11 @@ def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
     for part, usual in (("vision_cfg", CLIPVisionCfg()), ("text_cfg", CLIPTextCfg())):
         plain = dataclasses.asdict(usual)
         given = architecture[part]
-        departures += [f"{part}.{k}={v}" for k, v in given.items() if k not in HELD[part] and (k not in plain or plain[k] != v)]
+        departures += [
+            f"{part}.{k}={v}"
+            for k, v in given.items()
+            if k not in HELD[part] and (k not in plain or plain[k] != v)
+        ]
     if isinstance(architecture["vision_cfg"].get("layers", 12), list | tuple):
         departures.append("a ResNet as image tower")
     if not isinstance(architecture["vision_cfg"].get("image_size", 224), int):
@@ -64,8 +90,14 @@ def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
 def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str, Any]:
     """scale: a logarithm. Returns the arguments of CLIPConfig."""
     vision, text = architecture["vision_cfg"], architecture["text_cfg"]
-    shared = {"hidden_act": "quick_gelu" if architecture["quick_gelu"] else "gelu", "projection_dim": architecture["embed_dim"]}
-    width, heads = vision.get("width", 768), vision.get("width", 768) // vision.get("head_width", 64)
+    shared = {
+        "hidden_act": "quick_gelu" if architecture["quick_gelu"] else "gelu",
+        "projection_dim": architecture["embed_dim"],
+    }
+    width, heads = (
+        vision.get("width", 768),
+        vision.get("width", 768) // vision.get("head_width", 64),
+    )
     vocabulary, text_width = text.get("vocab_size", 49408), text.get("width", 512)
     return {
         "projection_dim": architecture["embed_dim"],
@@ -102,7 +134,10 @@ def hugging_face_state(state: State) -> State:
         fused = IN_PROJECTION.match(key)
         if fused is not None:
             block, kind = _renamed(fused[1]), fused[2]
-            out |= {f"{block}.self_attn.{part}_proj.{kind}": t.clone() for part, t in zip("qkv", tensor.chunk(3), strict=True)}
+            out |= {
+                f"{block}.self_attn.{part}_proj.{kind}": t.clone()
+                for part, t in zip("qkv", tensor.chunk(3), strict=True)
+            }
         elif key in PROJECTIONS:
             out[PROJECTIONS[key]] = tensor.T.contiguous()
         else:
@@ -113,7 +148,10 @@ def hugging_face_state(state: State) -> State:
 def open_clip_state(file: Path, state: State, separate_text: bool) -> State:
     """separate_text: whether open_clip has the text tower under `text.`. Returns what `hugging_face_state` was given."""
     plain = open_clip_names(file, state)
-    return {f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor for key, tensor in plain.items()}
+    return {
+        f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
+        for key, tensor in plain.items()
+    }
 
 
 def _renamed(key: str) -> str:
@@ -128,7 +166,9 @@ def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
     Raises ZooError where it cannot prepare them so.
     """
     if settings["resize_mode"] not in ("shortest", "squash"):
-        raise ZooError(f"images are resized by {settings['resize_mode']}, which CLIPImageProcessor cannot: export with --format open_clip")
+        raise ZooError(
+            f"images are resized by {settings['resize_mode']}, which CLIPImageProcessor cannot: export with --format open_clip"
+        )
     squashed = settings["resize_mode"] == "squash"
     return {
         "size": {"height": size, "width": size} if squashed else {"shortest_edge": size},
@@ -146,7 +186,9 @@ def vocabulary() -> tuple[dict[str, int], Any]:
 
     inner = SimpleTokenizer()
     special = {"<start_of_text>": "<|startoftext|>", "<end_of_text>": "<|endoftext|>"}
-    return {special.get(token, token): i for token, i in inner.encoder.items()}, list(inner.bpe_ranks)
+    return {special.get(token, token): i for token, i in inner.encoder.items()}, list(
+        inner.bpe_ranks
+    )
 
 
 @contextmanager

@@ -15,7 +15,14 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.arguments import Parser, listed
-from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last, read_checkpoint, recipe_of
+from zoo.checkpointing import (
+    BestCheckpoint,
+    LastCheckpoint,
+    WholeCheckpointIO,
+    newest_last,
+    read_checkpoint,
+    recipe_of,
+)
 from zoo.errors import ZooError
 from zoo.exported import OPEN_CLIP
 from zoo.mistakes import mistake, sentence
@@ -27,7 +34,10 @@ from zoo.sharding import Sharded
 RUNS = Path("runs")
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
-LOGGER = {"class_path": "lightning.pytorch.loggers.CSVLogger", "init_args": {"save_dir": str(RUNS), "name": None}}
+LOGGER = {
+    "class_path": "lightning.pytorch.loggers.CSVLogger",
+    "init_args": {"save_dir": str(RUNS), "name": None},
+}
 
 
 class ZooParser(LightningArgumentParser):
@@ -48,7 +58,12 @@ class ZooTrainer(Trainer):
     """
 
     def __init__(
-        self, *args: Any, strategy: str | Strategy = "auto", precision: str | int | None = None, plugins: Any = None, **kwargs: Any
+        self,
+        *args: Any,
+        strategy: str | Strategy = "auto",
+        precision: str | int | None = None,
+        plugins: Any = None,
+        **kwargs: Any,
     ) -> None:
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
@@ -57,12 +72,18 @@ class ZooTrainer(Trainer):
             )
         given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
         if precision == "auto":
-            precision = "bf16-mixed" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "32-true"
+            precision = (
+                "bf16-mixed"
+                if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
+                else "32-true"
+            )
         plugins = [*given, WholeCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
         super().__init__(*args, strategy=strategy, precision=precision, plugins=plugins, **kwargs)  # type: ignore[arg-type]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
-            raise ZooError(f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto")
+            raise ZooError(
+                f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
+            )
 
 
 class ZooCLI(LightningCLI):
@@ -70,7 +91,11 @@ class ZooCLI(LightningCLI):
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
-        return {name: arguments for name, arguments in LightningCLI.subcommands().items() if name in ("fit", "validate")}
+        return {
+            name: arguments
+            for name, arguments in LightningCLI.subcommands().items()
+            if name in ("fit", "validate")
+        }
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Lets `last_checkpoint` and `best_checkpoint` be set; `validate` takes them too, so that it reads the config of a run."""
@@ -91,28 +116,55 @@ class ZooCLI(LightningCLI):
             check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
-        best = next((callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None)
-        losses = any(getattr(self.datamodule, name, None) is not None for name in ("val_reader", "val_share", "val_images"))
-        if best is not None and str(best.monitor).startswith("val/") and hasattr(self.datamodule, "val_reader") and not losses:
+        best = next(
+            (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
+        )
+        losses = any(
+            getattr(self.datamodule, name, None) is not None
+            for name in ("val_reader", "val_share", "val_images")
+        )
+        if (
+            best is not None
+            and str(best.monitor).startswith("val/")
+            and hasattr(self.datamodule, "val_reader")
+            and not losses
+        ):
             callbacks.remove(best)
-            log.warning("there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone", best.monitor)
+            log.warning(
+                "there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone",
+                best.monitor,
+            )
 
     def before_validate(self) -> None:
         """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
-        self.trainer.callbacks = [c for c in self.trainer.callbacks if not isinstance(c, Checkpoint)]  # type: ignore[attr-defined]
+        self.trainer.callbacks = [
+            c for c in self.trainer.callbacks if not isinstance(c, Checkpoint)
+        ]  # type: ignore[attr-defined]
         if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
-            self.trainer.loggers = [logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)]
+            self.trainer.loggers = [
+                logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
+            ]
 
     def after_fit(self) -> None:
         """Says where the run is, once."""
         if not self.trainer.is_global_zero:
             return
         for callback in self.trainer.checkpoint_callbacks:
-            path = {LastCheckpoint: "last_model_path", BestCheckpoint: "best_model_path"}.get(type(callback))
+            path = {LastCheckpoint: "last_model_path", BestCheckpoint: "best_model_path"}.get(
+                type(callback)
+            )
             if path is not None and getattr(callback, path):
-                log.info("%s: %s", "the last checkpoint" if "last" in path else "the best", getattr(callback, path))
+                log.info(
+                    "%s: %s",
+                    "the last checkpoint" if "last" in path else "the best",
+                    getattr(callback, path),
+                )
         if isinstance(self.trainer.logger, CSVLogger):
-            log.info("its figures, step by step: %s", Path(self.trainer.logger.log_dir) / self.trainer.logger.experiment.NAME_METRICS_FILE)
+            log.info(
+                "its figures, step by step: %s",
+                Path(self.trainer.logger.log_dir)
+                / self.trainer.logger.experiment.NAME_METRICS_FILE,
+            )
 
     def _parse_ckpt_path(self) -> None:
         """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
@@ -132,7 +184,10 @@ def run(argv: list[str]) -> int:
             trainer_class=ZooTrainer,
             trainer_defaults={"logger": LOGGER},
             parser_class=ZooParser,
-            parser_kwargs={"allow_abbrev": False, argv[0]: {"default_env": False, "allow_abbrev": False}},
+            parser_kwargs={
+                "allow_abbrev": False,
+                argv[0]: {"default_env": False, "allow_abbrev": False},
+            },
             save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
             save_config_kwargs={"overwrite": True},
             seed_everything_default=0,
@@ -162,10 +217,17 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
     if getattr(short, "benchmarks", None) is None:
         for name in ("out", "presets"):
             if getattr(short, name, None) is not None:
-                raise ZooError(f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}")
+                raise ZooError(
+                    f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}"
+                )
         return [argv[0], *rest], short.data_root
     benchmarks = listed(short.benchmarks, "--benchmarks")
-    flags = ["--data", "zoo.evaluation.datamodule.EvaluationDataModule", "--data.benchmarks", json.dumps(benchmarks)]
+    flags = [
+        "--data",
+        "zoo.evaluation.datamodule.EvaluationDataModule",
+        "--data.benchmarks",
+        json.dumps(benchmarks),
+    ]
     if short.data_root:
         flags += ["--data.data_root", json.dumps(short.data_root)]
     if short.out is not None:
@@ -204,7 +266,12 @@ def runs_folder(argv: list[str]) -> Path:
         name, _, inline = argument.partition("=")
         if name in ("--config", "-c"):
             given = inline or value
-            settings = yaml.safe_load(given if given.lstrip().startswith("{") else Path(given).read_text("utf-8")) or {}
+            settings = (
+                yaml.safe_load(
+                    given if given.lstrip().startswith("{") else Path(given).read_text("utf-8")
+                )
+                or {}
+            )
             logger = (settings.get("trainer") or {}).get("logger")
             if isinstance(logger, dict):
                 folder = Path(logger.get("init_args", {}).get("save_dir", folder))
@@ -217,7 +284,12 @@ def below_flags(argv: list[str]) -> list[str]:
     """Returns the arguments with the recipe inside the checkpoint as the first `--config`, so that every later config and flag wins."""
     after = [*argv[1:], ""]
     path = next(
-        (after[i] if a == "--ckpt_path" else a.partition("=")[2] for i, a in enumerate(argv) if a.partition("=")[0] == "--ckpt_path"), ""
+        (
+            after[i] if a == "--ckpt_path" else a.partition("=")[2]
+            for i, a in enumerate(argv)
+            if a.partition("=")[0] == "--ckpt_path"
+        ),
+        "",
     )
     if not path:
         return argv

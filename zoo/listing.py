@@ -23,7 +23,9 @@ ROOMS = {
 
 def main(argv: list[str]) -> int:
     """Prints one list; returns the exit status."""
-    parser = Parser(prog="zoo ls", description="List what can be named in a YAML or on the command line.")
+    parser = Parser(
+        prog="zoo ls", description="List what can be named in a YAML or on the command line."
+    )
     parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
     what = parser.parse_args(argv).what
     table = Table(box=None, pad_edge=False)
@@ -51,20 +53,36 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     """what: a key of ROOMS. Returns (name, class path, first line of the docstring) of built-in and of offered classes."""
     package = Path(__file__).parent
     folder = package / "datamodules" / "readers" if what == "readers" else package / what
-    files = [*folder.glob("*.py"), *(package / "evaluation").glob("datamodule.py")] if what == "datamodules" else folder.glob("*.py")
-    defined = [(file, node) for file in sorted(files) for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+    files = (
+        [*folder.glob("*.py"), *(package / "evaluation").glob("datamodule.py")]
+        if what == "datamodules"
+        else folder.glob("*.py")
+    )
+    defined = [
+        (file, node)
+        for file in sorted(files)
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
     kin = _kin(ROOMS[what], [node for _, node in defined])
     found = [_entry(file, package, node) for file, node in defined if node.name in kin]
     for offered in entry_points(group=f"zoo.{what}"):
         found.append(
-            (offered.name, offered.value.replace(":", "."), f"from {offered.dist.name if offered.dist else 'an installed package'}")
+            (
+                offered.name,
+                offered.value.replace(":", "."),
+                f"from {offered.dist.name if offered.dist else 'an installed package'}",
+            )
         )
     return found
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
     """Returns the names of the classes that descend from `base`, over however many of the others."""
-    bases = {node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases} for node in nodes}
+    bases = {
+        node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases}
+        for node in nodes
+    }
     kin = {base}
     while more := {name for name, above in bases.items() if above & kin} - kin:
         kin |= more

@@ -7,7 +7,11 @@ from torch import Tensor
 
 from zoo.errors import ZooError
 
-BASE, FIRST, SECOND = ".base_layer", ".lora_A.default.weight", ".lora_B.default.weight"  # peft's names
+BASE, FIRST, SECOND = (
+    ".base_layer",
+    ".lora_A.default.weight",
+    ".lora_B.default.weight",
+)  # peft's names
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,9 @@ class LoRA:
 
     def __post_init__(self) -> None:
         if self.rank < 1:
-            raise ZooError(f"backbone.lora.rank is {self.rank}: give the number of rows of A, 1 or more, or set backbone.lora to null")
+            raise ZooError(
+                f"backbone.lora.rank is {self.rank}: give the number of rows of A, 1 or more, or set backbone.lora to null"
+            )
 
     @property
     def scaling(self) -> float:
@@ -34,10 +40,14 @@ class LoRA:
 
 def merged(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
     """state: of a model with adapters, under peft's names. Returns that of the plain model, W + scaling * B A in place of the three."""
-    plain = {name.replace(BASE, ""): tensor for name, tensor in state.items() if ".lora_" not in name}
+    plain = {
+        name.replace(BASE, ""): tensor for name, tensor in state.items() if ".lora_" not in name
+    }
     for name in (n for n in state if n.endswith(FIRST)):
         layer = name.removesuffix(FIRST)
-        weight = layer.replace(BASE, "") + (".in_proj_weight" if f"{layer}{BASE}.in_proj_weight" in state else ".weight")
+        weight = layer.replace(BASE, "") + (
+            ".in_proj_weight" if f"{layer}{BASE}.in_proj_weight" in state else ".weight"
+        )
         first, second = state[name].flatten(1).double(), state[layer + SECOND].flatten(1).double()
         whole = plain[weight]
         plain[weight] = (whole.double() + scaling * (second @ first).view_as(whole)).to(whole.dtype)

@@ -28,17 +28,35 @@ State = dict[str, Tensor]
 
 def main(argv: list[str]) -> int:
     """Writes interpolated checkpoints and, where benchmarks are named, what they score; returns the exit status."""
-    parser = Parser(prog="zoo merge", description="Interpolate a tuned model with the weights that it started from (WiSE-FT).")
-    parser.add_argument("--ckpt_path", type=Path, required=True, help="the tuned model: a checkpoint of `zoo fit`")
-    parser.add_argument("--alphas", default="0,0.1,...,1", help="shares of the tuned weights: 0 is the start, 1 the tuned model")
-    parser.add_argument("--base", help="a tag or a file of the weights it started from; without it, what the checkpoint's recipe names")
-    parser.add_argument("--out", type=Path, help="a folder; without it, `merged` beside the checkpoint")
+    parser = Parser(
+        prog="zoo merge",
+        description="Interpolate a tuned model with the weights that it started from (WiSE-FT).",
+    )
+    parser.add_argument(
+        "--ckpt_path", type=Path, required=True, help="the tuned model: a checkpoint of `zoo fit`"
+    )
+    parser.add_argument(
+        "--alphas",
+        default="0,0.1,...,1",
+        help="shares of the tuned weights: 0 is the start, 1 the tuned model",
+    )
+    parser.add_argument(
+        "--base",
+        help="a tag or a file of the weights it started from; without it, what the checkpoint's recipe names",
+    )
+    parser.add_argument(
+        "--out", type=Path, help="a folder; without it, `merged` beside the checkpoint"
+    )
     parser.add_argument("--benchmarks", help="measure each, by commas")
-    parser.add_argument("--data_root", default=".", help="where the benchmarks' files and photographs lie")
+    parser.add_argument(
+        "--data_root", default=".", help="where the benchmarks' files and photographs lie"
+    )
     given = parser.parse_args(argv)
     alphas = parsed(given.alphas)
     out = given.out or given.ckpt_path.parent / "merged"
-    if given.benchmarks is not None:  # before anything is written, since the checkpoints are many and large
+    if (
+        given.benchmarks is not None
+    ):  # before anything is written, since the checkpoints are many and large
         Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
     files = merge(given.ckpt_path, alphas, out, given.base)
     for file in files:
@@ -61,11 +79,18 @@ def parsed(text: str) -> list[float]:
     for i, name in enumerate(names):
         if name == "...":
             if i < 2 or i + 1 == len(names):
-                raise ZooError(f"--alphas {text} has dots without two numbers before and one after: write them as in 0,0.1,...,1")
-            step, last = _number(names[i - 1], text) - _number(names[i - 2], text), _number(names[i + 1], text)
+                raise ZooError(
+                    f"--alphas {text} has dots without two numbers before and one after: write them as in 0,0.1,...,1"
+                )
+            step, last = (
+                _number(names[i - 1], text) - _number(names[i - 2], text),
+                _number(names[i + 1], text),
+            )
             count = (last - alphas[-1]) / step if step else 0.0
             if not (count > 0 and math.isclose(count, round(count), abs_tol=1e-6)):
-                raise ZooError(f"--alphas {text} does not come to {names[i + 1]} in steps of {step:g}: write out the numbers")
+                raise ZooError(
+                    f"--alphas {text} does not come to {names[i + 1]} in steps of {step:g}: write out the numbers"
+                )
             start = alphas[-1]
             alphas += [round(start + k * step, 9) for k in range(1, round(count))]
         else:
@@ -75,13 +100,19 @@ def parsed(text: str) -> list[float]:
 
 def _number(name: str, text: str) -> float:
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", name):
-        raise ZooError(f"--alphas {text} has {name!r}, which is no number: give shares of the tuned weights from 0 to 1")
+        raise ZooError(
+            f"--alphas {text} has {name!r}, which is no number: give shares of the tuned weights from 0 to 1"
+        )
     if not 0 <= float(name) <= 1:
-        raise ZooError(f"--alphas {text} has {name}, which is outside [0, 1]: give shares of the tuned weights")
+        raise ZooError(
+            f"--alphas {text} has {name}, which is outside [0, 1]: give shares of the tuned weights"
+        )
     return float(name)
 
 
-def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None = None) -> list[Path]:
+def merge(
+    checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None = None
+) -> list[Path]:
     """Writes one checkpoint an alpha into `out` and returns their paths, in the order of the alphas.
 
     base: a tag or a file of the weights that training started from; None takes what the checkpoint's recipe names, or, of adapters, what
@@ -90,10 +121,16 @@ def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None
     """
     module = load_checkpoint(checkpoint)
     start, tuned = _start(checkpoint, module, base), _plain(module)
-    lacking = [name for name in tuned if name not in start or start[name].shape != tuned[name].shape]
+    lacking = [
+        name for name in tuned if name not in start or start[name].shape != tuned[name].shape
+    ]
     if lacking:
-        raise ZooError(f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from")
-    unlike = [name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])]
+        raise ZooError(
+            f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from"
+        )
+    unlike = [
+        name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])
+    ]
     if unlike:
         raise ZooError(
             f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} was frozen, and differs): give --base "
@@ -101,14 +138,27 @@ def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None
         )
     recipe = module.recipe()
     recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
-    origin = {name: part for name, part in read_checkpoint(checkpoint).get("zoo", {}).items() if name in ("data", "trained_images")}
+    origin = {
+        name: part
+        for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
+        if name in ("data", "trained_images")
+    }
     files = []
     for alpha in alphas:
         seen = origin if alpha > 0 else {**origin, "trained_images": []}
         content = {
             "state_dict": interpolated(start, tuned, alpha),
-            "hyper_parameters": {**recipe, "_instantiator": "lightning.pytorch.cli.instantiate_module"},
-            "zoo": {"version": __version__, "lightning": lightning.__version__, **seen, "alpha": alpha, "tuned": str(checkpoint)},
+            "hyper_parameters": {
+                **recipe,
+                "_instantiator": "lightning.pytorch.cli.instantiate_module",
+            },
+            "zoo": {
+                "version": __version__,
+                "lightning": lightning.__version__,
+                **seen,
+                "alpha": alpha,
+                "tuned": str(checkpoint),
+            },
             "pytorch-lightning_version": lightning.__version__,
         }
         files.append(out / f"alpha_{alpha:g}.ckpt")
@@ -119,7 +169,9 @@ def merge(checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None
 def interpolated(start: State, tuned: State, alpha: float) -> State:
     """Returns (1 - alpha) start + alpha tuned, worked out in fp64; counters, which are whole numbers, are the tuned ones."""
     return {
-        name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype) if tensor.is_floating_point() else tensor
+        name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype)
+        if tensor.is_floating_point()
+        else tensor
         for name, tensor in tuned.items()
     }
 
@@ -132,7 +184,9 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
     if base is None:
         source = {name: recorded.get(name) for name in source}
     if source["pretrained"] is None and module.backbone.lora is None:
-        raise ZooError(f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them")
+        raise ZooError(
+            f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them"
+        )
     settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
     backbone = type(module.backbone)(**settings)
     if source["pretrained"] is None:
@@ -140,7 +194,11 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
     head = _start_of_head(module, backbone, recipe["head"]["init_args"].get("weights"))
     state |= {f"head.{name}": tensor for name, tensor in head.items()}
-    return state | {name: tensor for name, tensor in module.state_dict().items() if name.startswith("objective.")}
+    return state | {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if name.startswith("objective.")
+    }
 
 
 def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
@@ -168,8 +226,14 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
 
 def _plain(module: ZooModule) -> State:
     """Returns the module's state with adapters merged."""
-    towers = {f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()}
-    return towers | {name: tensor for name, tensor in module.state_dict().items() if not name.startswith("backbone.")}
+    towers = {
+        f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()
+    }
+    return towers | {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if not name.startswith("backbone.")
+    }
 
 
 def _without_adapters(backbone: Backbone) -> Backbone:
@@ -184,12 +248,21 @@ def _without_adapters(backbone: Backbone) -> Backbone:
 def _frozen(module: ZooModule) -> State:
     """Returns the weights of the towers, under their plain names, that training left as they were."""
     if module.backbone.lora is None:
-        frozen = {name: p.detach() for name, p in module.backbone.named_parameters() if not p.requires_grad}
+        frozen = {
+            name: p.detach()
+            for name, p in module.backbone.named_parameters()
+            if not p.requires_grad
+        }
     else:
         frozen = dict(_without_adapters(module.backbone).named_parameters())
-    return {f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim}  # the head owns the temperature
+    return {
+        f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim
+    }  # the head owns the temperature
 
 
 def measure(files: Sequence[Path], benchmarks: Sequence[str], data_root: str) -> list[Results]:
     """Returns what each checkpoint scores; results.json and cases.parquet go into a folder of its name beside it."""
-    return [evaluate(Model(load_checkpoint(file)), benchmarks, data_root, out=file.with_suffix("")) for file in files]
+    return [
+        evaluate(Model(load_checkpoint(file)), benchmarks, data_root, out=file.with_suffix(""))
+        for file in files
+    ]

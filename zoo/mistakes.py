@@ -38,7 +38,8 @@ NOT_MEANT = (
 )
 _LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
 _UNKNOWN = re.compile(
-    r"import path string: ([\w.]+)|option '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'", re.IGNORECASE
+    r"import path string: ([\w.]+)|option '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
+    re.IGNORECASE,
 )
 
 
@@ -50,16 +51,24 @@ def sentence(message: str) -> str:
     lines = [line for line in message.splitlines() if line.strip()]
     said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
     listed = [line for line in said if not _LIST_FOR_ONE.search(line)]
-    problem = next((i for i, line in enumerate(said) if line.strip(" -").startswith("Problem with")), None)
+    problem = next(
+        (i for i, line in enumerate(said) if line.strip(" -").startswith("Problem with")), None
+    )
     if problem is not None:  # the class that was named is meant, and none of the other types
         inside = takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
         said = [*said[: min(problem, 1)], said[problem], *inside]
-    elif len(listed) < len(said) and not all(line.endswith(":") for line in listed):  # of a list, what is wrong with an item of it
+    elif len(listed) < len(said) and not all(
+        line.endswith(":") for line in listed
+    ):  # of a list, what is wrong with an item of it
         said = listed
     elif len(said) < 2:
         said = lines
-    text = " ".join(line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said).rstrip("; ")
-    text = re.sub(r"(?:a )?<class '(?:\w+\.)*(\w+)'>", r"\1", re.sub(r'Parser key "(.*?)"', r"\1", text)).replace("typing.", "")
+    text = " ".join(
+        line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said
+    ).rstrip("; ")
+    text = re.sub(
+        r"(?:a )?<class '(?:\w+\.)*(\w+)'>", r"\1", re.sub(r'Parser key "(.*?)"', r"\1", text)
+    ).replace("typing.", "")
     return f"{text}{_near_names(text)}: {LOOK}"
 
 
@@ -83,7 +92,9 @@ def mistake(error: BaseException) -> ZooError | None:
             "or lower data.batch_size"
         )
     if text.startswith("DataLoader worker"):
-        return ZooError(f"a process that loads data was killed ({text}): give it more memory, or lower data.workers or data.batch_size")
+        return ZooError(
+            f"a process that loads data was killed ({text}): give it more memory, or lower data.workers or data.batch_size"
+        )
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
             f"the checkpoint's optimiser had other parameters to train ({text}): set model.backbone.tune, head and objective as they were, "
@@ -92,7 +103,9 @@ def mistake(error: BaseException) -> ZooError | None:
     if package == "jsonargparse":
         return ZooError(sentence(str(error)))
     if isinstance(error, MisconfigurationException) or package == "lightning":
-        return ZooError(f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is")
+        return ZooError(
+            f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is"
+        )
     return None
 
 
@@ -101,13 +114,18 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if not frames:
         return "", ""
-    return str(frames[-1].f_globals.get("__name__", "")).partition(".")[0], Path(frames[-1].f_code.co_filename).name
+    return str(frames[-1].f_globals.get("__name__", "")).partition(".")[0], Path(
+        frames[-1].f_code.co_filename
+    ).name
 
 
 def _near_names(text: str) -> str:
     kind = re.search(r"a subclass of (\w+)", text)
     if kind is not None:
-        return next((f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]), "")
+        return next(
+            (f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]),
+            "",
+        )
     asked = _UNKNOWN.search(text)
     if asked is None:
         return ""
@@ -120,11 +138,19 @@ def _near_names(text: str) -> str:
 
 
 def _settings() -> list[str]:
-    return [prefix + argument for prefix, made in SETTINGS for argument in inspect.signature(made).parameters]
+    return [
+        prefix + argument
+        for prefix, made in SETTINGS
+        for argument in inspect.signature(made).parameters
+    ]
 
 
 def _arguments_of(class_path: str) -> list[str]:
     """Returns the names of a class's arguments, those that it hands on to its bases included."""
     module, _, name = class_path.rpartition(".")
-    made = (cls.__init__ for cls in getattr(import_module(module), name).__mro__ if "__init__" in vars(cls))
+    made = (
+        cls.__init__
+        for cls in getattr(import_module(module), name).__mro__
+        if "__init__" in vars(cls)
+    )
     return [argument for function in made for argument in inspect.signature(function).parameters]

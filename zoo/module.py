@@ -66,10 +66,16 @@ class ZooModule(LightningModule):
             )
         self.image_keys = self.head.image_keys | needs.image_keys
         self.text_keys = self.head.text_keys | needs.text_keys
-        self.frozen = backbone.freeze(self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled)
-        self.objective.attach(backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text"))
+        self.frozen = backbone.freeze(
+            self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled
+        )
+        self.objective.attach(
+            backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text")
+        )
         self.origin: dict[str, Any] = {}
-        self.checkpoint: str | None = None  # the file that the weights were read from, where Lightning did not read it
+        self.checkpoint: str | None = (
+            None  # the file that the weights were read from, where Lightning did not read it
+        )
         self.sharded = False
         self._step_began = 0.0
 
@@ -82,7 +88,10 @@ class ZooModule(LightningModule):
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
-                    "frozen, as no output reaches them or as tune=%s says: %d tensors (%s)", self.backbone.tune, len(self.frozen), shown
+                    "frozen, as no output reaches them or as tune=%s says: %d tensors (%s)",
+                    self.backbone.tune,
+                    len(self.frozen),
+                    shown,
                 )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
@@ -92,7 +101,9 @@ class ZooModule(LightningModule):
             return
         needs, name = self.objective.needs, type(self.objective).__name__
         if needs.negatives and not provides.negatives:
-            raise ZooError(f"{name} needs sentence negatives, and the data makes none: set data.init_args.negatives in the YAML")
+            raise ZooError(
+                f"{name} needs sentence negatives, and the data makes none: set data.init_args.negatives in the YAML"
+            )
         if needs.generators and not set(needs.generators) & set(provides.negatives):
             raise ZooError(
                 f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes {', '.join(provides.negatives)}: "
@@ -110,7 +121,12 @@ class ZooModule(LightningModule):
         needs, name = self.objective.needs, type(self.objective).__name__
         for what, wanted in (("negatives", needs.negatives), ("units", needs.units)):
             if provides is not None and getattr(provides, what) and not wanted:
-                log.warning("%s asks for no %s, and the data makes them: data.init_args.%s null saves their encoding", name, what, what)
+                log.warning(
+                    "%s asks for no %s, and the data makes them: data.init_args.%s null saves their encoding",
+                    name,
+                    what,
+                    what,
+                )
 
     def configure_model(self) -> None:
         """Splits the parameters over devices where the strategy brings a mesh of them; called before every fit and validate."""
@@ -134,11 +150,15 @@ class ZooModule(LightningModule):
     def score(self, batch: Batch) -> tuple[Batch, Scores]:
         """Returns the encoded batch and its scores."""
         encoded = self.encode(batch)
-        return encoded, Scores(self.head, encoded, self.objective.mask_same_image, self.objective.mask_same_text)
+        return encoded, Scores(
+            self.head, encoded, self.objective.mask_same_image, self.objective.mask_same_text
+        )
 
     def on_train_start(self) -> None:
         """A checkpoint brings the rates that it was written with: those of this run hold."""
-        for optimizer, schedule in zip(self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=True):
+        for optimizer, schedule in zip(
+            self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=True
+        ):
             self.optimizer.restate(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -179,8 +199,14 @@ class ZooModule(LightningModule):
             return
         fitting = self.trainer.state.fn == "fit"
         checkpoint = None if fitting else self.trainer.ckpt_path or self.checkpoint
-        about = {"checkpoint": None if checkpoint is None else str(checkpoint), "precision": str(self.trainer.precision), **self.about()}
-        with self.trainer.precision_plugin.val_step_context():  # short-lists are encoded here, as everything else was
+        about = {
+            "checkpoint": None if checkpoint is None else str(checkpoint),
+            "precision": str(self.trainer.precision),
+            **self.about(),
+        }
+        with (
+            self.trainer.precision_plugin.val_step_context()
+        ):  # short-lists are encoded here, as everything else was
             results = self.evaluation.finish(self.backbone, self.head, about)
         figures = results.scalars() if fitting else {}  # `validate` prints a table of its own
         for name, value in figures.items():
@@ -200,19 +226,32 @@ class ZooModule(LightningModule):
         rows = scores.rows
         block = scores.images_against(batch.captions)
         figures = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
-        figures |= {f"loss_{name}": part.detach() for name, part in loss.parts.items()} if len(loss.parts) > 1 else {}
+        figures |= (
+            {f"loss_{name}": part.detach() for name, part in loss.parts.items()}
+            if len(loss.parts) > 1
+            else {}
+        )
         figures["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
         if stage == "val":
-            figures["loss_captions"] = clip_loss(batch, scores).detach()  # what runs of different objectives can be compared by
+            figures["loss_captions"] = clip_loss(
+                batch, scores
+            ).detach()  # what runs of different objectives can be compared by
         for name in ("negatives", "units", "foils"):
             asked = getattr(batch, name)[rows]
             if getattr(batch, name).shape[1]:
-                figures[f"missing_{name}"] = (asked < 0).sum() / max(asked.numel(), 1)  # 0 where all rows are filling
-        figures |= {f"share_{name}": share for name, share in scores.false_negative_shares().items()}
+                figures[f"missing_{name}"] = (asked < 0).sum() / max(
+                    asked.numel(), 1
+                )  # 0 where all rows are filling
+        figures |= {
+            f"share_{name}": share for name, share in scores.false_negative_shares().items()
+        }
         if isinstance(batch.texts, TextBank) and batch.texts.asked:
             figures["deduplicated"] = torch.tensor(1 - len(batch.texts) / batch.texts.asked)
         if stage == "train":
-            figures |= {f"rate_{part}": torch.tensor(rate) for part, rate in rates(self.trainer.optimizers[0]).items()}
+            figures |= {
+                f"rate_{part}": torch.tensor(rate)
+                for part, rate in rates(self.trainer.optimizers[0]).items()
+            }
         shown = {"loss"}
         for name, value in figures.items():
             self.log(
@@ -228,40 +267,80 @@ class ZooModule(LightningModule):
 
     def configure_optimizers(self) -> dict[str, Any]:  # type: ignore[override]
         total = int(self.trainer.estimated_stepping_batches)
-        epochs = total / max(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1)
+        epochs = total / max(
+            self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1
+        )
         return self.optimizer.build(self.named_parameters(), self.part, total, epochs)
 
     def part(self, name: str) -> str:
         """Returns the part a parameter's name belongs to: 'image', 'text' or 'head' (the objective's own count as that)."""
-        return self.backbone.tower(name.removeprefix("backbone.")) if name.startswith("backbone.") else "head"
+        return (
+            self.backbone.tower(name.removeprefix("backbone."))
+            if name.startswith("backbone.")
+            else "head"
+        )
 
     def recipe(self) -> dict[str, Any]:
         """Returns the module's parts in plain data, as a YAML would have them."""
         parts = {name: spec(getattr(self, name)) for name in PARTS}
-        settings = {n: list(v) if isinstance(v, tuple) else v for n, v in dataclasses.asdict(self.optimizer).items()}
+        settings = {
+            n: list(v) if isinstance(v, tuple) else v
+            for n, v in dataclasses.asdict(self.optimizer).items()
+        }
         return {**parts, "optimizer": settings, "seed": self.seed}
 
     def about(self) -> dict[str, Any]:
         """Returns what results say of the model: its recipe and the data it was trained on."""
-        return {"recipe": self.recipe(), "origin": {k: v for k, v in self.origin.items() if k != "trained_images"}}
+        return {
+            "recipe": self.recipe(),
+            "origin": {k: v for k, v in self.origin.items() if k != "trained_images"},
+        }
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["hyper_parameters"] = {**self.recipe(), "_instantiator": "lightning.pytorch.cli.instantiate_module"}
-        datamodule = getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
+        checkpoint["hyper_parameters"] = {
+            **self.recipe(),
+            "_instantiator": "lightning.pytorch.cli.instantiate_module",
+        }
+        datamodule = (
+            getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
+        )
         if datamodule is not None and hasattr(datamodule, "describe"):
-            self.origin = {"data": datamodule.describe(), "trained_images": datamodule.trained_images()}
-        checkpoint["zoo"] = {"version": __version__, "lightning": lightning.__version__, **self.origin}
+            self.origin = {
+                "data": datamodule.describe(),
+                "trained_images": datamodule.trained_images(),
+            }
+        checkpoint["zoo"] = {
+            "version": __version__,
+            "lightning": lightning.__version__,
+            **self.origin,
+        }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.origin = {k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")}
+        self.origin = {
+            k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")
+        }
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
-        if self._trainer is not None and self.trainer.state.fn == "fit" and recorded != spec(self.objective)["class_path"]:
-            log.warning("a run of %s is resumed with %s", recorded, spec(self.objective)["class_path"])
-        if "current_model_state" in checkpoint and self._trainer is not None and self.trainer.state.fn == "fit":
+        if (
+            self._trainer is not None
+            and self.trainer.state.fn == "fit"
+            and recorded != spec(self.objective)["class_path"]
+        ):
+            log.warning(
+                "a run of %s is resumed with %s", recorded, spec(self.objective)["class_path"]
+            )
+        if (
+            "current_model_state" in checkpoint
+            and self._trainer is not None
+            and self.trainer.state.fn == "fit"
+        ):
             self._refuse_half_an_average()
-        if "state_dict" not in checkpoint:  # a strategy that splits parameters has checked and loaded it
+        if (
+            "state_dict" not in checkpoint
+        ):  # a strategy that splits parameters has checked and loaded it
             return
-        if recorded != spec(self.objective)["class_path"]:  # another objective's own parameters say nothing of the model
+        if (
+            recorded != spec(self.objective)["class_path"]
+        ):  # another objective's own parameters say nothing of the model
             state = checkpoint["state_dict"]
             for key in [k for k in state if k.startswith("objective.")]:
                 del state[key]
@@ -286,7 +365,9 @@ class ZooModule(LightningModule):
                 "model.backbone.init_args.lora as it was there, or give the checkpoint as backbone.pretrained, which merges its adapters"
             )
         state, own = checkpoint["state_dict"], self.state_dict()
-        faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [f"{n} is not known here" for n in state.keys() - own.keys()]
+        faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [
+            f"{n} is not known here" for n in state.keys() - own.keys()
+        ]
         faults += [
             f"{n} is {tuple(state[n].shape)} there and {tuple(own[n].shape)} here"
             for n in own.keys() & state.keys()

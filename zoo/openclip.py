@@ -52,13 +52,17 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
         if known is None:
             open_clip.add_model_config(file)
         elif known != config:
-            raise ZooError(f"{file} has the name of another architecture, {file.stem}: rename the file")
+            raise ZooError(
+                f"{file} has the name of another architecture, {file.stem}: rename the file"
+            )
         return file.stem, config
     cleaned = name.replace("/", "-")
     known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
     if known is None:
         names = [*open_clip.list_models(), *(p.stem for p in SHIPPED.glob("*.json"))]
-        raise ZooError(f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls backbones` lists them")
+        raise ZooError(
+            f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls backbones` lists them"
+        )
     return cleaned, known
 
 
@@ -66,12 +70,20 @@ def _read_architecture(file: Path) -> dict[str, Any]:
     try:
         config = json.loads(file.read_text("utf-8"))
     except OSError as error:
-        raise ZooError(f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file") from error
+        raise ZooError(
+            f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file"
+        ) from error
     except ValueError as error:
         raise ZooError(f"{file} is no JSON ({error}): mend the file") from error
-    missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if not isinstance(config, dict) or key not in config]
+    missing = [
+        key
+        for key in ("embed_dim", "vision_cfg", "text_cfg")
+        if not isinstance(config, dict) or key not in config
+    ]
     if missing:
-        raise ZooError(f"{file} describes no open_clip architecture, it lacks {', '.join(missing)}: add them")
+        raise ZooError(
+            f"{file} describes no open_clip architecture, it lacks {', '.join(missing)}: add them"
+        )
     return dict(config)
 
 
@@ -81,7 +93,11 @@ def activation_of(config: dict[str, Any]) -> Activation:
 
 
 def settle_activation(
-    name: str, config: dict[str, Any], pretrained: str | None, asked: Activation | None, recorded: Activation | None
+    name: str,
+    config: dict[str, Any],
+    pretrained: str | None,
+    asked: Activation | None,
+    recorded: Activation | None,
 ) -> Activation:
     """name, config: the architecture; pretrained: a tag, a file or None; asked: the user's word; recorded: what the file says of itself.
 
@@ -119,18 +135,26 @@ def check_tag(name: str, tag: str) -> None:
     if open_clip.get_pretrained_cfg(name, tag):
         return
     plain = name.removesuffix("-quickgelu")
-    other = next((n for n in (plain, f"{plain}-quickgelu") if open_clip.get_pretrained_cfg(n, tag)), None)
+    other = next(
+        (n for n in (plain, f"{plain}-quickgelu") if open_clip.get_pretrained_cfg(n, tag)), None
+    )
     if other is not None:
         raise ZooError(
             f"the weights {tag!r} are those of {other}, built with the other activation than {name}: set backbone.name to {other}"
         )
     tags = open_clip.list_pretrained_tags_by_model(name)
     known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
-    raise ZooError(f"backbone.pretrained {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}")
+    raise ZooError(
+        f"backbone.pretrained {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}"
+    )
 
 
 def build(
-    name: str, tag: str | None, activation: Activation, context_length: int | None, preprocess: dict[str, Any] | None = None
+    name: str,
+    tag: str | None,
+    activation: Activation,
+    context_length: int | None,
+    preprocess: dict[str, Any] | None = None,
 ) -> nn.Module:
     """Returns open_clip's model with the weights of a tag, or with random ones; raises ZooError where it cannot be had.
 

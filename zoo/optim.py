@@ -41,9 +41,15 @@ class Optimization:
     decay: Literal["cosine", "none"] = "cosine"
 
     def __post_init__(self) -> None:
-        given = [n for n in ("warmup_steps", "warmup_epochs", "warmup_share") if getattr(self, n) is not None]
+        given = [
+            n
+            for n in ("warmup_steps", "warmup_epochs", "warmup_share")
+            if getattr(self, n) is not None
+        ]
         if len(given) > 1:
-            raise ZooError(f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null")
+            raise ZooError(
+                f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null"
+            )
         for name in ("lr", "lr_image", "lr_text", "lr_head"):
             rate = getattr(self, name)
             if rate is not None and not 0 <= rate < math.inf:
@@ -58,7 +64,9 @@ class Optimization:
             *(("betas", beta, 1.0 - 1e-12) for beta in self.betas),
         ):
             if value is not None and not 0 <= value <= top:
-                raise ZooError(f"optimizer.{name} has {value}: give a number from 0 {'up' if top == math.inf else 'to 1'}")
+                raise ZooError(
+                    f"optimizer.{name} has {value}: give a number from 0 {'up' if top == math.inf else 'to 1'}"
+                )
 
     def rate(self, part: str) -> float:
         """part: 'image', 'text' or 'head'. Returns its peak rate."""
@@ -89,23 +97,34 @@ class Optimization:
         return share
 
     def build(
-        self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str], total_steps: int, epochs: float
+        self,
+        parameters: Iterable[tuple[str, nn.Parameter]],
+        part: Callable[[str], str],
+        total_steps: int,
+        epochs: float,
     ) -> dict[str, Any]:
         """parameters: named ones; part: from name to 'image', 'text' or 'head'. Returns optimiser and per-step schedule,
         as Lightning wants them."""
         optimizer = AdamW(self.groups(parameters, part), betas=self.betas, eps=self.eps)
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "rate"}}
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "rate"},
+        }
 
     def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
         """Puts these rates, decay, betas and eps over those that a checkpoint brought, at the schedule's present step."""
         schedule.base_lrs = [self.rate(group["part"]) for group in optimizer.param_groups]
-        for group, peak, share in zip(optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True):
+        for group, peak, share in zip(
+            optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
+        ):
             group["initial_lr"], group["lr"] = peak, peak * share(schedule.last_epoch)
             group["weight_decay"] = self.weight_decay if group["params"][0].ndim >= 2 else 0.0
             group["betas"], group["eps"] = self.betas, self.eps
 
-    def groups(self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]) -> list[dict[str, Any]]:
+    def groups(
+        self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]
+    ) -> list[dict[str, Any]]:
         """Returns one group for each part and kind of parameter that is trained: matrices decay, vectors and scalars do not, and scalars
         are apart since they stay whole where the rest is sharded."""
         groups: dict[tuple[str, int], list[nn.Parameter]] = {}
@@ -113,7 +132,9 @@ class Optimization:
             if parameter.requires_grad:
                 groups.setdefault((part(name), min(parameter.ndim, 2)), []).append(parameter)
         if not groups:
-            raise ZooError("nothing is trained: every parameter is frozen, set model.backbone.tune to full, image or text")
+            raise ZooError(
+                "nothing is trained: every parameter is frozen, set model.backbone.tune to full, image or text"
+            )
         return [
             {
                 "name": f"{name} {('scalars', 'vectors', 'matrices')[dimensions]}",

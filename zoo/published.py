@@ -18,7 +18,9 @@ from zoo.openclip import Activation, build, check_tag
 from zoo.weights import Weights, listed, read_tensors, read_weights
 
 State = dict[str, Tensor]
-RuleName = Literal["negclip", "cs_clip", "fsc_clip", "fsc_clip_lora", "tsvlc", "dac", "clove", "tripletclip"]
+RuleName = Literal[
+    "negclip", "cs_clip", "fsc_clip", "fsc_clip_lora", "tsvlc", "dac", "clove", "tripletclip"
+]
 LORA_ALPHA = 1  # of loralib's layers in TSVLC, DAC and FSC-CLIP; no file records it
 
 
@@ -60,22 +62,34 @@ def read_published(rule: RuleName, path: str | None, name: str, base: str) -> We
     """
     form = RULES[rule]
     if path is None or not Path(path).exists():
-        raise ZooError(f"backbone.rule {rule} reads a file and backbone.pretrained is {path}: give the path of the published weights")
+        raise ZooError(
+            f"backbone.rule {rule} reads a file and backbone.pretrained is {path}: give the path of the published weights"
+        )
     if form.towers:
         return Weights(Path(path), read_towers(Path(path)), form.activation)
     weights = read_weights(Path(path))
     state = dict(weights.state)
-    faults = [] if weights.prefix in form.prefixes else [f"its names begin with {weights.prefix!r} and not {_any(form.prefixes)}"]
+    faults = (
+        []
+        if weights.prefix in form.prefixes
+        else [f"its names begin with {weights.prefix!r} and not {_any(form.prefixes)}"]
+    )
     faults += [f"it has no {key}" for key in form.beside if state.pop(key, None) is None]
     faults += [f"{key} lies beside the model" for key in weights.beside if key not in form.beside]
     adapters = [key for key in state if _is_adapter(key)]
     if form.lora != bool(adapters):
-        faults.append("it has no LoRA tensors" if form.lora else f"it has {len(adapters)} LoRA tensors ({listed(adapters)})")
+        faults.append(
+            "it has no LoRA tensors"
+            if form.lora
+            else f"it has {len(adapters)} LoRA tensors ({listed(adapters)})"
+        )
     positions = state["positional_embedding"].shape[0] if "positional_embedding" in state else None
     if form.context is not None and positions != form.context:
         faults.append(f"it has {positions} text positions and not {form.context}")
     if faults:
-        raise ZooError(f"{path} is no file of rule {rule}: {'; '.join(faults)}: choose another backbone.rule, or null for a plain model")
+        raise ZooError(
+            f"{path} is no file of rule {rule}: {'; '.join(faults)}: choose another backbone.rule, or null for a plain model"
+        )
     if form.lora:
         state = merged(Path(path), state)
     if form.share is not None:
@@ -100,7 +114,9 @@ def merged(file: Path, state: State) -> State:
             side = whole.shape[-1] if whole.ndim == 4 else 1
             rows, columns = (n * side for n in whole.shape[:2])
             if (a.shape[1:], b.shape) != ((columns,), (rows, len(a))) or len(a) % side:
-                faults.append(f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of {tuple(whole.shape)}")
+                faults.append(
+                    f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of {tuple(whole.shape)}"
+                )
             else:
                 out[weight] = whole + LORA_ALPHA * side / len(a) * (b @ a).view(whole.shape)
     if faults:
@@ -132,7 +148,9 @@ def interpolated(file: Path, start: State, end: State, share: float) -> State:
         else:
             out[key] = torch.lerp(a.reshape(b.shape), b, share)
     if faults:
-        raise ZooError(f"{file} cannot be interpolated with the weights it came from ({listed(sorted(faults))}): mend backbone.base")
+        raise ZooError(
+            f"{file} cannot be interpolated with the weights it came from ({listed(sorted(faults))}): mend backbone.base"
+        )
     return out
 
 
@@ -150,11 +168,26 @@ def read_towers(folder: Path) -> State:
     """
     state: State = {}
     for tower in ("vision-encoder", "text-encoder"):
-        file = next((f for n in ("model.safetensors", "pytorch_model.bin") if (f := folder / tower / n).is_file()), None)
+        file = next(
+            (
+                f
+                for n in ("model.safetensors", "pytorch_model.bin")
+                if (f := folder / tower / n).is_file()
+            ),
+            None,
+        )
         if file is None:
-            raise ZooError(f"{folder} has no {tower}/model.safetensors: give backbone.pretrained the folder that holds both towers")
-        held = {key.removeprefix("model."): value for key, value in read_tensors(file).items() if isinstance(value, Tensor)}
-        state |= open_clip_names(file, {key: value for key, value in held.items() if not key.endswith("position_ids")})
+            raise ZooError(
+                f"{folder} has no {tower}/model.safetensors: give backbone.pretrained the folder that holds both towers"
+            )
+        held = {
+            key.removeprefix("model."): value
+            for key, value in read_tensors(file).items()
+            if isinstance(value, Tensor)
+        }
+        state |= open_clip_names(
+            file, {key: value for key, value in held.items() if not key.endswith("position_ids")}
+        )
     state.setdefault("logit_scale", torch.tensor(1 / 0.07).log())
     return state
 
@@ -175,7 +208,10 @@ NAMES = (
     (r"\.mlp\.fc2\.", ".mlp.c_proj."),
     (r"\.self_attn\.out_proj\.", ".attn.out_proj."),
 )
-PROJECTIONS = {"visual_projection.weight": "visual.proj", "text_projection.weight": "text_projection"}
+PROJECTIONS = {
+    "visual_projection.weight": "visual.proj",
+    "text_projection.weight": "text_projection",
+}
 QKV = re.compile(r"(.*)\.self_attn\.q_proj\.(weight|bias)$")
 
 
@@ -190,10 +226,14 @@ def open_clip_names(file: Path, state: State) -> State:
             members = [f"{block}.self_attn.{part}_proj.{kind}" for part in "qkv"]
             if missing := [member for member in members if member not in state]:
                 raise ZooError(f"{file} lacks {listed(missing)} beside {key}: download it anew")
-            out[_renamed(f"{block}.attn.in_proj_{kind}")] = torch.cat([state[member] for member in members])
+            out[_renamed(f"{block}.attn.in_proj_{kind}")] = torch.cat(
+                [state[member] for member in members]
+            )
             joined |= set(members)
     for key in state.keys() - joined:
-        out[PROJECTIONS.get(key) or _renamed(key)] = state[key].T.contiguous() if key in PROJECTIONS else state[key]
+        out[PROJECTIONS.get(key) or _renamed(key)] = (
+            state[key].T.contiguous() if key in PROJECTIONS else state[key]
+        )
     return out
 
 

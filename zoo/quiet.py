@@ -4,7 +4,14 @@ import logging
 import sys
 import warnings
 
-LINES = ("Tip:", "litlogger", "GPU available", "TPU available", "Seed set to", "Detected KeyboardInterrupt")
+LINES = (
+    "Tip:",
+    "litlogger",
+    "GPU available",
+    "TPU available",
+    "Seed set to",
+    "Detected KeyboardInterrupt",
+)
 WARNINGS = (
     ".*does not have many workers.*",
     ".*LightningCLI's args parameter.*",

@@ -30,7 +30,9 @@ def find_recipe(name: str) -> Path:
     for candidate in (name, f"{name}.yaml"):
         if candidate in shipped:
             return shipped[candidate]
-    raise ZooError(f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them")
+    raise ZooError(
+        f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them"
+    )
 
 
 def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
@@ -58,17 +60,25 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
     try:
         settings = yaml.safe_load(path.read_text("utf-8"))
     except OSError as error:
-        raise ZooError(f"--config {path} cannot be read ({error.strerror}): give a file that you may read") from error
+        raise ZooError(
+            f"--config {path} cannot be read ({error.strerror}): give a file that you may read"
+        ) from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise ZooError(f"{path} is no YAML ({' '.join(str(error).split())}): mend it") from error
     if not isinstance(settings, dict):
         held = "nothing" if settings is None else f"a {type(settings).__name__}"
-        raise ZooError(f"{path} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`")
+        raise ZooError(
+            f"{path} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`"
+        )
     if PLACE not in json.dumps(settings):
         return str(path)
     if not data_roots:
-        raise ZooError(f"{path.name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR")
+        raise ZooError(
+            f"{path.name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR"
+        )
     if len(data_roots) > 1:
-        raise ZooError(f"{path.name} has one place for the data root, and --data_root names {len(data_roots)}: list them in the file")
+        raise ZooError(
+            f"{path.name} has one place for the data root, and --data_root names {len(data_roots)}: list them in the file"
+        )
     root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
     return json.dumps(settings).replace(PLACE, root)

@@ -26,7 +26,11 @@ class Block:
 
     def beside(self, other: "Block") -> "Block":
         """Returns the columns of both, this block's first; its matches hold."""
-        return Block(torch.cat([self.logits, other.logits], dim=1), self.match, torch.cat([self.candidate, other.candidate], dim=1))
+        return Block(
+            torch.cat([self.logits, other.logits], dim=1),
+            self.match,
+            torch.cat([self.candidate, other.candidate], dim=1),
+        )
 
     @property
     def own(self) -> Tensor:
@@ -41,7 +45,9 @@ class Block:
             raise ValueError("a block without matches has no cross-entropy")
         logits = self.logits.masked_fill(~self.candidate, -torch.inf)
         logits = torch.where(valid[:, None], logits, torch.zeros_like(logits))
-        return torch.where(valid, F.cross_entropy(logits, self.match, reduction="none"), logits.new_zeros(()))
+        return torch.where(
+            valid, F.cross_entropy(logits, self.match, reduction="none"), logits.new_zeros(())
+        )
 
     def correct(self) -> Tensor:
         """Returns whether each row's match scores above every other candidate, [n]."""
@@ -59,7 +65,9 @@ class Scores:
     Blocks are made once and remembered. mask_same_image, mask_same_text: as in Objective.
     """
 
-    def __init__(self, head: Head, batch: Batch, mask_same_image: bool = False, mask_same_text: bool = False) -> None:
+    def __init__(
+        self, head: Head, batch: Batch, mask_same_image: bool = False, mask_same_text: bool = False
+    ) -> None:
         if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
             raise TypeError("scores are made of an encoded batch")
         self.head, self.batch = head, batch
@@ -100,18 +108,28 @@ class Scores:
         """values, valid: [B] or any one shape. Returns this rank's share of the mean over the valid ones of all ranks, times W:
         DDP's mean over ranks makes the mean of it. 0 with a graph where none is valid."""
         count = gather.sum_over_ranks(valid.sum().to(values.dtype)).clamp(min=1)
-        return torch.where(valid, values, torch.zeros_like(values)).sum() * (gather.world_size() / count)
+        return torch.where(valid, values, torch.zeros_like(values)).sum() * (
+            gather.world_size() / count
+        )
 
     def false_negative_shares(self) -> dict[str, Tensor]:
         """Returns the share of caption columns, other than a row's own, that are of the row's image or have its words."""
-        same_image, same_text, others = self._likeness(self.batch.captions, gather.gather(self.rows))
+        same_image, same_text, others = self._likeness(
+            self.batch.captions, gather.gather(self.rows)
+        )
         total = others.sum().clamp(min=1)
-        return {"same_image": (same_image & others).sum() / total, "same_text": (same_text & others).sum() / total}
+        return {
+            "same_image": (same_image & others).sum() / total,
+            "same_text": (same_text & others).sum() / total,
+        }
 
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
         key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
         if key not in self._blocks:
-            self._blocks[key] = (rows, make())  # holding `rows` keeps its address from being used again
+            self._blocks[key] = (
+                rows,
+                make(),
+            )  # holding `rows` keeps its address from being used again
         return self._blocks[key][1]
 
     def _images_against(self, rows: Tensor, true: bool) -> Block:
@@ -134,7 +152,9 @@ class Scores:
     def _gathered_texts(self, flat: Tensor) -> Encoded:
         texts = self._texts.rows(flat)
         if gather.world_size() > 1 and texts.tokens:
-            lengths = {k: gather.max_over_ranks(t.shape[1], t.device) for k, t in texts.tokens.items()}
+            lengths = {
+                k: gather.max_over_ranks(t.shape[1], t.device) for k, t in texts.tokens.items()
+            }
             texts = Encoded(
                 texts.pooled,
                 {k: pad_to(t, lengths[k]) for k, t in texts.tokens.items()},
@@ -156,9 +176,17 @@ class Scores:
         """rows: [B]; columns: [W B], which exist. Returns three [B, W B]: columns of the row's image, columns with its words, and existing
         columns but its own."""
         ids = self.batch.image_ids
-        hashes = self.batch.hashes[rows.clamp(min=0)] if len(self.batch.hashes) else torch.zeros_like(rows)
+        hashes = (
+            self.batch.hashes[rows.clamp(min=0)]
+            if len(self.batch.hashes)
+            else torch.zeros_like(rows)
+        )
         exists = rows >= 0
         same_image = ids[:, None] == gather.gather(ids)[None]
-        same_text = (hashes[:, None] == gather.gather(hashes)[None]) & exists[:, None] & gather.gather(exists)[None]
+        same_text = (
+            (hashes[:, None] == gather.gather(hashes)[None])
+            & exists[:, None]
+            & gather.gather(exists)[None]
+        )
         own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
         return same_image, same_text, columns[None] & exists[:, None] & ~own

@@ -32,9 +32,13 @@ class Sharded(ModelParallelStrategy):
             )
         super().setup(trainer)
 
-    def load_checkpoint(self, checkpoint_path: str | Path, weights_only: bool | None = None) -> dict[str, Any]:
+    def load_checkpoint(
+        self, checkpoint_path: str | Path, weights_only: bool | None = None
+    ) -> dict[str, Any]:
         """As Lightning's, which loads before the module sees anything: what does not fit is refused first."""
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)
-        self.lightning_module.refuse_other_shapes(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
+        self.lightning_module.refuse_other_shapes(
+            torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        )
         return super().load_checkpoint(path, weights_only)

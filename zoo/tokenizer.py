@@ -41,7 +41,10 @@ class Tokenizer:
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """Returns ids [n, L], lengths [n] up to and including the end token, and hashes [n] of the ids, the same in every process."""
         ids = self._ids(texts)
-        hashes = [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "little", signed=True) for row in ids.numpy()]
+        hashes = [
+            int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "little", signed=True)
+            for row in ids.numpy()
+        ]
         return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
 
     def _ids(self, texts: Sequence[str]) -> Tensor:
@@ -51,7 +54,14 @@ class Tokenizer:
         return ids
 
 
-def build_tokenizer(name: str, text_config: dict[str, Any], folder: str | None, vocabulary: int, context: int, end: TextEnd) -> Tokenizer:
+def build_tokenizer(
+    name: str,
+    text_config: dict[str, Any],
+    folder: str | None,
+    vocabulary: int,
+    context: int,
+    end: TextEnd,
+) -> Tokenizer:
     """name: a known architecture; text_config: its `text_cfg`; folder: of a Hugging Face tokenizer that replaces the architecture's own.
 
     vocabulary: how many ids the tower has. Raises ZooError where the tokenizer cannot be had or has more ids than the tower.
@@ -62,14 +72,24 @@ def build_tokenizer(name: str, text_config: dict[str, Any], folder: str | None, 
     settings = text_config.get("tokenizer_kwargs", {})
     try:
         with quiet():
-            inner = open_clip.get_tokenizer(name, context) if folder is None else HFTokenizer(folder, context, **settings)
+            inner = (
+                open_clip.get_tokenizer(name, context)
+                if folder is None
+                else HFTokenizer(folder, context, **settings)
+            )
     except Exception as error:
-        source = f"the tokenizer of {name} ({text_config.get('hf_tokenizer_name')})" if folder is None else f"tokenizer={folder!r}"
+        source = (
+            f"the tokenizer of {name} ({text_config.get('hf_tokenizer_name')})"
+            if folder is None
+            else f"tokenizer={folder!r}"
+        )
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ZooError(
             f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved Hugging Face tokenizer"
         ) from error
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
     if size > vocabulary:
-        raise ZooError(f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give backbone.tokenizer the tower's own")
+        raise ZooError(
+            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give backbone.tokenizer the tower's own"
+        )
     return Tokenizer(inner, context, end)

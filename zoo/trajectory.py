@@ -39,7 +39,9 @@ def show(trajectory: Trajectory) -> None:
 
 def write(trajectory: Trajectory, folder: Path) -> None:
     """Writes trajectory.json and trajectory.png."""
-    scores = [{"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)]
+    scores = [
+        {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
+    ]
     write_beside(folder / FIGURES, json.dumps(scores, indent=1).encode())
     write_beside(folder / PICTURE, picture(trajectory))
 
@@ -51,7 +53,13 @@ def picture(trajectory: Trajectory) -> bytes:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
     for name in trajectory.figures:
-        axes.plot(trajectory.alphas, [scores[name] for scores in trajectory.scores], marker="o", markersize=3, label=name)
+        axes.plot(
+            trajectory.alphas,
+            [scores[name] for scores in trajectory.scores],
+            marker="o",
+            markersize=3,
+            label=name,
+        )
     axes.set_xlabel("alpha: share of the tuned weights")
     axes.set_ylabel("%")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)

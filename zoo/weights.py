@@ -22,8 +22,21 @@ logger = logging.getLogger(__name__)
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
 # What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older versions, numbers of OpenAI's archives.
-EXTRAS = ("head.logit_scale", "position_ids", "attn_mask", "input_resolution", "context_length", "vocab_size")
-TEXT_TOWER = ("text_projection", "positional_embedding", "token_embedding", "transformer", "ln_final")
+EXTRAS = (
+    "head.logit_scale",
+    "position_ids",
+    "attn_mask",
+    "input_resolution",
+    "context_length",
+    "vocab_size",
+)
+TEXT_TOWER = (
+    "text_projection",
+    "positional_embedding",
+    "token_embedding",
+    "transformer",
+    "ln_final",
+)
 
 
 # Optimisers of files that open_clip's training wrote hold rates that are numpy's numbers, under numpy's names before and after version 2.
@@ -56,23 +69,44 @@ def read_weights(file: Path) -> Weights:
     ZooError on anything else."""
     held = read_tensors(file)
     state: dict[str, Any] = held
-    while (inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)) is not None:
+    while (
+        inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)
+    ) is not None:
         state = state[inner]
-    state = {key.replace("_orig_mod.", ""): value for key, value in state.items() if isinstance(value, Tensor)}
+    state = {
+        key.replace("_orig_mod.", ""): value
+        for key, value in state.items()
+        if isinstance(value, Tensor)
+    }
     prefix = _prefix(file, state)
     settings = _recorded_settings(held)
-    own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+    own = {
+        key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)
+    }
     beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
         # a head of zoo owns the temperature, the backbone's own is only where it started
         own |= _temperature(beside) if _scales_cosine(held) else {}
-        beside = {key: value for key, value in beside.items() if not key.startswith(("head.", "objective."))}
+        beside = {
+            key: value
+            for key, value in beside.items()
+            if not key.startswith(("head.", "objective."))
+        }
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
     if adapted(own):
         if "lora" not in settings:
-            raise ZooError(f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead")
+            raise ZooError(
+                f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
+            )
         own = merged(own, LoRA(**settings["lora"]).scaling)
-    return Weights(file, {**own, **beside}, settings.get("activation"), prefix, tuple(beside), settings.get("preprocess"))
+    return Weights(
+        file,
+        {**own, **beside},
+        settings.get("activation"),
+        prefix,
+        tuple(beside),
+        settings.get("preprocess"),
+    )
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
@@ -86,20 +120,32 @@ def read_tensors(file: Path) -> dict[str, Any]:
             held = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:
         if "TorchScript" in str(error):
-            raise ZooError(f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone") from error
+            raise ZooError(
+                f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone"
+            ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ZooError(f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of tensors alone") from error
+        raise ZooError(
+            f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of tensors alone"
+        ) from error
     if not isinstance(held, dict):
-        raise ZooError(f"{file} holds a {type(held).__name__} and no state_dict: save the model's state_dict() instead")
+        raise ZooError(
+            f"{file} holds a {type(held).__name__} and no state_dict: save the model's state_dict() instead"
+        )
     return held
 
 
 def _prefix(file: Path, state: dict[str, Tensor]) -> str:
     """Returns what stands before the image tower's names."""
-    found = {key.partition("visual.")[0] for key in state if key.startswith("visual.") or ".visual." in key}
+    found = {
+        key.partition("visual.")[0]
+        for key in state
+        if key.startswith("visual.") or ".visual." in key
+    }
     if not found:
         names = ", ".join(sorted(state)[:3]) or "no tensor"
-        raise ZooError(f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert it to open_clip's names")
+        raise ZooError(
+            f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert it to open_clip's names"
+        )
     known = [prefix for prefix in found if set(prefix.split(".")) <= {*PREFIXES, ""}]
     if len(found) > 1 or not known:
         raise ZooError(
@@ -120,7 +166,9 @@ def _scales_cosine(held: dict[str, Any]) -> bool:
     """Whether a checkpoint of zoo has a head whose scale is the towers' temperature; not where its class is not to be had."""
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
     try:
-        return bool(getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2]).scales_cosine)
+        return bool(
+            getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2]).scales_cosine
+        )
     except (ImportError, AttributeError, ValueError):
         return False
 
@@ -139,7 +187,9 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
     state = _renamed(weights.state, target)
     extras = [key for key in state if key not in target and key.endswith(EXTRAS)]
     if extras:
-        logger.info("%s: left out %s, which no open_clip model has", weights.file, ", ".join(extras))
+        logger.info(
+            "%s: left out %s, which no open_clip model has", weights.file, ", ".join(extras)
+        )
     state = {key: value for key, value in state.items() if key not in extras}
     for key in ("logit_scale", "logit_bias"):
         if key in state and key in target and state[key].numel() == 1:
@@ -158,7 +208,9 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         ],
     }
     if any(faults.values()):
-        wrong = "; ".join(f"{len(keys)} {kind}: {listed(keys)}" for kind, keys in faults.items() if keys)
+        wrong = "; ".join(
+            f"{len(keys)} {kind}: {listed(keys)}" for kind, keys in faults.items() if keys
+        )
         mend = "set backbone.name to the architecture the file was made with"
         if any("lora_" in key for key in faults["unexpected"]):
             mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
@@ -169,7 +221,10 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
 def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
     """Moves the text tower's names under `text.`, or out of it, as the model has them."""
     if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
-        return {f"text.{key}" if key.startswith(TEXT_TOWER) else key: value for key, value in state.items()}
+        return {
+            f"text.{key}" if key.startswith(TEXT_TOWER) else key: value
+            for key, value in state.items()
+        }
     if "token_embedding.weight" in target and "text.token_embedding.weight" in state:
         return {key.removeprefix("text."): value for key, value in state.items()}
     return state

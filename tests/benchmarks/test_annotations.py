@@ -27,25 +27,39 @@ def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_p
     assert locate(tmp_path, part("a.json")) is None
 
 
-def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_root(tmp_path, monkeypatch):
+def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_root(
+    tmp_path, monkeypatch
+):
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "mine.json").write_text("[]")
     monkeypatch.chdir(tmp_path)
-    assert locate(tmp_path / "root", part("mine.json", named=True)) == tmp_path / "root" / "mine.json"
+    assert (
+        locate(tmp_path / "root", part("mine.json", named=True)) == tmp_path / "root" / "mine.json"
+    )
     (tmp_path / "mine.json").write_text("[]")
     assert locate(tmp_path / "root", part("mine.json", named=True)) == Path("mine.json")
 
 
 @pytest.mark.parametrize(
     "benchmark",
-    [SugarCrepe({"add_obj": "mine.json"}), ARO({"VG-Relation": "mine.json"}), Pairs("mine.json"), Winoground("mine.json")],
+    [
+        SugarCrepe({"add_obj": "mine.json"}),
+        ARO({"VG-Relation": "mine.json"}),
+        Pairs("mine.json"),
+        Winoground("mine.json"),
+    ],
     ids=lambda b: b.name,
 )
-def test_a_file_that_the_user_named_is_looked_for_under_every_root_before_it_is_an_error(tmp_path, benchmark):
+def test_a_file_that_the_user_named_is_looked_for_under_every_root_before_it_is_an_error(
+    tmp_path, benchmark
+):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    with pytest.raises(ZooError, match=rf"mine\.json is neither in the working directory nor under {first}, {second}"):
+    with pytest.raises(
+        ZooError,
+        match=rf"mine\.json is neither in the working directory nor under {first}, {second}",
+    ):
         read(benchmark, [first, second])
     (second / "mine.json").write_text("nothing that it could read")
     with pytest.raises(ZooError, match=re.escape(str(second / "mine.json"))):

@@ -41,7 +41,11 @@ def test_an_attribution_is_grouped_by_its_pair_in_order(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "named"),
-    [({"bbox_w": 0}, "box of 0 x 354"), ({"false_caption": None}, "'false_caption'"), ({"relation_name": 3}, "'relation_name'")],
+    [
+        ({"bbox_w": 0}, "box of 0 x 354"),
+        ({"false_caption": None}, "'false_caption'"),
+        ({"relation_name": 3}, "'relation_name'"),
+    ],
 )
 def test_a_broken_record_is_named_by_file_and_entry(tmp_path, change, named):
     good = RECORD | {"relation_name": "on"}
@@ -63,12 +67,22 @@ def test_the_counts_on_published_files(shared_data, tmp_path):
     for case in reading.cases:
         if finder.find(case.images[0]):
             found[case.subset].add(case.images[0])
-    assert Counter(case.subset for case in reading.cases) == {"VG-Relation": 43, "COCO-Order": 25010, "Flickr30k-Order": 5000}
-    assert {subset: len(images) for subset, images in found.items()} == {"VG-Relation": 0, "COCO-Order": 14, "Flickr30k-Order": 155}
+    assert Counter(case.subset for case in reading.cases) == {
+        "VG-Relation": 43,
+        "COCO-Order": 25010,
+        "Flickr30k-Order": 5000,
+    }
+    assert {subset: len(images) for subset, images in found.items()} == {
+        "VG-Relation": 0,
+        "COCO-Order": 14,
+        "Flickr30k-Order": 155,
+    }
     assert [part.subset for part in reading.absent] == ["VG-Attribution"]
     assert reading.notes["VG-Relation cases"] == "43 in the file, 23,937 as published"
     assert "tagger textblob" in reading.notes["COCO-Order"]
     coco = [case for case in reading.cases if case.subset == "COCO-Order"]
-    identities = [sum(case.texts[i] == case.texts[0] for case in coco) / len(coco) for i in range(1, 5)]
+    identities = [
+        sum(case.texts[i] == case.texts[0] for case in coco) / len(coco) for i in range(1, 5)
+    ]
     assert identities == pytest.approx([0.12, 0.01, 0.005, 0.09], abs=0.03)
     assert len({(case.subset, case.id) for case in reading.cases}) == len(reading.cases)

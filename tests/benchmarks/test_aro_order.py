@@ -17,7 +17,9 @@ CAPTIONS = ["A small dog, with a red ball, runs on the wet grass. ", "Dog!"]
 def source(tmp_path):
     path = tmp_path / "aro" / "coco_karpathy_test.json"
     path.parent.mkdir()
-    path.write_text(json.dumps([{"image": "val2014/COCO_val2014_000000391895.jpg", "caption": CAPTIONS}]))
+    path.write_text(
+        json.dumps([{"image": "val2014/COCO_val2014_000000391895.jpg", "caption": CAPTIONS}])
+    )
     return path
 
 
@@ -38,7 +40,9 @@ def test_a_case_has_the_clean_caption_first_and_four_texts_of_its_words(source):
 
 def test_an_identity_permutation_is_the_caption_letter_for_letter(source):
     assert set(order(source).cases[1].texts) == {"dog"}
-    source.write_text(json.dumps([{"image": "val2014/COCO_val2014_000000000001.jpg", "caption": ["Dog, cat"]}]))
+    source.write_text(
+        json.dumps([{"image": "val2014/COCO_val2014_000000000001.jpg", "caption": ["Dog, cat"]}])
+    )
     texts = {text for seed in range(20) for text in order(source, seed=seed).cases[0].texts}
     assert "dog, cat" in texts
     assert "dog , cat" not in texts
@@ -70,7 +74,9 @@ def test_another_seed_and_other_captions_make_another_file(source):
 
 def test_perturbations_of_a_caption_do_not_depend_on_its_neighbours(source):
     first = order(source).cases[1].texts, order(source).cases[0].texts
-    source.write_text(json.dumps([{"image": "val2014/COCO_val2014_000000391895.jpg", "caption": CAPTIONS[:1]}]))
+    source.write_text(
+        json.dumps([{"image": "val2014/COCO_val2014_000000391895.jpg", "caption": CAPTIONS[:1]}])
+    )
     assert order(source).cases[0].texts == first[1]
 
 
@@ -90,7 +96,10 @@ def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(sou
     assert "official figures have those of spaCy's en_core_web_sm" in made.note
     path = made.files[1]
     header, *lines = path.read_text().splitlines()
-    official = json.loads(header) | {"tagger": "spacy", "tagger_version": "3.8.0 en_core_web_sm 3.8.0"}
+    official = json.loads(header) | {
+        "tagger": "spacy",
+        "tagger_version": "3.8.0 en_core_web_sm 3.8.0",
+    }
     path.write_text("\n".join([json.dumps(official), *lines]) + "\n")
     assert "official figures" not in order(source).note
 

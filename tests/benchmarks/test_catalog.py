@@ -45,14 +45,18 @@ def test_options_reach_the_class():
     assert benchmark("aro", {"seed": 7}).seed == 7
 
 
-@pytest.mark.parametrize("path", ["tests.benchmarks.test_catalog.Mine", "tests.benchmarks.test_catalog:Mine"])
+@pytest.mark.parametrize(
+    "path", ["tests.benchmarks.test_catalog.Mine", "tests.benchmarks.test_catalog:Mine"]
+)
 def test_a_class_path_needs_no_registration(path):
     assert benchmark(path, {"size": 3}).size == 3
 
 
 def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
     entry = EntryPoint("theirs", "tests.benchmarks.test_catalog:Mine", "zoo.benchmarks")
-    monkeypatch.setattr(catalog, "entry_points", lambda group: [entry] if group == "zoo.benchmarks" else [])
+    monkeypatch.setattr(
+        catalog, "entry_points", lambda group: [entry] if group == "zoo.benchmarks" else []
+    )
     assert benchmark("theirs").name == "mine"
     with pytest.raises(ZooError, match="near: theirs"):
         benchmark("their")

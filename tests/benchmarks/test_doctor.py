@@ -11,7 +11,10 @@ from zoo.datamodules.photographs import PhotographFinder
 
 def sugarcrepe(root, subset, *numbers):
     (root / "sugarcrepe").mkdir(parents=True, exist_ok=True)
-    cases = {str(i): {"filename": f"{n:012}.jpg", "caption": "a", "negative_caption": "b"} for i, n in enumerate(numbers)}
+    cases = {
+        str(i): {"filename": f"{n:012}.jpg", "caption": "a", "negative_caption": "b"}
+        for i, n in enumerate(numbers)
+    }
     (root / "sugarcrepe" / f"{subset}.json").write_text(json.dumps(cases))
 
 
@@ -37,7 +40,13 @@ def test_a_part_is_read_from_the_first_root_that_has_it(roots):
 def test_findings_count_cases_and_photographs(roots):
     findings = {f.subset: f for f in examine(SugarCrepe(), roots, PhotographFinder(roots))}
     found = findings["add_obj"]
-    assert (found.n, found.scorable, found.published, len(found.photographs), len(found.found)) == (3, 2, 2062, 2, 1)
+    assert (found.n, found.scorable, found.published, len(found.photographs), len(found.found)) == (
+        3,
+        2,
+        2062,
+        2,
+        1,
+    )
     assert findings["swap_att"].n == 0
     assert "sugar-crepe" in findings["swap_att"].how
 

@@ -4,11 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoo.benchmarks.half_truth_rules import CONDITIONS, condition_of, content_words, paper, public_code
+from zoo.benchmarks.half_truth_rules import (
+    CONDITIONS,
+    condition_of,
+    content_words,
+    paper,
+    public_code,
+)
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-DOG = Entity("Brown dog", (EntityFoil("brown cat", "object_change"), EntityFoil("white dog", "attribute_change")))
-BALL = Entity("red ball", (EntityFoil("red kite", "object_change"), EntityFoil("blue ball", "attribute_change")))
+DOG = Entity(
+    "Brown dog",
+    (EntityFoil("brown cat", "object_change"), EntityFoil("white dog", "attribute_change")),
+)
+BALL = Entity(
+    "red ball",
+    (EntityFoil("red kite", "object_change"), EntityFoil("blue ball", "attribute_change")),
+)
 CHASES = Relation(
     "Brown dog",
     "chases",
@@ -40,12 +52,17 @@ def test_the_paper_joins_anchor_and_foil_in_all_eight_conditions():
         assert made.anchor in ("Brown dog", "red ball")
     pair = {"Brown dog": "red ball", "red ball": "Brown dog"}
     assert found["+Obj"].truth == f"{found['+Obj'].anchor} and {pair[found['+Obj'].anchor]}"
-    assert found["+Rand"].half_truth.removeprefix(f"{found['+Rand'].anchor} and ") in ("a surfer", "the sea")
+    assert found["+Rand"].half_truth.removeprefix(f"{found['+Rand'].anchor} and ") in (
+        "a surfer",
+        "the sea",
+    )
     assert found["Ant"].half_truth.endswith(" and Brown dog ignores red ball")
     assert found["Swap"].half_truth.endswith(" and red ball chases Brown dog")
     assert found["Subj"].half_truth.endswith(" and brown cat chases red ball")
     assert found["Rel:Obj"].half_truth.endswith(" and Brown dog chases red kite")
-    assert found["Rel:Attr"].half_truth.endswith((" and white dog chases red ball", " and Brown dog chases blue ball"))
+    assert found["Rel:Attr"].half_truth.endswith(
+        (" and white dog chases red ball", " and Brown dog chases blue ball")
+    )
     assert found["Ant"].truth.endswith(" and Brown dog chases red ball")
 
 
@@ -56,11 +73,16 @@ def test_both_arguments_come_up_as_anchor():
 
 def test_the_paper_takes_a_swap_only_where_the_units_have_one():
     symmetric = Relation("Brown dog", "next to", "red ball")
-    assert "Swap" not in by_condition(paper([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0))
+    assert "Swap" not in by_condition(
+        paper([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0)
+    )
 
 
 def test_a_foil_that_is_true_of_the_caption_is_no_half_truth():
-    twins = (Entity("red cube", (EntityFoil("blue cube", "attribute_change"),)), Entity("blue cube"))
+    twins = (
+        Entity("red cube", (EntityFoil("blue cube", "attribute_change"),)),
+        Entity("blue cube"),
+    )
     assert paper([UnitRecord("1", "1", "a red cube and a blue cube", twins)], 1, 0) == []
 
 
@@ -69,7 +91,9 @@ def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_p
     same = UnitRecord("1_1", "1", "c", (Entity("wet grass"),))
     assert "+Rand" not in by_condition(paper([PARK, near_miss, same], 10, 0))
     found = by_condition(paper([PARK, near_miss, SEA], 10, 0))["+Rand"]
-    assert not content_words(found.half_truth.removeprefix(found.anchor)) & content_words(PARK.caption)
+    assert not content_words(found.half_truth.removeprefix(found.anchor)) & content_words(
+        PARK.caption
+    )
 
 
 def test_a_random_distractor_shares_no_word_with_any_caption_of_the_photograph():
@@ -82,8 +106,14 @@ def test_a_random_distractor_shares_no_word_with_any_caption_of_the_photograph()
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6))
-def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_asked(seed, max_images):
-    records = [UnitRecord(f"{i}_{k}", str(i), PARK.caption, PARK.entities, PARK.relations) for i in range(5) for k in range(3)]
+def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_asked(
+    seed, max_images
+):
+    records = [
+        UnitRecord(f"{i}_{k}", str(i), PARK.caption, PARK.entities, PARK.relations)
+        for i in range(5)
+        for k in range(3)
+    ]
     made = paper(records, max_images, seed)
     captions = {m.record.caption_id for m in made}
     assert len({m.record.image_id for m in made}) == len(captions) == min(max_images, 5)
@@ -111,7 +141,10 @@ def test_the_public_code_compares_the_foil_relation_alone_in_lower_case():
 
 def test_the_public_code_takes_the_distractor_from_another_record_unchecked():
     other = UnitRecord("2_0", "2", "c", (SEA.entities[0], DOG))
-    assert by_condition(public_code([PARK, other], 10, 0))["+Rand"].half_truth == "brown dog and brown dog"
+    assert (
+        by_condition(public_code([PARK, other], 10, 0))["+Rand"].half_truth
+        == "brown dog and brown dog"
+    )
 
 
 def test_the_public_code_takes_the_first_caption_and_counts_entities_and_relations_apart():
@@ -123,10 +156,23 @@ def test_the_public_code_takes_the_first_caption_and_counts_entities_and_relatio
 
 
 def test_the_public_code_drops_a_relation_foil_whose_part_says_nothing_and_needs_two_kinds():
-    on = Relation("dog", "is under", "mat", (RelationFoil("dog", "is on", "mat", "predicate_change", "predicate"),))
+    on = Relation(
+        "dog",
+        "is under",
+        "mat",
+        (RelationFoil("dog", "is on", "mat", "predicate_change", "predicate"),),
+    )
     assert public_code([UnitRecord("1", "1", "c", (), (on,))], 1, 0) == []
-    under = Relation("dog", "is on", "mat", (RelationFoil("dog", "is under", "mat", "predicate_change", "predicate"),))
-    assert [m.condition for m in public_code([UnitRecord("1", "1", "c", (), (under,))], 1, 0)] == ["Ant", "Swap"]
+    under = Relation(
+        "dog",
+        "is on",
+        "mat",
+        (RelationFoil("dog", "is under", "mat", "predicate_change", "predicate"),),
+    )
+    assert [m.condition for m in public_code([UnitRecord("1", "1", "c", (), (under,))], 1, 0)] == [
+        "Ant",
+        "Swap",
+    ]
 
 
 def test_the_public_code_falls_back_to_the_first_entity_that_contains_the_argument():

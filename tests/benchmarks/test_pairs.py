@@ -14,7 +14,8 @@ def write(tmp_path, text):
 def test_rows_become_cases_with_their_subset(tmp_path):
     (tmp_path / "cat.png").write_bytes(b"")
     path = write(
-        tmp_path, 'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n'
+        tmp_path,
+        'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n',
     )
     reading = Pairs(str(path)).read(tmp_path)
     assert [case.images[0] for case in reading.cases] == [
@@ -36,7 +37,10 @@ def test_the_file_may_lie_under_the_data_root(tmp_path):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("image,captions,foil\nx.png,a,b\n", r"mine\.csv:1 has no column 'caption' \(near: captions\)"),
+        (
+            "image,captions,foil\nx.png,a,b\n",
+            r"mine\.csv:1 has no column 'caption' \(near: captions\)",
+        ),
         ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3 has nothing in column 'foil'"),
         ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has nothing in column 'foil'"),
         ("image,caption,foil\nx.png,a,b,c\n", r"mine\.csv:2 has more fields"),

@@ -13,7 +13,10 @@ from zoo.errors import ZooError
 def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):
     (tmp_path / "aro").mkdir()
     records = [
-        {"image": "val2014/COCO_val2014_000000000007.jpg", "caption": ["a cat", "one cat", "cat", "a pet", "pets", "a sixth"]},
+        {
+            "image": "val2014/COCO_val2014_000000000007.jpg",
+            "caption": ["a cat", "one cat", "cat", "a pet", "pets", "a sixth"],
+        },
         {"image": "val2014/COCO_val2014_000000000003.jpg", "caption": ["a dog", "a cat"]},
     ]
     (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
@@ -23,12 +26,16 @@ def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):
     assert case.texts == ("a cat", "one cat", "cat", "a pet", "pets", "a sixth", "a dog", "a cat")
     assert case.match.tolist() == [[True] * 6 + [False] * 2, [False] * 6 + [True] * 2]
     assert case.protocol == "retrieval"
-    assert reading.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (photographs)"}
+    assert reading.notes == {
+        "coco_karpathy cases": "2 in the file, 5,000 as published (photographs)"
+    }
 
 
 def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
     (tmp_path / "coco").mkdir()
-    (tmp_path / "coco" / "dataset_coco.json").write_bytes((shared_data / "coco" / "dataset_coco_sample.json").read_bytes())
+    (tmp_path / "coco" / "dataset_coco.json").write_bytes(
+        (shared_data / "coco" / "dataset_coco_sample.json").read_bytes()
+    )
     (case,) = Retrieval("coco_karpathy").read(tmp_path).cases
     assert case.match.shape == (14, 70)
 
@@ -42,22 +49,38 @@ def test_any_reader_is_a_source(shared_data):
     assert (case.match.sum(0) == 1).all()
     assert reading.files == [file]
     samples = CocoCaptions(file).samples()
-    assert all(case.images[np.argmax(case.match[:, j])] == sample.image for j, sample in enumerate(samples))
+    assert all(
+        case.images[np.argmax(case.match[:, j])] == sample.image for j, sample in enumerate(samples)
+    )
 
 
 def test_the_published_sources_have_their_shapes(shared_data):
     shapes = {case.subset: case.match.shape for case in Retrieval().read(shared_data).cases}
-    assert shapes == {"coco_karpathy": (5000, 25010), "flickr30k": (1000, 5000), "flickr8k": (1000, 5000)}
+    assert shapes == {
+        "coco_karpathy": (5000, 25010),
+        "flickr30k": (1000, 5000),
+        "flickr8k": (1000, 5000),
+    }
 
 
 def test_published_values_are_those_of_vl_compos_table(shared_data):
-    with (shared_data / "golden" / "vl_compo_individual_results.csv").open(encoding="utf-8") as file:
-        row = next(row for row in csv.DictReader(file) if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai"))
+    with (shared_data / "golden" / "vl_compo_individual_results.csv").open(
+        encoding="utf-8"
+    ) as file:
+        row = next(
+            row
+            for row in csv.DictReader(file)
+            if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai")
+        )
     for part in Retrieval().parts:
         for figure, value in part.published.items():
             side, k = figure.split("_r@")
             assert value == pytest.approx(float(row[f"{part.subset}::{side}/R@{k}"]), abs=0.005)
-    assert {part.subset: len(part.published) for part in Retrieval().parts} == {"coco_karpathy": 6, "flickr30k": 6, "flickr8k": 0}
+    assert {part.subset: len(part.published) for part in Retrieval().parts} == {
+        "coco_karpathy": 6,
+        "flickr30k": 6,
+        "flickr8k": 0,
+    }
 
 
 def test_an_unknown_source_gets_the_near_one():

@@ -14,7 +14,11 @@ def write(root, subset, cases):
     (root / "sugarcrepe" / f"{subset}.json").write_text(json.dumps(cases))
 
 
-CASE = {"filename": "000000222235.jpg", "caption": " A cat sits. ", "negative_caption": "A dog sits."}
+CASE = {
+    "filename": "000000222235.jpg",
+    "caption": " A cat sits. ",
+    "negative_caption": "A dog sits.",
+}
 
 
 def test_keys_are_ids_and_captions_are_left_raw(tmp_path):

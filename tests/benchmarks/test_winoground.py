@@ -9,8 +9,17 @@ from zoo.benchmarks.winoground import Winoground
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
-ROW = {"id": 0, "image_0": "ex_0_img_0", "image_1": "ex_0_img_1", "caption_0": "an old person kisses a young person"}
-ROW |= {"caption_1": "a young person kisses an old person", "tag": "Adjective-Age", "collapsed_tag": "Object"}
+ROW = {
+    "id": 0,
+    "image_0": "ex_0_img_0",
+    "image_1": "ex_0_img_1",
+    "caption_0": "an old person kisses a young person",
+}
+ROW |= {
+    "caption_1": "a young person kisses an old person",
+    "tag": "Adjective-Age",
+    "collapsed_tag": "Object",
+}
 
 
 def jsonl(root, rows, folder="data"):
@@ -23,13 +32,17 @@ def parquet(root, rows, name="data/test-00000-of-00001.parquet"):
     path = root / "winoground" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = {"bytes": b"png", "path": "x.png"}
-    pq.write_table(pa.Table.from_pylist([row | {"image_0": picture, "image_1": picture} for row in rows]), path)
+    pq.write_table(
+        pa.Table.from_pylist([row | {"image_0": picture, "image_1": picture} for row in rows]), path
+    )
 
 
 def test_the_old_layout_names_photographs_beside_it(tmp_path):
     jsonl(tmp_path, [ROW])
     (case,) = Winoground().read(tmp_path).cases
-    assert case.images == tuple(ImageRef("file", f"winoground/data/images/ex_0_img_{k}.png") for k in (0, 1))
+    assert case.images == tuple(
+        ImageRef("file", f"winoground/data/images/ex_0_img_{k}.png") for k in (0, 1)
+    )
     assert case.texts == (ROW["caption_0"], ROW["caption_1"])
     assert np.array_equal(case.match, np.eye(2, dtype=bool))
     assert (case.protocol, case.id, case.group) == ("group", "0", "Object")
@@ -38,7 +51,10 @@ def test_the_old_layout_names_photographs_beside_it(tmp_path):
 def test_the_hub_layout_points_into_the_parquet(tmp_path):
     parquet(tmp_path, [ROW, ROW | {"id": 1, "collapsed_tag": None}])
     cases = Winoground().read(tmp_path).cases
-    assert cases[1].images == tuple(ImageRef("parquet", f"winoground/data/test-00000-of-00001.parquet#1#image_{k}") for k in (0, 1))
+    assert cases[1].images == tuple(
+        ImageRef("parquet", f"winoground/data/test-00000-of-00001.parquet#1#image_{k}")
+        for k in (0, 1)
+    )
     assert [case.group for case in cases] == ["Object", "Adjective-Age"]
 
 

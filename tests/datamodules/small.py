@@ -60,8 +60,15 @@ class Appended(NegativeGenerator):
 class Made(Reader):
     """n photographs in a folder, captions_each captions of each; photograph i has photographs i + 1 and i + 2 as companions."""
 
-    def __init__(self, folder: Path, n: int = 10, captions_each: int = 2, companions: bool = False) -> None:
-        self.folder, self.n, self.captions_each, self.companions = folder, n, captions_each, companions
+    def __init__(
+        self, folder: Path, n: int = 10, captions_each: int = 2, companions: bool = False
+    ) -> None:
+        self.folder, self.n, self.captions_each, self.companions = (
+            folder,
+            n,
+            captions_each,
+            companions,
+        )
 
     def samples(self) -> list[Sample]:
         samples = []
@@ -74,7 +81,16 @@ class Made(Reader):
                 at = len(samples)
                 companions = ((at + 1) % total, (at + 2) % total) if self.companions else ()
                 ref = ImageRef("file", str(path))
-                samples.append(Sample(ref, f"{i} is caption {k}", f"image{i}", f"{i}#{k}", companions=companions, origin=f"made:{at + 1}"))
+                samples.append(
+                    Sample(
+                        ref,
+                        f"{i} is caption {k}",
+                        f"image{i}",
+                        f"{i}#{k}",
+                        companions=companions,
+                        origin=f"made:{at + 1}",
+                    )
+                )
         return samples
 
 
@@ -110,6 +126,14 @@ class Watcher(LightningModule):
 def fingerprint(batch: Batch) -> str:
     """Equal for batches with equal samples, pixels and texts in equal roles."""
     content = hashlib.sha256(batch.images.numpy().tobytes())
-    for rows in (batch.samples, batch.image_ids, batch.captions, batch.negatives, batch.units, batch.foils, batch.texts.ids):
+    for rows in (
+        batch.samples,
+        batch.image_ids,
+        batch.captions,
+        batch.negatives,
+        batch.units,
+        batch.foils,
+        batch.texts.ids,
+    ):
         content.update(rows.contiguous().numpy().tobytes())
     return content.hexdigest()

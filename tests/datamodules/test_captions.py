@@ -23,7 +23,9 @@ SPLIT_FILES = ("Flickr_8k.trainImages.txt", "Flickr_8k.devImages.txt")
 def attached(data: CaptionDataModule, rank: int = 0, world: int = 1) -> CaptionDataModule:
     """Returns the datamodule set up as on one of several ranks."""
     module = SimpleNamespace(backbone=FakeBackbone(), head=None)
-    data.trainer = SimpleNamespace(lightning_module=module, world_size=world, global_rank=rank, is_global_zero=rank == 0)
+    data.trainer = SimpleNamespace(
+        lightning_module=module, world_size=world, global_rank=rank, is_global_zero=rank == 0
+    )
     data.setup("fit")
     return data
 
@@ -52,7 +54,13 @@ def epoch_of(data, epoch):
 
 
 def trainer(tmp_path, **options):
-    quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu", "num_sanity_val_steps": 0}
+    quiet = {
+        "logger": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "accelerator": "cpu",
+        "num_sanity_val_steps": 0,
+    }
     return Trainer(default_root_dir=tmp_path, **quiet, **options)
 
 
@@ -87,7 +95,9 @@ def test_one_caption_a_photograph_and_epoch(tmp_path):
 
 
 def checkpoints(tmp_path, every):
-    return ModelCheckpoint(tmp_path / "checkpoints", filename="{step}", every_n_train_steps=every, save_top_k=-1)
+    return ModelCheckpoint(
+        tmp_path / "checkpoints", filename="{step}", every_n_train_steps=every, save_top_k=-1
+    )
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -101,7 +111,10 @@ def test_a_run_that_was_killed_goes_on_with_the_batches_that_remain(tmp_path, wo
     resumed = Watcher()
     checkpoint = tmp_path / "checkpoints" / f"step={left_at}.ckpt"
     trainer(tmp_path, max_epochs=3, enable_checkpointing=False).fit(
-        resumed, datamodule=made(tmp_path, val_images=2, workers=workers), ckpt_path=checkpoint, weights_only=False
+        resumed,
+        datamodule=made(tmp_path, val_images=2, workers=workers),
+        ckpt_path=checkpoint,
+        weights_only=False,
     )
     assert resumed.seen == whole.seen[left_at:]
 
@@ -109,7 +122,9 @@ def test_a_run_that_was_killed_goes_on_with_the_batches_that_remain(tmp_path, wo
 @pytest.mark.parametrize("left_at", [4, 8])
 def test_a_run_that_was_killed_at_the_end_of_an_epoch_goes_on_with_the_next(tmp_path, left_at):
     whole = Watcher()
-    trainer(tmp_path, max_epochs=3, callbacks=[checkpoints(tmp_path, 1)]).fit(whole, datamodule=made(tmp_path, val_images=2))
+    trainer(tmp_path, max_epochs=3, callbacks=[checkpoints(tmp_path, 1)]).fit(
+        whole, datamodule=made(tmp_path, val_images=2)
+    )
     resumed = Watcher()
     checkpoint = tmp_path / "checkpoints" / f"step={left_at}.ckpt"
     trainer(tmp_path, max_epochs=3, enable_checkpointing=False).fit(
@@ -124,9 +139,13 @@ def test_validation_sees_every_held_out_caption_once_and_the_same_in_every_epoch
     trainer(tmp_path, max_epochs=2, enable_checkpointing=False).fit(module, datamodule=data)
     train, val = data.sources
     assert len(module.validated) == 4
-    assert [fingerprint(b) for b in module.validated[:2]] == [fingerprint(b) for b in module.validated[2:]]
+    assert [fingerprint(b) for b in module.validated[:2]] == [
+        fingerprint(b) for b in module.validated[2:]
+    ]
     assert sorted(s for s, *_ in rows(module.validated[:2])) == val.kept
-    assert all(torch.equal(b.images, b.images[:, :, :1, :1].expand_as(b.images)) for b in module.validated), "augmented"
+    assert all(
+        torch.equal(b.images, b.images[:, :, :1, :1].expand_as(b.images)) for b in module.validated
+    ), "augmented"
     assert not train.image_ids & val.image_ids
     assert (len(train.image_ids), len(val.image_ids), len(train.kept)) == (7, 3, 14)
 
@@ -142,7 +161,13 @@ def test_the_split_holds_whole_photographs_and_does_not_depend_on_the_seed(tmp_p
 
 
 def test_companions_double_the_rows_of_training_alone(tmp_path):
-    data = attached(made(tmp_path, reader=Made(tmp_path, n=10, companions=True), hard_images=True, val_images=2), 1, 2)
+    data = attached(
+        made(
+            tmp_path, reader=Made(tmp_path, n=10, companions=True), hard_images=True, val_images=2
+        ),
+        1,
+        2,
+    )
     batch = epoch_of(data, 0)[0]
     assert (len(batch), batch.primary) == (4, 2)
     assert len(next(iter(data.val_dataloader()[0]))) == 2
@@ -172,12 +197,16 @@ def test_a_count_of_photographs_other_than_expected_is_refused(tmp_path):
 
 def test_missing_photographs_are_one_error_or_counted(tmp_path, caplog):
     Made(tmp_path).samples()
-    lines = [json.dumps({"image": f"{tmp_path}/{i}.png", "caption": f"{i} dogs"}) for i in range(10)]
+    lines = [
+        json.dumps({"image": f"{tmp_path}/{i}.png", "caption": f"{i} dogs"}) for i in range(10)
+    ]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     for i in (3, 4):
         (tmp_path / f"{i}.png").unlink()
     reader = JsonLines(tmp_path / "x.jsonl")
-    with pytest.raises(ZooError, match=r"2 of 10 photographs are missing .*3\.png.*4\.png.*tolerate_missing"):
+    with pytest.raises(
+        ZooError, match=r"2 of 10 photographs are missing .*3\.png.*4\.png.*tolerate_missing"
+    ):
         attached(made(tmp_path, reader=reader))
     data = attached(made(tmp_path, reader=reader, tolerate_missing=True))
     assert "2 photographs of the training captions are missing" in caplog.text
@@ -206,7 +235,10 @@ def test_a_broken_photograph_is_one_sentence_or_counted(tmp_path, workers, caplo
 
 
 def long_captions(tmp_path):
-    lines = [{"image": f"{tmp_path}/{i}.png", "caption": " ".join(["dog"] * (5 + 10 * (i == 7)))} for i in range(10)]
+    lines = [
+        {"image": f"{tmp_path}/{i}.png", "caption": " ".join(["dog"] * (5 + 10 * (i == 7)))}
+        for i in range(10)
+    ]
     (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     Made(tmp_path).samples()
     return JsonLines(tmp_path / "x.jsonl")
@@ -223,7 +255,14 @@ def test_captions_over_the_context_length_are_counted_or_refused(tmp_path, caplo
 def units(tmp_path, ids):
     entities = [{"text": "dogs", "foils": [{"text": "cats", "edit": "object_change"}]}]
     lines = [
-        {"caption_id": i, "image_id": "x", "caption": i.replace("#", " is caption "), "entities": entities, "relations": [], "source": {}}
+        {
+            "caption_id": i,
+            "image_id": "x",
+            "caption": i.replace("#", " is caption "),
+            "entities": entities,
+            "relations": [],
+            "source": {},
+        }
         for i in ids
     ]
     (tmp_path / "u.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
@@ -247,11 +286,21 @@ def test_units_of_captions_that_the_data_does_not_have_are_refused(tmp_path):
 
 def test_units_of_all_splits_of_a_token_file_serve_one_split(shared_data, tmp_path):
     folder = shared_data / "flickr8k"
-    train, dev, whole = (FlickrToken(folder / "Flickr8k.token.txt", s) for s in [*map(folder.joinpath, SPLIT_FILES), None])
+    train, dev, whole = (
+        FlickrToken(folder / "Flickr8k.token.txt", s)
+        for s in [*map(folder.joinpath, SPLIT_FILES), None]
+    )
     samples = whole.samples()[::40]
     entities = [{"text": "dogs", "foils": []}]
     records = [
-        {"caption_id": s.caption_id, "image_id": "x", "caption": s.caption, "entities": entities, "relations": [], "source": {}}
+        {
+            "caption_id": s.caption_id,
+            "image_id": "x",
+            "caption": s.caption,
+            "entities": entities,
+            "relations": [],
+            "source": {},
+        }
         for s in samples
     ]
     (tmp_path / "u.jsonl").write_text("\n".join(json.dumps(r) for r in records) + "\n")
@@ -263,7 +312,9 @@ def test_units_of_all_splits_of_a_token_file_serve_one_split(shared_data, tmp_pa
 def test_what_the_data_provides_is_known_before_anything_is_read(tmp_path):
     assert made(tmp_path / "nowhere").provides.negatives == ("appended",)
     assert made(tmp_path, negatives=None).provides.negatives == ()
-    assert made(tmp_path, negatives=[Appended(), Appended()], source_negatives=True).provides.negatives == (
+    assert made(
+        tmp_path, negatives=[Appended(), Appended()], source_negatives=True
+    ).provides.negatives == (
         "source",
         "appended",
         "appended",
@@ -286,15 +337,25 @@ def test_negatives_of_a_source_that_has_none_are_refused(tmp_path):
 def test_the_description_is_plain_data(tmp_path):
     data = attached(made(tmp_path, val_images=2))
     described = json.loads(json.dumps(data.describe()))
-    assert (described["train"]["images"], described["train"]["captions"], described["val"]["images"]) == (8, 16, 2)
-    assert described["negatives"] == [{"class_path": "tests.datamodules.small.Appended", "init_args": {}, "generator": "appended"}]
+    assert (
+        described["train"]["images"],
+        described["train"]["captions"],
+        described["val"]["images"],
+    ) == (8, 16, 2)
+    assert described["negatives"] == [
+        {"class_path": "tests.datamodules.small.Appended", "init_args": {}, "generator": "appended"}
+    ]
 
 
 def test_real_photographs_and_captions(shared_data):
     folder = shared_data / "flickr8k"
     reader = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt")
     val = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.devImages.txt")
-    data = attached(CaptionDataModule(reader, [str(shared_data)], val=val, batch_size=64, workers=0, expect_n=4000))
+    data = attached(
+        CaptionDataModule(
+            reader, [str(shared_data)], val=val, batch_size=64, workers=0, expect_n=4000
+        )
+    )
     loader = data.train_dataloader()
     batch = next(iter(loader))
     assert (len(loader), len(batch), len(data.val_dataloader()[0])) == (313, 64, 16)
@@ -306,7 +367,14 @@ def test_real_photographs_and_captions(shared_data):
 
 def test_negclips_table_on_the_photographs_that_are_there(shared_data, caplog):
     reader = NegClipTsv(shared_data / "neg_clip/valid_neg_clip.tsv")
-    data = CaptionDataModule(reader, [str(shared_data)], batch_size=4, workers=0, source_negatives=True, tolerate_missing=True)
+    data = CaptionDataModule(
+        reader,
+        [str(shared_data)],
+        batch_size=4,
+        workers=0,
+        source_negatives=True,
+        tolerate_missing=True,
+    )
     batches = epoch_of(attached(data), 0)
     assert [len(b) for b in batches] == [4, 4]
     assert (torch.cat([b.negatives for b in batches])[:, 0] >= 0).sum() == 6

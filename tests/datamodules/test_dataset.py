@@ -15,13 +15,18 @@ def dataset(tmp_path, groups=None, **options):
     samples = Made(tmp_path, n=6, companions=True).samples()
     entries = [(i,) for i in range(len(samples))] if groups is None else groups
     return CaptionDataset(
-        samples, entries, CaptionTexts(generators=[Appended()]), Photographs(PhotographFinder([tmp_path]), noisy), **options
+        samples,
+        entries,
+        CaptionTexts(generators=[Appended()]),
+        Photographs(PhotographFinder([tmp_path]), noisy),
+        **options,
     )
 
 
 def equal(a: list[Row], b: list[Row]) -> bool:
     return len(a) == len(b) and all(
-        torch.equal(x.image, y.image) and (x.caption, x.negatives, x.sample) == (y.caption, y.negatives, y.sample)
+        torch.equal(x.image, y.image)
+        and (x.caption, x.negatives, x.sample) == (y.caption, y.negatives, y.sample)
         for x, y in zip(a, b, strict=True)
     )
 
@@ -50,7 +55,9 @@ def test_a_companion_brings_its_own_caption_and_negatives(tmp_path):
         primary, companion = data[(epoch, 3)]
         assert (primary.sample, primary.caption) == (3, "1 is caption 1")
         assert companion.caption == data.samples[companion.sample].caption
-        assert companion.negatives == data.texts.negatives(data.samples[companion.sample], epoch, companion.sample)
+        assert companion.negatives == data.texts.negatives(
+            data.samples[companion.sample], epoch, companion.sample
+        )
         drawn.add(companion.sample)
     assert drawn == {4, 5}
 
@@ -84,7 +91,9 @@ def row(sample, caption, negatives=(), pairs=(), image_id="x"):
 
 def words(batch, index):
     """The bank's ids at an index, as a list without padding."""
-    return None if index == MISSING else batch.texts.ids[index, : batch.texts.lengths[index]].tolist()
+    return (
+        None if index == MISSING else batch.texts.ids[index, : batch.texts.lengths[index]].tolist()
+    )
 
 
 def ids(text):
@@ -99,17 +108,32 @@ def test_a_batch_points_into_one_bank_of_distinct_texts():
     ]
     batch = Collate(WordTokenizer())(rows)
     assert [words(batch, i) for i in batch.captions.tolist()] == [ids("a dog"), ids("a dog")]
-    assert [[words(batch, i) for i in r] for r in batch.negatives.tolist()] == [[ids("a cat"), None], [ids("dog"), ids("a cat")]]
-    assert [[words(batch, i) for i in r] for r in batch.units.tolist()] == [[ids("dog"), None], [ids("a dog"), ids("cat")]]
-    assert [[words(batch, i) for i in r] for r in batch.foils.tolist()] == [[ids("cat"), None], [None, ids("dog")]]
+    assert [[words(batch, i) for i in r] for r in batch.negatives.tolist()] == [
+        [ids("a cat"), None],
+        [ids("dog"), ids("a cat")],
+    ]
+    assert [[words(batch, i) for i in r] for r in batch.units.tolist()] == [
+        [ids("dog"), None],
+        [ids("a dog"), ids("cat")],
+    ]
+    assert [[words(batch, i) for i in r] for r in batch.foils.tolist()] == [
+        [ids("cat"), None],
+        [None, ids("dog")],
+    ]
     assert (len(batch.texts), batch.texts.asked) == (4, 10)
     assert batch.image_ids.tolist() == [stable_hash("p"), stable_hash("q")]
     assert torch.equal(batch.hashes, batch.texts.hashes)
-    assert (batch.primary, batch.samples.tolist(), batch.images[:, 0, 0, 0].tolist()) == (2, [7, 8], [7.0, 8.0])
+    assert (batch.primary, batch.samples.tolist(), batch.images[:, 0, 0, 0].tolist()) == (
+        2,
+        [7, 8],
+        [7.0, 8.0],
+    )
 
 
 def test_companions_stand_behind_all_primary_rows():
-    batch = Collate(WordTokenizer())([[row(1, "one"), row(5, "five")], [row(2, "two"), row(6, "six")]])
+    batch = Collate(WordTokenizer())(
+        [[row(1, "one"), row(5, "five")], [row(2, "two"), row(6, "six")]]
+    )
     assert (batch.samples.tolist(), batch.primary) == ([1, 2, 5, 6], 2)
 
 

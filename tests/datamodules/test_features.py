@@ -51,7 +51,9 @@ class Kept(Callback):
         self.train: list[float] = []
         self.val: list[float] = []
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         self.train.append(float(outputs["loss"]))
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -64,7 +66,9 @@ def frozen(seed: int = 0, **arguments: Any) -> Backbone:
 
 
 def module_of(
-    head: Callable[[], Head] = Linear, objective: Callable[[], Objective] = NegCLIP, backbone: Backbone | None = None
+    head: Callable[[], Head] = Linear,
+    objective: Callable[[], Objective] = NegCLIP,
+    backbone: Backbone | None = None,
 ) -> ZooModule:
     backbone = backbone or frozen()
     torch.manual_seed(1)
@@ -72,20 +76,40 @@ def module_of(
 
 
 def data_of(root: Path, features: Features | None = None, **options: Any) -> CaptionDataModule:
-    given = {"negatives": NegCLIPSwap(), "redraw": False, "val_images": 4, "batch_size": 3, "workers": 0, **options}
-    return CaptionDataModule(CsvTable(str(root / "captions.tsv")), [str(root)], features=features, **given)
+    given = {
+        "negatives": NegCLIPSwap(),
+        "redraw": False,
+        "val_images": 4,
+        "batch_size": 3,
+        "workers": 0,
+        **options,
+    }
+    return CaptionDataModule(
+        CsvTable(str(root / "captions.tsv")), [str(root)], features=features, **given
+    )
 
 
 def fit(module: ZooModule, data: CaptionDataModule, epochs: int = 2) -> Kept:
     kept = Kept()
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
-    trainer = Trainer(accelerator="cpu", max_epochs=epochs, num_sanity_val_steps=0, callbacks=[kept], **quiet)  # type: ignore[arg-type]
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
+    trainer = Trainer(
+        accelerator="cpu", max_epochs=epochs, num_sanity_val_steps=0, callbacks=[kept], **quiet
+    )  # type: ignore[arg-type]
     trainer.fit(module, datamodule=data)
     return kept
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 LOCAL, GLOBAL = partial(CrossModal, **SMALL), partial(CrossModal, "global", **SMALL)
@@ -101,16 +125,22 @@ def test_losses_are_those_of_encoding_anew(head: Any, made_root: Path, tmp_path:
     assert len(set(stored.train)) == 6
 
 
-def test_units_hard_images_and_one_caption_a_photograph_are_stored_as_well(made_root: Path, tmp_path: Path) -> None:
+def test_units_hard_images_and_one_caption_a_photograph_are_stored_as_well(
+    made_root: Path, tmp_path: Path
+) -> None:
     def options() -> dict[str, Any]:
         return {"units": UnitSampler(str(made_root / "units.jsonl")), "captions_per_image": "one"}
 
     anew = fit(module_of(Cosine, CSCLIP), data_of(made_root, **options()))
-    stored = fit(module_of(Cosine, CSCLIP), data_of(made_root, Features(str(tmp_path)), **options()))
+    stored = fit(
+        module_of(Cosine, CSCLIP), data_of(made_root, Features(str(tmp_path)), **options())
+    )
     assert stored.train == pytest.approx(anew.train, rel=2e-5)
 
 
-def test_a_second_run_encodes_nothing(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_encodes_nothing(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = Features(str(tmp_path))
     first = fit(module_of(), data_of(made_root, settings))
     for name in ("encode_images", "encode_texts"):
@@ -131,19 +161,31 @@ def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) 
     settings = Features(str(tmp_path))
     fit(module_of(), data_of(made_root, settings), epochs=1)
     before = contents(tmp_path)
-    with pytest.raises(ZooError, match=r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): name another"):
+    with pytest.raises(
+        ZooError,
+        match=r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): name another",
+    ):
         fit(module_of(backbone=frozen(seed=5)), data_of(made_root, settings))
     with pytest.raises(ZooError, match="holds features of other image_keys"):
         fit(module_of(LOCAL), data_of(made_root, settings))
-    with pytest.raises(ZooError, match=r"holds features of other precision \(fp32, and this run has fp16\)"):
+    with pytest.raises(
+        ZooError, match=r"holds features of other precision \(fp32, and this run has fp16\)"
+    ):
         fit(module_of(), data_of(made_root, Features(str(tmp_path), precision="fp16")))
     assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [(None, "holds features and no manifest.json"), ("[1]", "cannot be read"), ("{", "cannot be read")]
+    ("content", "says"),
+    [
+        (None, "holds features and no manifest.json"),
+        ("[1]", "cannot be read"),
+        ("{", "cannot be read"),
+    ],
 )
-def test_features_that_do_not_say_of_what_they_are_are_refused(made_root: Path, tmp_path: Path, content: str | None, says: str) -> None:
+def test_features_that_do_not_say_of_what_they_are_are_refused(
+    made_root: Path, tmp_path: Path, content: str | None, says: str
+) -> None:
     settings = Features(str(tmp_path))
     fit(module_of(), data_of(made_root, settings), epochs=1)
     manifest = tmp_path / "manifest.json"
@@ -158,33 +200,63 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(made_root: Path, 
     ("backbone", "options", "says"),
     [
         ({"tune": "text"}, {}, "model.backbone.tune is text: set it to none"),
-        ({"augment": True}, {}, "model.backbone.augment crops training photographs at random: set it to false"),
-        ({}, {"redraw": True}, "data.redraw draws negatives and units anew in every epoch: set it to false"),
+        (
+            {"augment": True},
+            {},
+            "model.backbone.augment crops training photographs at random: set it to false",
+        ),
+        (
+            {},
+            {"redraw": True},
+            "data.redraw draws negatives and units anew in every epoch: set it to false",
+        ),
     ],
 )
 def test_what_is_random_is_refused_at_the_start(
     backbone: dict[str, Any], options: dict[str, Any], says: str, made_root: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ZooError, match=says):
-        fit(module_of(backbone=frozen(**backbone)), data_of(made_root, Features(str(tmp_path)), **options))
+        fit(
+            module_of(backbone=frozen(**backbone)),
+            data_of(made_root, Features(str(tmp_path)), **options),
+        )
     assert not list(tmp_path.iterdir())
 
 
 def test_captions_alone_need_no_redraw(made_root: Path, tmp_path: Path) -> None:
-    assert fit(module_of(objective=CLIP), data_of(made_root, Features(str(tmp_path)), negatives=None, redraw=True), epochs=1).train
+    assert fit(
+        module_of(objective=CLIP),
+        data_of(made_root, Features(str(tmp_path)), negatives=None, redraw=True),
+        epochs=1,
+    ).train
 
 
-def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(made_root: Path, tmp_path: Path) -> None:
+def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
+    made_root: Path, tmp_path: Path
+) -> None:
     fit(module_of(LOCAL), data_of(made_root, Features(str(tmp_path / "whole"))), epochs=1)
-    size = sum(len(data) for name, data in contents(tmp_path / "whole").items() if name.endswith("safetensors"))
+    size = sum(
+        len(data)
+        for name, data in contents(tmp_path / "whole").items()
+        if name.endswith("safetensors")
+    )
     low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / features.GIB)
-    with pytest.raises(ZooError, match=r"12 photographs and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is"):
+    with pytest.raises(
+        ZooError,
+        match=r"12 photographs and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is",
+    ):
         fit(module_of(LOCAL), data_of(made_root, low))
     assert list(contents(tmp_path / "low")) == ["manifest.json"]
-    assert fit(module_of(LOCAL), data_of(made_root, Features(low.folder, 1.2 * size / features.GIB)), epochs=1).train
+    assert fit(
+        module_of(LOCAL),
+        data_of(made_root, Features(low.folder, 1.2 * size / features.GIB)),
+        epochs=1,
+    ).train
 
 
-def test_encoding_goes_on_after_a_full_disk(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoding_goes_on_after_a_full_disk(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(features, "IMAGE_BATCH", 2)
     monkeypatch.setattr(features, "IMAGES_A_FILE", 2)
     settings, opened = Features(str(tmp_path)), []
@@ -195,7 +267,9 @@ def test_encoding_goes_on_after_a_full_disk(made_root: Path, tmp_path: Path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "open", full_after_three, raising=False)
-        with pytest.raises(ZooError, match=r"images/.*could not be written \(No space left on device\)"):
+        with pytest.raises(
+            ZooError, match=r"images/.*could not be written \(No space left on device\)"
+        ):
             fit(module_of(), data_of(made_root, settings))
     left = contents(tmp_path)
     assert len(left) == 3  # the manifest and two files of two photographs
@@ -231,10 +305,14 @@ def test_a_broken_photograph_is_named_or_leaves_an_empty_row(tmp_path: Path) -> 
     tolerant = data_of(root, Features(str(tmp_path / "features")), tolerate_broken=True)
     stored = fit(module_of(), tolerant)
     assert len(tolerant.broken) == 1
-    assert stored.train == pytest.approx(fit(module_of(), data_of(root, tolerate_broken=True)).train, rel=2e-5)
+    assert stored.train == pytest.approx(
+        fit(module_of(), data_of(root, tolerate_broken=True)).train, rel=2e-5
+    )
 
 
-def encoded(root: Path, folder: Path) -> tuple[FeatureStore, list[torch.Tensor], Callable[[list[str]], object]]:
+def encoded(
+    root: Path, folder: Path
+) -> tuple[FeatureStore, list[torch.Tensor], Callable[[list[str]], object]]:
     """Returns a store of the made pictures and eleven texts, what it holds of them, and what encodes further texts."""
     backbone, finder = frozen(), PhotographFinder([root])
     texts = [f"text {'and more ' * (i % 7)}{i}" for i in range(11)]
@@ -243,7 +321,11 @@ def encoded(root: Path, folder: Path) -> tuple[FeatureStore, list[torch.Tensor],
     stored = store.fill(refs, texts, backbone, finder)
     images, _ = store.images.rows([int(stored(ref, "")) for ref in refs])
     words, hashes = store.texts.rows([store.texts.row(text) for text in texts])
-    return store, [images.pooled, words.pooled, hashes], lambda more: store.fill(refs, more, backbone, finder)
+    return (
+        store,
+        [images.pooled, words.pooled, hashes],
+        lambda more: store.fill(refs, more, backbone, finder),
+    )
 
 
 def on_a_rank(rank: int, root: Path, folder: Path) -> None:
@@ -262,7 +344,9 @@ def on_a_rank(rank: int, root: Path, folder: Path) -> None:
     dist.destroy_process_group()
 
 
-def test_two_processes_encode_a_share_each_and_fail_together(made_root: Path, tmp_path: Path) -> None:
+def test_two_processes_encode_a_share_each_and_fail_together(
+    made_root: Path, tmp_path: Path
+) -> None:
     mp.start_processes(on_a_rank, (made_root, tmp_path), nprocs=2, start_method="forkserver")
     _, alone, _ = encoded(made_root, tmp_path / "alone")
     for rank in range(2):
@@ -273,9 +357,14 @@ def test_two_processes_encode_a_share_each_and_fail_together(made_root: Path, tm
     assert len(list((tmp_path / "features" / "images").iterdir())) == 2
 
 
-def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(made_root: Path, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
+    made_root: Path, tmp_path: Path
+) -> None:
     model = {
-        "backbone": {"class_path": "zoo.backbone.Backbone", "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False}},
+        "backbone": {
+            "class_path": "zoo.backbone.Backbone",
+            "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False},
+        },
         "head": {"class_path": "zoo.heads.linear.Linear"},
     }
     data = {"batch_size": 2, "redraw": False, "features": {"folder": str(tmp_path / "features")}}
@@ -283,20 +372,47 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(made_root
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
     in_process(tmp_path / "whole", arguments).join()
-    kill = ["--trainer.callbacks+=tests.runs.Killed", "--trainer.callbacks.steps", "6", "--last_checkpoint.every_n_steps", "5"]
+    kill = [
+        "--trainer.callbacks+=tests.runs.Killed",
+        "--trainer.callbacks.steps",
+        "6",
+        "--last_checkpoint.every_n_steps",
+        "5",
+    ]
     killed = in_process(tmp_path / "broken", [*arguments, *kill])
     killed.join()
     assert killed.exitcode == -signal.SIGKILL
     in_process(tmp_path / "broken", [*arguments, "--ckpt_path", "last"]).join()
     whole = losses(tmp_path / "whole")
-    assert losses(tmp_path / "broken", version=1) == {step: loss for step, loss in whole.items() if step >= 5}
+    assert losses(tmp_path / "broken", version=1) == {
+        step: loss for step, loss in whole.items() if step >= 5
+    }
 
 
-def test_the_command_line_takes_the_folder_as_a_flag(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_the_folder_as_a_flag(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    flags = ["--model.backbone.tune", "none", "--model.backbone.augment", "false", "--model.head", "zoo.heads.linear.Linear"]
-    store = ["--data.redraw", "false", "--data.features.folder", "features", "--trainer.max_epochs", "1"]
+    flags = [
+        "--model.backbone.tune",
+        "none",
+        "--model.backbone.augment",
+        "false",
+        "--model.head",
+        "zoo.heads.linear.Linear",
+    ]
+    store = [
+        "--data.redraw",
+        "false",
+        "--data.features.folder",
+        "features",
+        "--trainer.max_epochs",
+        "1",
+    ]
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), *flags, *store]) == 0
-    assert json.loads((tmp_path / "features" / "manifest.json").read_text())["architecture"] == "zoo-tiny"
+    assert (
+        json.loads((tmp_path / "features" / "manifest.json").read_text())["architecture"]
+        == "zoo-tiny"
+    )
     checkpoint = torch.load(tmp_path / "runs/version_0/checkpoints/last.ckpt", weights_only=True)
     assert checkpoint["zoo"]["data"]["features"] == "fp32"

@@ -17,7 +17,12 @@ def written(folder: Path, name: str, content: str) -> Path:
 
 KARPATHY = {
     "images": [
-        {"filename": "1_a.jpg", "imgid": 0, "split": "test", "sentences": [{"raw": "a dog", "sentid": 0}]},
+        {
+            "filename": "1_a.jpg",
+            "imgid": 0,
+            "split": "test",
+            "sentences": [{"raw": "a dog", "sentid": 0}],
+        },
     ],
     "dataset": "flickr8k",
 }
@@ -31,13 +36,19 @@ COCO = {"images": [{"id": 7}], "annotations": [{"image_id": 7, "id": 1, "caption
         ("a.token.txt", "\n12_ab.jpg#0\ta dog\n", "FlickrToken"),
         ("a.csv", "image,caption\nx.jpg,a dog\n", "CsvTable"),
         ("a.tsv", "filepath\ttitle\nx.jpg\ta dog\n", "CsvTable"),
-        ("b.tsv", "\ttitle\tfilepath\tneg_caption\tneg_image\n0\ta dog\tx.jpg\t['dog a']\t[0]\n", "NegClipTsv"),
+        (
+            "b.tsv",
+            "\ttitle\tfilepath\tneg_caption\tneg_image\n0\ta dog\tx.jpg\t['dog a']\t[0]\n",
+            "NegClipTsv",
+        ),
         ("a.jsonl", '{"image": "x.jpg", "caption": "a dog"}\n', "JsonLines"),
         ("karpathy.json", json.dumps(KARPATHY), "KarpathyJson"),
         ("coco.json", json.dumps(COCO), "CocoCaptions"),
     ],
 )
-def test_the_kind_is_told_by_ending_and_content(tmp_path: Path, name: str, content: str, reader: str) -> None:
+def test_the_kind_is_told_by_ending_and_content(
+    tmp_path: Path, name: str, content: str, reader: str
+) -> None:
     found = guess_reader(written(tmp_path, name, content))
     assert type(found).__name__ == reader
     assert found.samples()[0].caption == "a dog"

@@ -20,4 +20,7 @@ def test_real_captions_beside_a_long_one():
         return ids, ids.argmax(1) + 1, ids.sum(1)
 
     exact = " ".join(["dog"] * 75)
-    assert overlong(["a dog", exact, exact + " dog", "umbrellas " * 74 + "yak-like"], tokenize) == [2, 3]
+    assert overlong(["a dog", exact, exact + " dog", "umbrellas " * 74 + "yak-like"], tokenize) == [
+        2,
+        3,
+    ]

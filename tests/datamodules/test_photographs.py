@@ -6,12 +6,21 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder, coco_ref, flickr_ref, identity, photograph_ref
+from zoo.datamodules.photographs import (
+    BrokenPhotograph,
+    PhotographFinder,
+    coco_ref,
+    flickr_ref,
+    identity,
+    photograph_ref,
+)
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
 
-def put(path: Path, colour: tuple[int, int, int] = (255, 0, 0), size: tuple[int, int] = (8, 6)) -> Path:
+def put(
+    path: Path, colour: tuple[int, int, int] = (255, 0, 0), size: tuple[int, int] = (8, 6)
+) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", size, colour).save(path)
     return path
@@ -29,7 +38,9 @@ def put(path: Path, colour: tuple[int, int, int] = (255, 0, 0), size: tuple[int,
 )
 def test_a_coco_photograph_is_found_by_its_number_whatever_the_year_and_style(tmp_path, path):
     file = put(tmp_path / path)
-    assert PhotographFinder([tmp_path]).find(coco_ref("val2014/COCO_val2014_000000391895.jpg")) == file
+    assert (
+        PhotographFinder([tmp_path]).find(coco_ref("val2014/COCO_val2014_000000391895.jpg")) == file
+    )
 
 
 def test_flickr8k_names_find_flickr30k_photographs_and_the_other_way_round(tmp_path):
@@ -52,7 +63,9 @@ def test_files_are_found_under_any_root_or_by_absolute_path(tmp_path):
     finder = PhotographFinder([tmp_path / "one", tmp_path / "two"])
     assert finder.find(ImageRef("file", "deep/b.png")) == file
     assert finder.find(ImageRef("file", str(file))) == file
-    assert finder.missing([ImageRef("file", "deep/b.png"), ImageRef("file", "c.png")]) == [ImageRef("file", "c.png")]
+    assert finder.missing([ImageRef("file", "deep/b.png"), ImageRef("file", "c.png")]) == [
+        ImageRef("file", "c.png")
+    ]
 
 
 def test_a_folder_is_listed_once(tmp_path, monkeypatch):
@@ -61,7 +74,9 @@ def test_a_folder_is_listed_once(tmp_path, monkeypatch):
     finder = PhotographFinder([tmp_path])
     assert finder.find(ImageRef("coco", "0")) is not None
     monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"{path} is listed again"))
-    assert finder.missing([ImageRef("coco", str(i)) for i in range(60)]) == [ImageRef("coco", str(i)) for i in range(50, 60)]
+    assert finder.missing([ImageRef("coco", str(i)) for i in range(60)]) == [
+        ImageRef("coco", str(i)) for i in range(50, 60)
+    ]
 
 
 def test_the_crop_is_cut_before_anything_else(tmp_path):
@@ -75,7 +90,11 @@ def test_the_crop_is_cut_before_anything_else(tmp_path):
 
 def test_grey_pictures_become_rgb(tmp_path):
     Image.new("L", (2, 2), 7).save(tmp_path / "grey.png")
-    assert PhotographFinder([tmp_path]).load(ImageRef("file", "grey.png")).getpixel((0, 0)) == (7, 7, 7)
+    assert PhotographFinder([tmp_path]).load(ImageRef("file", "grey.png")).getpixel((0, 0)) == (
+        7,
+        7,
+        7,
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.95])
@@ -116,7 +135,10 @@ def test_rows_of_a_parquet_file_are_pictures(tmp_path, nested):
     cells = [{"bytes": p, "path": None} for p in pictures] if nested else pictures
     pq.write_table(pa.table({"image": cells}), tmp_path / "x.parquet", row_group_size=2)
     finder = PhotographFinder([tmp_path])
-    assert [finder.load(ImageRef("parquet", f"x.parquet#{i}#image")).getpixel((0, 0))[0] for i in (4, 0, 3, 2, 1)] == [4, 0, 3, 2, 1]
+    assert [
+        finder.load(ImageRef("parquet", f"x.parquet#{i}#image")).getpixel((0, 0))[0]
+        for i in (4, 0, 3, 2, 1)
+    ] == [4, 0, 3, 2, 1]
     with pytest.raises(ZooError, match=r"has 5 rows.*row 5"):
         finder.load(ImageRef("parquet", "x.parquet#5#image"))
     with pytest.raises(ZooError, match=r"no column 'picture'.*image"):
@@ -171,7 +193,10 @@ def test_the_shared_photographs_are_found(shared_data):
         ("/data/flickr30k/images/1007129816.jpg", "flickr:1007129816"),
         ("/data/mine/1007129816_e794419615.jpg", "flickr:1007129816"),
         ("/data/visual_genome/VG_100K/2317429.jpg", "visual_genome:2317429"),
-        ("/data/flickr_study/mine/first/1007129816.jpg", "file:/data/flickr_study/mine/first/1007129816.jpg"),
+        (
+            "/data/flickr_study/mine/first/1007129816.jpg",
+            "file:/data/flickr_study/mine/first/1007129816.jpg",
+        ),
         ("/data/mine/1007129816.jpg", "file:/data/mine/1007129816.jpg"),
         ("parquet:w.parquet#0#image_1", "parquet:w.parquet#0#image_1"),
     ],

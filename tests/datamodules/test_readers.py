@@ -26,7 +26,10 @@ def karpathy(path, *images, dataset="coco"):
             "cocoid": cocoid,
             "imgid": i,
             "split": split,
-            "sentences": [{"raw": raw, "tokens": raw.split(), "imgid": i, "sentid": 10 * i + k} for k, raw in enumerate(captions)],
+            "sentences": [
+                {"raw": raw, "tokens": raw.split(), "imgid": i, "sentid": 10 * i + k}
+                for k, raw in enumerate(captions)
+            ],
         }
         for i, (cocoid, split, captions) in enumerate(images)
     ]
@@ -36,7 +39,12 @@ def karpathy(path, *images, dataset="coco"):
 
 class TestKarpathy:
     def test_train_and_restval_are_read_by_default_in_file_order(self, tmp_path):
-        file = karpathy(tmp_path / "k.json", (5, "restval", ["one ", "two"]), (6, "val", ["three"]), (7, "train", ["four"]))
+        file = karpathy(
+            tmp_path / "k.json",
+            (5, "restval", ["one ", "two"]),
+            (6, "val", ["three"]),
+            (7, "train", ["four"]),
+        )
         samples = KarpathyJson(file).samples()
         assert [(s.image, s.caption, s.caption_id, s.split) for s in samples] == [
             (ImageRef("coco", "5"), "one", "coco_0_0", "restval"),
@@ -67,34 +75,59 @@ class TestKarpathy:
 
     def test_an_empty_caption_is_named_by_its_entry(self, tmp_path):
         with pytest.raises(ZooError, match=r"k\.json\[images/1/sentences/0\] has an empty caption"):
-            KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"]), (6, "train", [" "]))).samples()
+            KarpathyJson(
+                karpathy(tmp_path / "k.json", (5, "train", ["one"]), (6, "train", [" "]))
+            ).samples()
 
     def test_flickr_photographs_are_known_by_their_dataset(self, tmp_path):
-        image = {"filename": "1007129816.jpg", "imgid": 0, "split": "train", "sentences": [{"raw": "a man", "sentid": 3}]}
+        image = {
+            "filename": "1007129816.jpg",
+            "imgid": 0,
+            "split": "train",
+            "sentences": [{"raw": "a man", "sentid": 3}],
+        }
         (tmp_path / "k.json").write_text(json.dumps({"images": [image], "dataset": "flickr30k"}))
         sample = KarpathyJson(tmp_path / "k.json", ["train"]).samples()[0]
-        assert (sample.image, sample.caption_id) == (ImageRef("flickr", "1007129816"), "flickr30k_0_3")
+        assert (sample.image, sample.caption_id) == (
+            ImageRef("flickr", "1007129816"),
+            "flickr30k_0_3",
+        )
 
     def test_the_shared_sample(self, shared_data):
-        samples = KarpathyJson(shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]).samples()
+        samples = KarpathyJson(
+            shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
+        ).samples()
         assert (len(samples), len({s.image for s in samples})) == (480, 96)
         assert not PhotographFinder([shared_data]).missing(s.image for s in samples)
 
 
 class TestCocoCaptions:
     def test_captions_are_joined_to_their_images(self, tmp_path):
-        content = {"images": [{"id": 9, "file_name": "x.jpg"}], "annotations": [{"image_id": 9, "id": 77, "caption": "a cat\n"}]}
+        content = {
+            "images": [{"id": 9, "file_name": "x.jpg"}],
+            "annotations": [{"image_id": 9, "id": 77, "caption": "a cat\n"}],
+        }
         (tmp_path / "c.json").write_text(json.dumps(content))
         (sample,) = CocoCaptions(tmp_path / "c.json").samples()
-        assert (sample.image, sample.caption, sample.caption_id) == (ImageRef("coco", "9"), "a cat", "77")
+        assert (sample.image, sample.caption, sample.caption_id) == (
+            ImageRef("coco", "9"),
+            "a cat",
+            "77",
+        )
 
     def test_a_caption_of_an_unknown_image_is_refused(self, tmp_path):
-        (tmp_path / "c.json").write_text(json.dumps({"images": [], "annotations": [{"image_id": 9, "id": 77, "caption": "a cat"}]}))
+        (tmp_path / "c.json").write_text(
+            json.dumps(
+                {"images": [], "annotations": [{"image_id": 9, "id": 77, "caption": "a cat"}]}
+            )
+        )
         with pytest.raises(ZooError, match=r"annotations/0\] is a caption of image 9"):
             CocoCaptions(tmp_path / "c.json").samples()
 
     def test_a_missing_field_and_a_wrong_kind_are_named(self, tmp_path):
-        (tmp_path / "c.json").write_text(json.dumps({"images": [{"id": "nine"}], "annotations": []}))
+        (tmp_path / "c.json").write_text(
+            json.dumps({"images": [{"id": "nine"}], "annotations": []})
+        )
         with pytest.raises(ZooError, match=r"images/0\] has str 'nine' as 'id': expected int"):
             CocoCaptions(tmp_path / "c.json").samples()
         (tmp_path / "c.json").write_text("{}")
@@ -103,13 +136,17 @@ class TestCocoCaptions:
 
     def test_it_has_the_captions_of_the_karpathy_file(self, shared_data):
         ours = CocoCaptions(shared_data / "coco/annotations/captions_val2017.json").samples()
-        theirs = KarpathyJson(shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]).samples()
+        theirs = KarpathyJson(
+            shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
+        ).samples()
         assert {(s.image, s.caption) for s in ours} == {(s.image, s.caption) for s in theirs}
 
 
 class TestFlickrToken:
     def test_only_the_split_is_read_and_the_misspelt_photograph_is_survived(self, tmp_path, caplog):
-        (tmp_path / "t.txt").write_text("1_aa.jpg#0\tA dog .\n2258277193_586949ec62.jpg.1#0\tpeople\n2_bb.jpg#0\ta cat\n1_aa.jpg#1\tit\n")
+        (tmp_path / "t.txt").write_text(
+            "1_aa.jpg#0\tA dog .\n2258277193_586949ec62.jpg.1#0\tpeople\n2_bb.jpg#0\ta cat\n1_aa.jpg#1\tit\n"
+        )
         (tmp_path / "train.txt").write_text("1_aa.jpg\n")
         samples = FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").samples()
         assert [(s.image.key, s.caption, s.caption_id, s.origin[-1]) for s in samples] == [
@@ -119,7 +156,17 @@ class TestFlickrToken:
         assert [s.image.key for s in FlickrToken(tmp_path / "t.txt").samples()] == ["1", "2", "1"]
         assert "1 captions of a misspelt photograph" in caplog.text
 
-    @pytest.mark.parametrize("broken", ["7_aa.jpg#0 no tab", "7_aa.jpg\tno number", "\tx", "7_aa.jpg#0\t  ", "7.png#0\tx", "zz.jpg#0\tx"])
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            "7_aa.jpg#0 no tab",
+            "7_aa.jpg\tno number",
+            "\tx",
+            "7_aa.jpg#0\t  ",
+            "7.png#0\tx",
+            "zz.jpg#0\tx",
+        ],
+    )
     def test_a_broken_line_is_named_by_its_number(self, tmp_path, broken):
         lines = [f"{i}_aa.jpg#0\ta dog" for i in range(2000)]
         lines[1733] = broken
@@ -144,28 +191,47 @@ class TestFlickrToken:
 
     def test_the_shared_training_photographs(self, shared_data):
         folder = shared_data / "flickr8k"
-        samples = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt").samples()
-        assert (len(samples), len({s.image for s in samples}), len({s.caption_id for s in samples})) == (20_000, 4_000, 20_000)
+        samples = FlickrToken(
+            folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt"
+        ).samples()
+        assert (
+            len(samples),
+            len({s.image for s in samples}),
+            len({s.caption_id for s in samples}),
+        ) == (20_000, 4_000, 20_000)
         assert not PhotographFinder([shared_data]).missing(s.image for s in samples)
 
 
-texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda t: t.strip())
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(
+    lambda t: t.strip()
+)
 
 
 class TestCsvTable:
-    @given(rows=st.lists(st.tuples(texts, texts), min_size=1), separator=st.sampled_from(["\t", ",", ";"]))
+    @given(
+        rows=st.lists(st.tuples(texts, texts), min_size=1),
+        separator=st.sampled_from(["\t", ",", ";"]),
+    )
     def test_whatever_a_csv_writer_writes_is_read(self, tmp_path_factory, rows, separator):
         path = tmp_path_factory.mktemp("csv") / "x.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, delimiter=separator).writerows([("n", "title", "filepath"), *((0, c, f"a/{p}") for c, p in rows)])
+            csv.writer(file, delimiter=separator).writerows(
+                [("n", "title", "filepath"), *((0, c, f"a/{p}") for c, p in rows)]
+            )
         samples = CsvTable(path, separator=separator).samples()
         assert [s.caption for s in samples] == [c.strip() for c, _ in rows]
         assert [s.caption_id for s in samples] == [str(i) for i in range(len(rows))]
 
     def test_columns_can_be_named(self, tmp_path):
-        (tmp_path / "x.csv").write_text("\ufeffimage,text\nval2014/COCO_val2014_000000000009.jpg,a dog\n", encoding="utf-8")
+        (tmp_path / "x.csv").write_text(
+            "\ufeffimage,text\nval2014/COCO_val2014_000000000009.jpg,a dog\n", encoding="utf-8"
+        )
         (sample,) = CsvTable(tmp_path / "x.csv", "image", "text", ",").samples()
-        assert (sample.image, sample.caption, sample.origin) == (ImageRef("coco", "9"), "a dog", f"{tmp_path}/x.csv:2")
+        assert (sample.image, sample.caption, sample.origin) == (
+            ImageRef("coco", "9"),
+            "a dog",
+            f"{tmp_path}/x.csv:2",
+        )
 
     def test_an_unknown_column_gets_the_near_name(self, tmp_path):
         (tmp_path / "x.csv").write_text("filepath\ttitles\na\tb\n")
@@ -190,13 +256,20 @@ class TestNegClipTsv:
     def write(self, path, *rows):
         with path.open("w", newline="") as file:
             csv.writer(file, delimiter="\t").writerows(
-                [("", "title", "filepath", "neg_caption", "neg_image"), *((i, *r) for i, r in enumerate(rows))]
+                [
+                    ("", "title", "filepath", "neg_caption", "neg_image"),
+                    *((i, *r) for i, r in enumerate(rows)),
+                ]
             )
         return path
 
     def test_lists_are_parsed_and_rows_beyond_the_file_are_counted(self, tmp_path, caplog):
         coco = "coco/val2014/COCO_val2014_000000000009.jpg"
-        file = self.write(tmp_path / "n.tsv", ("a\ndog", coco, "['dog a .', \"it's\"]", "[1, 7]"), ("a cat", coco, "[]", "[0]"))
+        file = self.write(
+            tmp_path / "n.tsv",
+            ("a\ndog", coco, "['dog a .', \"it's\"]", "[1, 7]"),
+            ("a cat", coco, "[]", "[0]"),
+        )
         first, second = NegClipTsv(file).samples()
         assert (first.caption, first.negatives, first.companions, first.image) == (
             "a\ndog",
@@ -209,10 +282,21 @@ class TestNegClipTsv:
 
     @pytest.mark.parametrize(
         ("negatives", "images"),
-        [("['a'", "[0]"), ("a dog", "[0]"), ("[1]", "[0]"), ("['a']", "['0']"), ("['a']", "[True]"), ("__import__('os')", "[0]")],
+        [
+            ("['a'", "[0]"),
+            ("a dog", "[0]"),
+            ("[1]", "[0]"),
+            ("['a']", "['0']"),
+            ("['a']", "[True]"),
+            ("__import__('os')", "[0]"),
+        ],
     )
     def test_a_broken_list_is_named_by_line_and_column(self, tmp_path, negatives, images):
-        file = self.write(tmp_path / "n.tsv", ("a dog", "a.jpg", "['b']", "[0]"), ("a dog", "a.jpg", negatives, images))
+        file = self.write(
+            tmp_path / "n.tsv",
+            ("a dog", "a.jpg", "['b']", "[0]"),
+            ("a dog", "a.jpg", negatives, images),
+        )
         with pytest.raises(ZooError, match=r"n\.tsv:3 has .* as 'neg_(caption|image)'"):
             NegClipTsv(file).samples()
 
@@ -228,7 +312,14 @@ class TestNegClipTsv:
 class TestJsonLines:
     def test_what_a_line_may_hold(self, tmp_path):
         lines = [
-            {"image": "coco:9", "caption": "a dog", "negatives": ["dog a"], "companions": [1], "caption_id": "x", "split": "train"},
+            {
+                "image": "coco:9",
+                "caption": "a dog",
+                "negatives": ["dog a"],
+                "companions": [1],
+                "caption_id": "x",
+                "split": "train",
+            },
             {"image": "my/a.jpg", "caption": "a cat", "image_id": "cat"},
         ]
         (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n\n")
@@ -240,7 +331,11 @@ class TestJsonLines:
             "x",
             "train",
         )
-        assert (second.image, second.image_id, second.caption_id) == (ImageRef("file", "my/a.jpg"), "cat", "1")
+        assert (second.image, second.image_id, second.caption_id) == (
+            ImageRef("file", "my/a.jpg"),
+            "cat",
+            "1",
+        )
 
     @pytest.mark.parametrize(
         "broken",
@@ -256,7 +351,10 @@ class TestJsonLines:
 
 
 def test_readers_can_be_named_in_a_checkpoint(tmp_path):
-    assert spec(KarpathyJson(tmp_path / "k.json"))["init_args"] == {"file": str(tmp_path / "k.json"), "splits": ["train", "restval"]}
+    assert spec(KarpathyJson(tmp_path / "k.json"))["init_args"] == {
+        "file": str(tmp_path / "k.json"),
+        "splits": ["train", "restval"],
+    }
 
 
 @pytest.fixture(autouse=True)

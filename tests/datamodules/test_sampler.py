@@ -18,12 +18,22 @@ def global_batches(n, local, world, seed=0, epoch=0, skip=0):
         sampler.resume_at(epoch, skip)
         places = list(sampler)
         assert {e for e, _ in places} <= {epoch}
-        dealt.append([[entry for _, entry in places[i : i + local]] for i in range(0, len(places), local)])
+        dealt.append(
+            [[entry for _, entry in places[i : i + local]] for i in range(0, len(places), local)]
+        )
     return [list(chain(*parts)) for parts in zip(*dealt, strict=True)]
 
 
-@given(n=st.integers(1, 60), local=st.integers(1, 9), world=st.integers(1, 5), seed=st.integers(0, 3), epoch=st.integers(0, 3))
-def test_every_entry_comes_once_over_all_ranks_and_filling_only_at_the_end(n, local, world, seed, epoch):
+@given(
+    n=st.integers(1, 60),
+    local=st.integers(1, 9),
+    world=st.integers(1, 5),
+    seed=st.integers(0, 3),
+    epoch=st.integers(0, 3),
+)
+def test_every_entry_comes_once_over_all_ranks_and_filling_only_at_the_end(
+    n, local, world, seed, epoch
+):
     batches = global_batches(n, local, world, seed, epoch)
     entries = list(chain(*batches))
     assert sorted(entries[:n]) == list(range(n))
@@ -53,7 +63,9 @@ def test_only_the_epoch_that_was_left_is_resumed():
 
 
 def test_epochs_and_seeds_have_orders_of_their_own_and_a_fixed_order_has_one():
-    orders = {tuple(chain(*global_batches(40, 4, 1, seed, epoch))) for seed in (0, 1) for epoch in (0, 1)}
+    orders = {
+        tuple(chain(*global_batches(40, 4, 1, seed, epoch))) for seed in (0, 1) for epoch in (0, 1)
+    }
     assert len(orders) == 4
     fixed = GlobalBatchSampler(40, 4, fixed=True)
     first = list(fixed)

@@ -23,10 +23,16 @@ def items(n: int, seed: int = 0, longest: int = 5) -> tuple[list[str], Encoded, 
     mask = torch.arange(longest) < 1 + torch.arange(n)[:, None] % longest
     tokens = torch.randn(n, longest, 3, generator=made)
     names = [f"item {seed} {i}" for i in range(n)]
-    return names, Encoded(torch.randn(n, 4, generator=made), {KEY: tokens}, {KEY: mask}), torch.arange(n) + 100 * seed
+    return (
+        names,
+        Encoded(torch.randn(n, 4, generator=made), {KEY: tokens}, {KEY: mask}),
+        torch.arange(n) + 100 * seed,
+    )
 
 
-def filled(folder: Path, *parts: tuple[list[str], Encoded, torch.Tensor], precision: Any = "fp32") -> Shards:
+def filled(
+    folder: Path, *parts: tuple[list[str], Encoded, torch.Tensor], precision: Any = "fp32"
+) -> Shards:
     shards = Shards(folder, frozenset({KEY}), precision)
     for part in parts:
         shards.write(*part)
@@ -59,7 +65,9 @@ def test_no_rows_have_a_place_for_a_token(tmp_path: Path) -> None:
 
 
 def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
-    whole, half = (filled(tmp_path / p, items(500, longest=40), precision=p) for p in ("fp32", "fp16"))
+    whole, half = (
+        filled(tmp_path / p, items(500, longest=40), precision=p) for p in ("fp32", "fp16")
+    )
     assert 0.5 <= half.bytes / whole.bytes < 0.6
     found, expected = (s.rows(range(500))[0] for s in (half, whole))
     assert found.pooled.dtype is torch.float32
@@ -69,7 +77,11 @@ def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
 def test_numbers_over_the_range_of_fp16_are_refused(tmp_path: Path) -> None:
     names, encoded, hashes = items(2)
     with pytest.raises(ZooError, match="over the range of fp16"):
-        filled(tmp_path, (names, encoded.map(lambda t: t * 1e6 if t.is_floating_point() else t), hashes), precision="fp16")
+        filled(
+            tmp_path,
+            (names, encoded.map(lambda t: t * 1e6 if t.is_floating_point() else t), hashes),
+            precision="fp16",
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -85,7 +97,9 @@ def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:
         fields = Path("/proc/self/smaps_rollup").read_text().split()
         return int(fields[fields.index("Anonymous:") + 1])
 
-    Shards(tmp_path, frozenset()).write(["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long))
+    Shards(tmp_path, frozenset()).write(
+        ["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long)
+    )
     before = own_memory()
     shards = Shards(tmp_path, frozenset())
     assert own_memory() - before < 1 << 14
@@ -116,10 +130,15 @@ def open_full(room: int, path: Path, mode: str) -> Full:
 
 
 @pytest.mark.parametrize("room", [0, 1, 100, 1000])
-def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
     shards = filled(tmp_path, items(20, 0))
     monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
-    with pytest.raises(ZooError, match=r"could not be written \(No space left on device\): make room and run the same command again"):
+    with pytest.raises(
+        ZooError,
+        match=r"could not be written \(No space left on device\): make room and run the same command again",
+    ):
         shards.write(*items(20, 1))
     assert len(list(tmp_path.iterdir())) == 1
     shards.open()

@@ -10,12 +10,24 @@ from zoo.units.sampler import UnitSampler
 
 
 def sample(caption="4 dogs run", caption_id="a", negatives=(), origin="captions.txt:1"):
-    return Sample(ImageRef("file", "x"), caption, "x", caption_id, negatives=negatives, origin=origin)
+    return Sample(
+        ImageRef("file", "x"), caption, "x", caption_id, negatives=negatives, origin=origin
+    )
 
 
 def units_file(tmp_path, *entries):
     entities = [{"text": "dogs", "foils": [{"text": "cats", "edit": "object_change"}]}]
-    records = [{"caption_id": i, "image_id": "x", "caption": c, "entities": entities, "relations": [], "source": {}} for i, c in entries]
+    records = [
+        {
+            "caption_id": i,
+            "image_id": "x",
+            "caption": c,
+            "entities": entities,
+            "relations": [],
+            "source": {},
+        }
+        for i, c in entries
+    ]
     lines = [json.dumps(record) for record in records]
     path = tmp_path / "units.jsonl"
     path.write_text("\n".join(lines) + "\n")
@@ -51,7 +63,9 @@ def test_negatives_of_the_source_come_first_and_never_equal_the_caption():
 
 def test_captions_without_a_record_have_missing_units(tmp_path):
     units = units_file(tmp_path, ("a", "4 dogs run"))
-    texts = CaptionTexts(units=units, records=check_units(units, [sample(), sample(caption_id="b")]))
+    texts = CaptionTexts(
+        units=units, records=check_units(units, [sample(), sample(caption_id="b")])
+    )
     assert texts.pairs(sample(), 0, 0) == [("dogs", "cats"), None]
     assert texts.pairs(sample(caption_id="b"), 0, 0) == [None, None]
     assert CaptionTexts().pairs(sample(), 0, 0) == []
@@ -79,5 +93,9 @@ def test_a_caption_in_two_readers_of_one_file_is_one(tmp_path):
 
 
 def test_two_captions_of_one_id_are_refused(tmp_path):
-    with pytest.raises(ZooError, match=r"two\.txt:9 has caption id 'a', and so has captions\.txt:1"):
-        check_units(units_file(tmp_path, ("a", "4 dogs run")), [sample(), sample(origin="two.txt:9")])
+    with pytest.raises(
+        ZooError, match=r"two\.txt:9 has caption id 'a', and so has captions\.txt:1"
+    ):
+        check_units(
+            units_file(tmp_path, ("a", "4 dogs run")), [sample(), sample(origin="two.txt:9")]
+        )

@@ -41,7 +41,11 @@ def shard(path: Path, first: int, n: int, **columns: list[object]) -> Path:
         "negative_image": [{"bytes": png(GREEN), "path": f"{i}.png"} for i in range(n)],
     } | columns
     path.parent.mkdir(exist_ok=True)
-    pq.write_table(pa.table({name: values for name, values in table.items() if values is not None}), path, row_group_size=2)
+    pq.write_table(
+        pa.table({name: values for name, values in table.items() if values is not None}),
+        path,
+        row_group_size=2,
+    )
     return path
 
 
@@ -84,7 +88,10 @@ def test_a_batch_has_as_many_negative_pairs_behind_its_positives(trohn: Path) ->
     for loader in (data.train_dataloader(), data.val_dataloader()[0]):
         for batch in loader:
             assert (len(batch), batch.primary) == (4, 2)
-            shown = [captions[int(batch.hashes[row])].split() if row >= 0 else None for row in batch.captions]
+            shown = [
+                captions[int(batch.hashes[row])].split() if row >= 0 else None
+                for row in batch.captions
+            ]
             for positive, negative in zip(shown[:2], shown[2:], strict=True):
                 assert (positive is None) == (negative is None)
                 if positive is not None and negative is not None:
@@ -92,14 +99,28 @@ def test_a_batch_has_as_many_negative_pairs_behind_its_positives(trohn: Path) ->
 
 
 def test_negative_pairs_are_no_rows_of_their_own(trohn: Path) -> None:
-    rows = [s for batch in attached(trohn, batch_size=1).train_dataloader() for s in batch.samples.tolist()]
+    rows = [
+        s
+        for batch in attached(trohn, batch_size=1).train_dataloader()
+        for s in batch.samples.tolist()
+    ]
     assert sorted(rows) == [0, 2, 4, 6, 8]
-    rows = [s for batch in attached(trohn, batch_size=1, hard_images=True).train_dataloader() for s in batch.samples.tolist()]
+    rows = [
+        s
+        for batch in attached(trohn, batch_size=1, hard_images=True).train_dataloader()
+        for s in batch.samples.tolist()
+    ]
     assert sorted(rows) == list(range(10))
 
 
 def attached(trohn: Path, **options: object) -> CaptionDataModule:
-    data = CaptionDataModule(TrohnImg(trohn, "train"), [str(trohn.parent)], TrohnImg(trohn, "validation"), workers=0, **options)  # type: ignore[arg-type]
+    data = CaptionDataModule(
+        TrohnImg(trohn, "train"),
+        [str(trohn.parent)],
+        TrohnImg(trohn, "validation"),
+        workers=0,
+        **options,
+    )  # type: ignore[arg-type]
     data.trainer = SimpleNamespace(  # type: ignore[assignment]
         lightning_module=Watcher(), global_rank=0, world_size=1, is_global_zero=True
     )
@@ -124,8 +145,12 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"no column 'negative_image'.*near: negative_caption"):
         TrohnImg(shard(tmp_path / "a" / "train-0.parquet", 1, 2, negative_image=None)).samples()  # type: ignore[arg-type]
     with pytest.raises(ZooError, match=r"train-0\.parquet\[1\] has None as 'negative_caption'"):
-        TrohnImg(shard(tmp_path / "b" / "train-0.parquet", 1, 2, negative_caption=["x", None])).samples()
-    with pytest.raises(ZooError, match=r"train-0\.parquet\[0\]: 'cat\.jpg' is not a file name of coco"):
+        TrohnImg(
+            shard(tmp_path / "b" / "train-0.parquet", 1, 2, negative_caption=["x", None])
+        ).samples()
+    with pytest.raises(
+        ZooError, match=r"train-0\.parquet\[0\]: 'cat\.jpg' is not a file name of coco"
+    ):
         TrohnImg(shard(tmp_path / "c" / "train-0.parquet", 1, 1, image_id=["cat.jpg"])).samples()
     with pytest.raises(ZooError, match=r"train-0\.parquet\[0\] has an empty caption"):
         TrohnImg(shard(tmp_path / "d" / "train-0.parquet", 1, 1, caption=[" "])).samples()

@@ -17,7 +17,9 @@ from zoo.heads.base import Head, TowerShapes
 from zoo.heads.cosine import Cosine
 
 KEY = TokenKey()
-SHAPES = TowerShapes(width=8, image_width=8, text_width=8, patches=4, prefix=0, context=24, scale=10.0)
+SHAPES = TowerShapes(
+    width=8, image_width=8, text_width=8, patches=4, prefix=0, context=24, scale=10.0
+)
 
 
 class FakeBackbone(nn.Module):
@@ -39,7 +41,9 @@ class FakeBackbone(nn.Module):
     def tokenizer(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         ids = torch.zeros(len(texts), SHAPES.context, dtype=torch.long)
         for i, text in enumerate(texts):
-            ids[i, : len(text)] = torch.tensor([ord(letter) % 128 for letter in text[: SHAPES.context]])
+            ids[i, : len(text)] = torch.tensor(
+                [ord(letter) % 128 for letter in text[: SHAPES.context]]
+            )
         return ids, torch.tensor([len(text) for text in texts]), torch.arange(len(texts))
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
@@ -47,7 +51,11 @@ class FakeBackbone(nn.Module):
         quarters = images.reshape(len(images), 3, 2, 4, 2, 4).mean((3, 5)).flatten(1)
         pooled = self.image(quarters)
         tokens = torch.stack([pooled * (k + 1) for k in range(4)], dim=1)
-        return Encoded(pooled, dict.fromkeys(keys, tokens), {key: torch.ones(len(images), 4, dtype=torch.bool) for key in keys})
+        return Encoded(
+            pooled,
+            dict.fromkeys(keys, tokens),
+            {key: torch.ones(len(images), 4, dtype=torch.bool) for key in keys},
+        )
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         self.texts_seen += len(bank)
@@ -95,7 +103,10 @@ class InMemory(Benchmark):
     def __init__(self, cases: list[Case] | None = None, name: str = "in_memory") -> None:
         self.cases = cases or []
         self.name = name  # type: ignore[misc]
-        self._parts = tuple(Part(s, (f"{name}/{s}.json",), None, f"fetch {s}") for s in dict.fromkeys(c.subset for c in self.cases))
+        self._parts = tuple(
+            Part(s, (f"{name}/{s}.json",), None, f"fetch {s}")
+            for s in dict.fromkeys(c.subset for c in self.cases)
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -113,12 +124,16 @@ def photographs(folder: Path, n: int) -> list[ImageRef]:
     generator = np.random.default_rng(7)
     (folder / "pictures").mkdir(exist_ok=True)
     for i in range(n):
-        Image.fromarray(generator.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / "pictures" / f"{i}.png")
+        Image.fromarray(generator.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(
+            folder / "pictures" / f"{i}.png"
+        )
     return [ImageRef("file", f"pictures/{i}.png") for i in range(n)]
 
 
 def words(generator: np.random.Generator) -> str:
-    return "".join(chr(97 + letter) for letter in generator.integers(0, 26, int(generator.integers(3, 20))))
+    return "".join(
+        chr(97 + letter) for letter in generator.integers(0, 26, int(generator.integers(3, 20)))
+    )
 
 
 def cases(images: list[ImageRef], seed: int = 0, retrieval: bool = True) -> list[Case]:
@@ -131,8 +146,20 @@ def cases(images: list[ImageRef], seed: int = 0, retrieval: bool = True) -> list
 
     made = []
     for i, image in enumerate(images):
-        made.append(Case((image,), some(2), np.array([[True, False]]), "i2t", "pairs", str(i), group=f"g{i % 3}"))
-        made.append(Case((image,), some(3), np.array([[True, False, True]]), "half_truth", "halves", str(i)))
+        made.append(
+            Case(
+                (image,),
+                some(2),
+                np.array([[True, False]]),
+                "i2t",
+                "pairs",
+                str(i),
+                group=f"g{i % 3}",
+            )
+        )
+        made.append(
+            Case((image,), some(3), np.array([[True, False, True]]), "half_truth", "halves", str(i))
+        )
         two = (image, images[(i + 1) % len(images)])
         made.append(Case(two, some(2), np.eye(2, dtype=bool), "group", "groups", str(i)))
         made.append(Case(two, some(1), np.array([[True], [False]]), "t2i", "choices", str(i)))
@@ -163,14 +190,24 @@ class ByHand:
     def score(self, images: list[Image.Image], texts: list[str]) -> np.ndarray:
         ids, lengths, hashes = self.backbone.tokenizer(texts)
         pixels = torch.stack([self.backbone.eval_transform(image) for image in images])
-        pictures = self.head.prepare_images(self.backbone.encode_images(pixels, self.head.image_keys))
-        sentences = self.head.prepare_texts(self.backbone.encode_texts(TextBank(ids, lengths, hashes), self.head.text_keys))
+        pictures = self.head.prepare_images(
+            self.backbone.encode_images(pixels, self.head.image_keys)
+        )
+        sentences = self.head.prepare_texts(
+            self.backbone.encode_texts(TextBank(ids, lengths, hashes), self.head.text_keys)
+        )
         i, j = torch.meshgrid(torch.arange(len(images)), torch.arange(len(texts)), indexing="ij")
-        return self.head.pairs(pictures, sentences, i.reshape(-1), j.reshape(-1)).reshape(len(images), len(texts)).numpy()
+        return (
+            self.head.pairs(pictures, sentences, i.reshape(-1), j.reshape(-1))
+            .reshape(len(images), len(texts))
+            .numpy()
+        )
 
 
 def evaluation(root: Path, made: list[Case], **settings: object) -> Evaluation:
-    return Evaluation([InMemory(made)], str(root), image_batch=3, text_batch=5, workers=0, **settings)  # type: ignore[arg-type]
+    return Evaluation(
+        [InMemory(made)], str(root), image_batch=3, text_batch=5, workers=0, **settings
+    )  # type: ignore[arg-type]
 
 
 def cosine() -> Head:

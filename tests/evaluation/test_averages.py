@@ -11,15 +11,30 @@ from zoo.evaluation.averages import Average, averages, preset_named
 from zoo.evaluation.figures import Figure
 from zoo.evaluation.statistics import Sample, interval
 
-SIZES = {"replace_obj": 1652, "replace_att": 788, "replace_rel": 1406, "swap_obj": 245, "swap_att": 666, "add_obj": 2062, "add_att": 692}
+SIZES = {
+    "replace_obj": 1652,
+    "replace_att": 788,
+    "replace_rel": 1406,
+    "swap_obj": 245,
+    "swap_att": 666,
+    "add_obj": 2062,
+    "add_att": 692,
+}
 COLUMNS = {
     **{f"sugarcrepe::{subset}": ("sugarcrepe", subset, "i2t") for subset in SIZES},
     "aro::VG_Relation": ("aro", "VG-Relation", "macro"),
     "aro::VG_Attribute": ("aro", "VG-Attribution", "macro"),
     "aro::COCO_Order": ("aro", "COCO-Order", "i2t"),
     "aro::Flickr30k_Order": ("aro", "Flickr30k-Order", "i2t"),
-    **{f"winoground::{figure}": ("winoground", "winoground", figure) for figure in ("text", "image", "group")},
-    **{f"{s}::{side}/R@1": ("retrieval", s, f"{side}_r@1") for s in ("coco_karpathy", "flickr30k") for side in ("i2t", "t2i")},
+    **{
+        f"winoground::{figure}": ("winoground", "winoground", figure)
+        for figure in ("text", "image", "group")
+    },
+    **{
+        f"{s}::{side}/R@1": ("retrieval", s, f"{side}_r@1")
+        for s in ("coco_karpathy", "flickr30k")
+        for side in ("i2t", "t2i")
+    },
 }
 
 
@@ -42,23 +57,36 @@ def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -
     published = rows(shared_data / "golden" / "vl_compo_results.csv")
     assert len(single) == len(published) == 201  # one checkpoint stands twice
     for key, row in single.items():
-        figures = [figure(*place, float(row[column]), SIZES.get(place[1], 100)) for column, place in COLUMNS.items()]
+        figures = [
+            figure(*place, float(row[column]), SIZES.get(place[1], 100))
+            for column, place in COLUMNS.items()
+        ]
         found = taken("vl_compo", figures)
         for name in ("aro", "sugarcrepe", "winoground", "i2t_avg", "t2i_avg"):
-            assert found[name].value == pytest.approx(float(published[key][name]), abs=1e-6), (key, name)
+            assert found[name].value == pytest.approx(float(published[key][name]), abs=1e-6), (
+                key,
+                name,
+            )
         assert found["comp_avg"].value is None
 
 
 def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:
     row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
-    figures = [figure("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n) for subset, n in SIZES.items()]
+    figures = [
+        figure("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n)
+        for subset, n in SIZES.items()
+    ]
     found = taken("official", figures)
     assert found["sugarcrepe, mean of 7 subsets"].value == pytest.approx(73.05, abs=0.005)
     assert found["sugarcrepe, by cases"].value == pytest.approx(76.55, abs=0.005)
 
 
 def test_a_mean_without_one_of_its_members_is_withheld_and_says_which() -> None:
-    figures = [figure("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES if subset not in ("swap_obj", "swap_att")]
+    figures = [
+        figure("sugarcrepe", subset, "i2t", 50.0)
+        for subset in SIZES
+        if subset not in ("swap_obj", "swap_att")
+    ]
     figures.append(figure("sugarcrepe", "swap_att", "i2t", None))
     average = taken("vl_compo", figures)["sugarcrepe"]
     assert average.value is None
@@ -76,7 +104,8 @@ def test_the_suite_of_cs_clip_names_the_benchmarks_that_are_not_there() -> None:
 
 def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> None:
     scored = [
-        Figure("half_truth", s, "half_truth", v, v, v, "Wilson", 1, of, 0, 1, of, 0) for s, v, of in (("obj", 0.0, 30), ("swap", 100.0, 10))
+        Figure("half_truth", s, "half_truth", v, v, v, "Wilson", 1, of, 0, 1, of, 0)
+        for s, v, of in (("obj", 0.0, 30), ("swap", 100.0, 10))
     ]
     assert taken("official", scored)["half_truth, by cases"].value == pytest.approx(25.0)
 
@@ -86,23 +115,55 @@ def test_means_of_benchmarks_that_were_not_run_are_not_listed() -> None:
 
 
 def recall(subset: str, side: str, photographs: int) -> Figure:
-    return Figure("retrieval", subset, f"{side}_r@1", 50.0, 1.0, 99.0, "Wilson", 10, 10, 0, photographs, photographs, 0, gallery_of=5000)
+    return Figure(
+        "retrieval",
+        subset,
+        f"{side}_r@1",
+        50.0,
+        1.0,
+        99.0,
+        "Wilson",
+        10,
+        10,
+        0,
+        photographs,
+        photographs,
+        0,
+        gallery_of=5000,
+    )
 
 
 def test_a_recall_in_a_part_of_the_gallery_is_in_no_average() -> None:
-    found = taken("vl_compo", [recall("coco_karpathy", "i2t", 14), recall("flickr30k", "i2t", 5000)])
+    found = taken(
+        "vl_compo", [recall("coco_karpathy", "i2t", 14), recall("flickr30k", "i2t", 5000)]
+    )
     assert found["i2t_avg"].value is None
-    assert found["i2t_avg"].missing == ("retrieval/coco_karpathy/i2t_r@1 (a gallery of 14 of 5,000)",)
-    whole = taken("vl_compo", [recall("coco_karpathy", "i2t", 5000), recall("flickr30k", "i2t", 5000)])
+    assert found["i2t_avg"].missing == (
+        "retrieval/coco_karpathy/i2t_r@1 (a gallery of 14 of 5,000)",
+    )
+    whole = taken(
+        "vl_compo", [recall("coco_karpathy", "i2t", 5000), recall("flickr30k", "i2t", 5000)]
+    )
     assert whole["i2t_avg"].value == 50.0
 
 
 def test_averages_have_an_interval_by_photograph_over_the_outcomes_of_their_members() -> None:
     subsets = list(SIZES)
-    figures = {figure("sugarcrepe", subset, "i2t", 100 * (k + 1) / 8): rate(k + 1, 8) for k, subset in enumerate(subsets)}
-    (mean,) = [a for a in averages(preset_named("official"), list(figures), figures) if a.name == "sugarcrepe, mean of 7 subsets"]
+    figures = {
+        figure("sugarcrepe", subset, "i2t", 100 * (k + 1) / 8): rate(k + 1, 8)
+        for k, subset in enumerate(subsets)
+    }
+    (mean,) = [
+        a
+        for a in averages(preset_named("official"), list(figures), figures)
+        if a.name == "sugarcrepe, mean of 7 subsets"
+    ]
     low, high, how = interval(list(figures.values()), [1 / 7] * 7)
-    assert (mean.low, mean.high, mean.interval) == (pytest.approx(100 * low), pytest.approx(100 * high), how)
+    assert (mean.low, mean.high, mean.interval) == (
+        pytest.approx(100 * low),
+        pytest.approx(100 * high),
+        how,
+    )
     assert mean.low is not None
     assert mean.high is not None
     assert mean.low < 50.0 < mean.high
@@ -113,7 +174,10 @@ def rate(right: int, n: int) -> Sample:
 
 
 def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> None:
-    both = [figure(f"half_truth:preset={rule}", "+Obj", "half_truth", value) for rule, value in (("paper", 40.0), ("public_code", 60.0))]
+    both = [
+        figure(f"half_truth:preset={rule}", "+Obj", "half_truth", value)
+        for rule, value in (("paper", 40.0), ("public_code", 60.0))
+    ]
     others = [figure("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES]
     found = {name: a.value for name, a in taken("official", [*both, *others]).items()}
     assert found == pytest.approx(
@@ -137,10 +201,14 @@ def test_published_right_or_wrong_gives_the_published_figures(shared_data: Path)
     """BiVLC's table of right and wrong for each case of SugarCrepe, aggregated here, is vl_compo's row for the same weights."""
     import gzip
 
-    with gzip.open(shared_data / "golden" / "SUGARCREPE_CORRECT_ViT-B-32.csv.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(
+        shared_data / "golden" / "SUGARCREPE_CORRECT_ViT-B-32.csv.gz", "rt", encoding="utf-8"
+    ) as file:
         cases = list(csv.DictReader(file))
     row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
     for subset in SIZES:
         kind, sub = subset.split("_")
-        right = [int(case["correct"]) for case in cases if (case["type"], case["subtype"]) == (kind, sub)]
+        right = [
+            int(case["correct"]) for case in cases if (case["type"], case["subtype"]) == (kind, sub)
+        ]
         assert 100 * np.mean(right) == pytest.approx(float(row[f"sugarcrepe::{subset}"]), abs=0.5)

@@ -10,7 +10,9 @@ from zoo.evaluation.compare import differences, largest_difference
 from zoo.evaluation.datamodule import EvaluationDataModule
 
 
-def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(shared_data: Path, tmp_path: Path) -> None:
+def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
+    shared_data: Path, tmp_path: Path
+) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
     found = zoo.evaluate(model, ["sugarcrepe"], data_root=shared_data, out=tmp_path)
     assert (sum(f.n for f in found.figures), sum(f.of for f in found.figures)) == (481, 7511)

@@ -12,7 +12,17 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from PIL import Image
 
-from tests.evaluation.fakes import ByHand, FakeBackbone, InMemory, TokenHead, cases, cosine, evaluation, measured, photographs
+from tests.evaluation.fakes import (
+    ByHand,
+    FakeBackbone,
+    InMemory,
+    TokenHead,
+    cases,
+    cosine,
+    evaluation,
+    measured,
+    photographs,
+)
 from zoo.benchmarks.base import Case
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -24,7 +34,10 @@ from zoo.heads.linear import Linear
 
 
 def place(results: Results) -> list[tuple[object, ...]]:
-    return [(f.benchmark, f.subset, f.figure, f.value, f.n, f.of, f.ties, f.photographs) for f in results.figures]
+    return [
+        (f.benchmark, f.subset, f.figure, f.value, f.n, f.of, f.ties, f.photographs)
+        for f in results.figures
+    ]
 
 
 def assert_same(first: Results, second: Results) -> None:
@@ -56,7 +69,9 @@ def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Pa
     scoring = found.header["scoring"]
     assert scoring["windows"] > 1
     assert backbone.images_seen == 7 + scoring["photographs encoded twice"] > 7
-    assert backbone.texts_seen == scoring["texts"] + scoring["texts encoded twice"] > scoring["texts"]
+    assert (
+        backbone.texts_seen == scoring["texts"] + scoring["texts encoded twice"] > scoring["texts"]
+    )
 
 
 def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
@@ -65,7 +80,9 @@ def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
     engine = evaluation(tmp_path, cases(photographs(tmp_path, 9), retrieval=False))
     made = windows(engine.plan, image_bytes=100, text_bytes=10, limit=400)
     assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.questions)))
-    assert all(100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made)
+    assert all(
+        100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made
+    )
     assert len(made) < len(engine.plan.questions)
 
 
@@ -79,7 +96,10 @@ def test_it_runs_again_and_again(tmp_path: Path) -> None:
 def test_a_case_whose_photograph_is_missing_is_counted_and_not_scored(tmp_path: Path) -> None:
     images = photographs(tmp_path, 4)
     (tmp_path / "pictures" / "1.png").unlink()
-    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(images)]
+    made = [
+        Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
+        for i, image in enumerate(images)
+    ]
     found = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
     figure = found.figures[0]
     assert (figure.n, figure.of, figure.photographs, figure.photographs_of) == (3, 4, 3, 4)
@@ -93,7 +113,10 @@ def test_a_retrieval_is_over_the_photographs_that_are_there(tmp_path: Path) -> N
     images = photographs(tmp_path, 6)
     whole = next(case for case in cases(images) if case.protocol == "retrieval")
     (tmp_path / "pictures" / "2.png").unlink()
-    found = {f.figure: f for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).figures}
+    found = {
+        f.figure: f
+        for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).figures
+    }
     assert (found["i2t_r@1"].n, found["i2t_r@1"].of) == (5, 6)
     assert (found["t2i_r@5"].n, found["t2i_r@5"].of) == (10, 12)
     assert found["t2i_r@5"].value == 100.0, "five photographs are left"
@@ -102,8 +125,15 @@ def test_a_retrieval_is_over_the_photographs_that_are_there(tmp_path: Path) -> N
 def test_photographs_that_were_trained_on_are_counted_whatever_their_crop(tmp_path: Path) -> None:
     images = photographs(tmp_path, 3)
     cropped = [ImageRef(image.source, image.key, (0, 0, 4, 4)) for image in images]
-    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate([*images, *cropped])]
-    found = measured(evaluation(tmp_path, made, trained_images=["file:pictures/0.png", "file:pictures/9.png"]), FakeBackbone(), cosine())
+    made = [
+        Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
+        for i, image in enumerate([*images, *cropped])
+    ]
+    found = measured(
+        evaluation(tmp_path, made, trained_images=["file:pictures/0.png", "file:pictures/9.png"]),
+        FakeBackbone(),
+        cosine(),
+    )
     figure = found.figures[0]
     assert (figure.n, figure.photographs, figure.trained_on) == (6, 3, 1)
 
@@ -120,15 +150,31 @@ def test_a_photograph_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path
         ImageRef("file", "val2017/000000000724.jpg"),
         ImageRef("file", str(tmp_path / "000000000724.jpg")),
     )
-    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(names)]
+    made = [
+        Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
+        for i, image in enumerate(names)
+    ]
     for trained in ("coco:724", f"file:{file}"):
-        (figure,) = measured(evaluation(tmp_path, made, trained_images=[trained]), FakeBackbone(), cosine()).figures
-        assert (figure.n, figure.photographs, figure.photographs_of, figure.trained_on) == (4, 1, 1, 1)
+        (figure,) = measured(
+            evaluation(tmp_path, made, trained_images=[trained]), FakeBackbone(), cosine()
+        ).figures
+        assert (figure.n, figure.photographs, figure.photographs_of, figure.trained_on) == (
+            4,
+            1,
+            1,
+            1,
+        )
 
 
 def test_nothing_to_score_is_an_error_before_any_model_work(tmp_path: Path) -> None:
-    missing = [Case((ImageRef("coco", "17"),), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", "0")]
-    with pytest.raises(ZooError, match=r"nothing can be scored: 1 cases were read.*coco:17, of in_memory/pairs"):
+    missing = [
+        Case(
+            (ImageRef("coco", "17"),), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", "0"
+        )
+    ]
+    with pytest.raises(
+        ZooError, match=r"nothing can be scored: 1 cases were read.*coco:17, of in_memory/pairs"
+    ):
         evaluation(tmp_path, missing).prepare()
 
 
@@ -143,7 +189,10 @@ def test_a_broken_photograph_is_named_also_from_a_worker(tmp_path: Path) -> None
     images = photographs(tmp_path, 4)
     path = tmp_path / "pictures" / "2.png"
     path.write_bytes(path.read_bytes()[:60])
-    made = [Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i)) for i, image in enumerate(images)]
+    made = [
+        Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
+        for i, image in enumerate(images)
+    ]
     engine = Evaluation([InMemory(made)], str(tmp_path), workers=1)
     with pytest.raises(ZooError, match=r"2\.png") as caught:
         measured(engine, FakeBackbone(), cosine())
@@ -158,7 +207,11 @@ def test_scores_that_are_no_numbers_are_an_error_and_not_wrong_answers(tmp_path:
 
 
 def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -> None:
-    engine, backbone, head = evaluation(tmp_path, cases(photographs(tmp_path, 7))), FakeBackbone(), cosine()
+    engine, backbone, head = (
+        evaluation(tmp_path, cases(photographs(tmp_path, 7))),
+        FakeBackbone(),
+        cosine(),
+    )
     engine.start(backbone, head)  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
@@ -172,7 +225,10 @@ def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path:
         def score(self, images: list[object], texts: list[str]) -> np.ndarray:
             return np.zeros(len(texts))
 
-    with pytest.raises(ZooError, match=r"Flat\.score gave an array of shape \(2,\) for 1 images and 2 texts: it must be \(1, 2\)"):
+    with pytest.raises(
+        ZooError,
+        match=r"Flat\.score gave an array of shape \(2,\) for 1 images and 2 texts: it must be \(1, 2\)",
+    ):
         evaluation(tmp_path, cases(photographs(tmp_path, 3))).run(Flat())
 
 
@@ -182,8 +238,13 @@ def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: 
             return super().encode_images(images, keys).map(lambda t: t.bfloat16())
 
     found = measured(evaluation(tmp_path, cases(photographs(tmp_path, 5))), Half(), cosine())
-    assert (found.header["scoring"]["towers"], found.header["scoring"]["pairs"]) == ("bfloat16", "float32")
-    scores = np.array([s for row in found.cases.to_pylist() for s in row["scores"]], dtype=np.float32)
+    assert (found.header["scoring"]["towers"], found.header["scoring"]["pairs"]) == (
+        "bfloat16",
+        "float32",
+    )
+    scores = np.array(
+        [s for row in found.cases.to_pylist() for s in row["scores"]], dtype=np.float32
+    )
     assert (scores != torch.from_numpy(scores).bfloat16().float().numpy()).any()
 
 
@@ -200,12 +261,22 @@ def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
     from zoo.benchmarks.roots import read as read_benchmark
     from zoo.benchmarks.sugarcrepe import SugarCrepe
 
-    for root, subset, caption in (("a", "add_att", "first"), ("b", "add_att", "second"), ("b", "swap_obj", "other")):
+    for root, subset, caption in (
+        ("a", "add_att", "first"),
+        ("b", "add_att", "second"),
+        ("b", "swap_obj", "other"),
+    ):
         path = tmp_path / root / "sugarcrepe" / f"{subset}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'{{"0": {{"filename": "000000000001.jpg", "caption": "{caption}", "negative_caption": "no"}}}}', encoding="utf-8")
+        path.write_text(
+            f'{{"0": {{"filename": "000000000001.jpg", "caption": "{caption}", "negative_caption": "no"}}}}',
+            encoding="utf-8",
+        )
     reading = read_benchmark(SugarCrepe(), [tmp_path / "a", tmp_path / "b"])
-    assert {(case.subset, case.texts[0]) for case in reading.cases} == {("add_att", "first"), ("swap_obj", "other")}
+    assert {(case.subset, case.texts[0]) for case in reading.cases} == {
+        ("add_att", "first"),
+        ("swap_obj", "other"),
+    }
     assert len(reading.absent) == 5
 
 
@@ -225,7 +296,11 @@ def two_ranks(rank: int, port: int, folder: str, n: int, tokens: bool) -> None:
 @pytest.mark.parametrize(("n", "tokens"), [(7, False), (2, False), (5, True), (25, True)])
 def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) -> None:
     made = cases(photographs(tmp_path, n))
-    one = measured(evaluation(tmp_path, made, window_bytes=4000, shortlist=10), FakeBackbone(), TokenHead() if tokens else cosine())
+    one = measured(
+        evaluation(tmp_path, made, window_bytes=4000, shortlist=10),
+        FakeBackbone(),
+        TokenHead() if tokens else cosine(),
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -234,10 +309,21 @@ def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) 
     assert pq.read_table(tmp_path / "two" / "cases.parquet").num_rows == one.cases.num_rows
 
 
-def test_a_rank_without_items_gets_filling_that_counts_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_without_items_gets_filling_that_counts_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from zoo.evaluation import portions
 
-    made = [Case((photographs(tmp_path, 1)[0],), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", "0")]
+    made = [
+        Case(
+            (photographs(tmp_path, 1)[0],),
+            ("ab", "cd"),
+            np.array([[True, False]]),
+            "i2t",
+            "pairs",
+            "0",
+        )
+    ]
     engine, backbone, head = evaluation(tmp_path, made), FakeBackbone(), cosine()
     monkeypatch.setattr(portions, "world_size", lambda: 4)
     monkeypatch.setattr(portions, "rank", lambda: 3)
@@ -251,7 +337,11 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(tmp_path: Path, m
 
 def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -> None:
     """The module finishes under the autocast of its steps, where short-lists are encoded."""
-    engine, backbone, head = evaluation(tmp_path, cases(photographs(tmp_path, 5))), FakeBackbone(), Linear()
+    engine, backbone, head = (
+        evaluation(tmp_path, cases(photographs(tmp_path, 5))),
+        FakeBackbone(),
+        Linear(),
+    )
     head.attach(FakeBackbone.shapes)
     torch.nn.init.normal_(head.text_map.weight)
     found = []

@@ -13,7 +13,9 @@ from zoo.evaluation.protocols import Outcome, judge, ranks, retrieval_by_rows
 
 def case(match: np.ndarray, protocol: str) -> Case:
     images = tuple(ImageRef("file", f"{i}.jpg") for i in range(match.shape[0]))
-    return Case(images, tuple(f"text {j}" for j in range(match.shape[1])), match, protocol, "subset", "case")
+    return Case(
+        images, tuple(f"text {j}" for j in range(match.shape[1])), match, protocol, "subset", "case"
+    )
 
 
 def tied_scores(n: int, m: int, trials: int = 300) -> Iterator[np.ndarray]:
@@ -61,7 +63,11 @@ def test_group_has_winogrounds_three_scores() -> None:
         text = c0_i0 > c1_i0 and c1_i1 > c0_i1
         image = c0_i0 > c0_i1 and c1_i1 > c1_i0
         found = by_figure(judge(case(np.eye(2, dtype=bool), "group"), scores))
-        assert (found["text"].right, found["image"].right, found["group"].right) == (text, image, text and image)
+        assert (found["text"].right, found["image"].right, found["group"].right) == (
+            text,
+            image,
+            text and image,
+        )
         at_least = c0_i0 >= c1_i0 and c1_i1 >= c0_i1 and c0_i0 >= c0_i1 and c1_i1 >= c1_i0
         assert found["group"].tie == (at_least and not found["group"].right)
 
@@ -76,7 +82,9 @@ def test_half_truth_compares_the_anchor_and_completion_the_completed_anchor() ->
 
 
 def test_half_truth_without_a_completed_anchor_has_one_figure() -> None:
-    found = judge(case(np.array([[True, False]]), "half_truth"), np.array([[1.0, 0.5]], dtype=np.float32))
+    found = judge(
+        case(np.array([[True, False]]), "half_truth"), np.array([[1.0, 0.5]], dtype=np.float32)
+    )
     assert [o.figure for o in found] == ["half_truth"]
 
 
@@ -90,7 +98,10 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
         match[generator.integers(0, n, m - 1), np.arange(m - 1)] = True
         match[0, 0] = match[1, 0] = True
         scores = generator.integers(0, 40, (n, m)).astype(np.float32)
-        found = {(o.figure, o.query): o for o in retrieval_by_rows(match, lambda rows, s=scores: s[rows], step)}
+        found = {
+            (o.figure, o.query): o
+            for o in retrieval_by_rows(match, lambda rows, s=scores: s[rows], step)
+        }
         for side, sides_match, sides_scores in (("i2t", match, scores), ("t2i", match.T, scores.T)):
             for q in range(len(sides_match)):
                 right = np.flatnonzero(sides_match[q])
@@ -98,8 +109,14 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
                     assert (f"{side}_r@1", q) not in found
                     continue
                 # the worst order that ties allow: wrong answers before right ones of the same score
-                order = sorted(range(sides_match.shape[1]), key=lambda c: (-sides_scores[q, c], sides_match[q, c]))
-                kindest = sorted(range(sides_match.shape[1]), key=lambda c: (-sides_scores[q, c], not sides_match[q, c]))
+                order = sorted(
+                    range(sides_match.shape[1]),
+                    key=lambda c: (-sides_scores[q, c], sides_match[q, c]),
+                )
+                kindest = sorted(
+                    range(sides_match.shape[1]),
+                    key=lambda c: (-sides_scores[q, c], not sides_match[q, c]),
+                )
                 for k in (1, 5, 10):
                     outcome = found[f"{side}_r@{k}", q]
                     assert outcome.right == bool(set(order[:k]) & set(right))
@@ -108,7 +125,9 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
 
 def test_retrieval_outcomes_name_the_photographs_they_are_about() -> None:
     match = np.array([[True, True, False], [False, False, True]])
-    found = {(o.figure, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))}
+    found = {
+        (o.figure, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))
+    }
     assert found["i2t_r@1", 1].images == (1,)
     assert found["t2i_r@1", 1].images == (0,)
     assert len(found) == 3 * (2 + 3)

@@ -23,7 +23,11 @@ def run(tmp_path: Path) -> tuple[Path, Results]:
     images = photographs(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     made = evaluation(
-        tmp_path, cases(images), out=str(tmp_path / "out"), presets=["official", "strict"], trained_images=["file:pictures/0.png"]
+        tmp_path,
+        cases(images),
+        out=str(tmp_path / "out"),
+        presets=["official", "strict"],
+        trained_images=["file:pictures/0.png"],
     )
     return tmp_path / "out", measured(made, FakeBackbone(), cosine())
 
@@ -49,10 +53,22 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
         "text_batch": 5,
     }
     assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
-    assert {"value", "low", "high", "n", "of", "ties", "trained_on", "chance", "published"} <= content["presets"][0]["figures"][0].keys()
+    assert {
+        "value",
+        "low",
+        "high",
+        "n",
+        "of",
+        "ties",
+        "trained_on",
+        "chance",
+        "published",
+    } <= content["presets"][0]["figures"][0].keys()
 
 
-def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = cases(photographs(tmp_path, 3), retrieval=False)
     long = " ".join("abcdef" for _ in range(5))
     made[0] = replace(made[0], texts=(long, made[0].texts[1]))
@@ -76,7 +92,9 @@ def test_figures_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) 
     assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
 
 
-def test_rescore_counts_under_another_preset_and_writes_it(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+def test_rescore_counts_under_another_preset_and_writes_it(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, results = run
     assert main([str(folder), "--preset", "strict", "--out", str(folder / "again")]) == 0
     assert read(folder / "again").counted == results.counted[1:]
@@ -85,7 +103,9 @@ def test_rescore_counts_under_another_preset_and_writes_it(run: tuple[Path, Resu
     assert "in_memory/pairs: 5 of 6 photographs, 1 of which the model was trained on" in printed
 
 
-def test_a_run_is_rescored_from_its_cases_alone(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_rescored_from_its_cases_alone(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, results = run
     (folder / "results.json").unlink()
     again = read(folder)
@@ -95,9 +115,15 @@ def test_a_run_is_rescored_from_its_cases_alone(run: tuple[Path, Results], capsy
     assert "preset strict" in capsys.readouterr().out
 
 
-def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(run: tuple[Path, Results]) -> None:
+def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
+    run: tuple[Path, Results],
+) -> None:
     folder, results = run
-    older = pq.read_table(folder / "cases.parquet").drop_columns(["options", "right_options"]).replace_schema_metadata(None)
+    older = (
+        pq.read_table(folder / "cases.parquet")
+        .drop_columns(["options", "right_options"])
+        .replace_schema_metadata(None)
+    )
     pq.write_table(older, folder / "cases.parquet")
     content = json.loads((folder / "results.json").read_text("utf-8"))
     (folder / "results.json").write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
@@ -108,12 +134,19 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(run: tupl
         read(folder)
 
 
-def test_a_recall_among_some_photographs_is_said_to_be_easier(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recall_among_some_photographs_is_said_to_be_easier(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
     show(run[1])
-    assert "in_memory/gallery: gallery of 5 of 6 photographs: easier than the whole, not comparable" in capsys.readouterr().out
+    assert (
+        "in_memory/gallery: gallery of 5 of 6 photographs: easier than the whole, not comparable"
+        in capsys.readouterr().out
+    )
 
 
-def test_rescore_against_another_run_lists_what_differs(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+def test_rescore_against_another_run_lists_what_differs(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, _ = run
     assert main([str(folder), "--against", str(folder)]) == 0
     printed = capsys.readouterr().out
@@ -121,7 +154,9 @@ def test_rescore_against_another_run_lists_what_differs(run: tuple[Path, Results
     assert "scores differ by 0 at most" in printed
 
 
-def test_outcomes_that_differ_come_with_their_margins(tmp_path: Path, run: tuple[Path, Results]) -> None:
+def test_outcomes_that_differ_come_with_their_margins(
+    tmp_path: Path, run: tuple[Path, Results]
+) -> None:
     _, first = run
     other = FakeBackbone()
     other.image.weight.data *= -1
@@ -131,14 +166,19 @@ def test_outcomes_that_differ_come_with_their_margins(tmp_path: Path, run: tuple
     found = differences(first.cases, second.cases)
     assert found
     pairs = [d for d in found if d.figure == "i2t"]
-    assert all((d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right for d in pairs)
+    assert all(
+        (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
+        for d in pairs
+    )
     tests = {t.place: t for t in paired(first.cases, second.cases)}
     i2t = tests["in_memory", "pairs", "i2t"]
     assert (i2t.both, i2t.first + i2t.second) == (5, len(pairs))
 
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
-    other = measured(evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine())
+    other = measured(
+        evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine()
+    )
     with pytest.raises(ZooError, match="not over the same cases"):
         differences(run[1].cases, other.cases)
 
@@ -148,7 +188,10 @@ def test_a_write_that_fails_leaves_what_was_there(run: tuple[Path, Results], sho
     folder, results = run
     before = contents(folder)
     room = len(before[short_of]) - 1 if short_of else 0
-    with full_after(room), pytest.raises(ZooError, match=r"cannot be written to .*File too large.*: make room"):
+    with (
+        full_after(room),
+        pytest.raises(ZooError, match=r"cannot be written to .*File too large.*: make room"),
+    ):
         report.write(results, folder)
     assert contents(folder) == before
 
@@ -161,7 +204,9 @@ def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Res
         read(run[0])
 
 
-def test_the_report_fits_100_columns(run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_fits_100_columns(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
     show(run[1])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100

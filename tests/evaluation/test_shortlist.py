@@ -8,7 +8,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.evaluation.fakes import ByHand, FakeBackbone, TokenHead, cases, cosine, evaluation, measured, photographs
+from tests.evaluation.fakes import (
+    ByHand,
+    FakeBackbone,
+    TokenHead,
+    cases,
+    cosine,
+    evaluation,
+    measured,
+    photographs,
+)
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -31,7 +40,9 @@ def gallery(folder: Path, n: int) -> Case:
     return next(case for case in cases(photographs(folder, n)) if case.protocol == "retrieval")
 
 
-def recalled(cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int, depth: int) -> bool:
+def recalled(
+    cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int, depth: int
+) -> bool:
     """One query, written out: its k nearest by cosine, ordered by score; a right answer before place `depth`, ties against it."""
     candidates = sorted(range(len(cosines)), key=lambda c: -cosines[c])[:k]
     best = max((scores[c] for c in candidates if right[c]), default=None)
@@ -45,35 +56,67 @@ def recalled(cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int,
 def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     images, texts = (generator.normal(size=(count, 4)).astype(np.float32) for count in (n, m))
-    scores, match = generator.integers(0, 6, (n, m)).astype(np.float32), generator.random((n, m)) < 0.2
+    scores, match = (
+        generator.integers(0, 6, (n, m)).astype(np.float32),
+        generator.random((n, m)) < 0.2,
+    )
     lists = short_lists(images, texts, k)
     i, j = lists.rows
-    cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (texts / np.linalg.norm(texts, axis=1)[:, None]).T
-    found = {(o.figure, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))}
+    cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (
+        texts / np.linalg.norm(texts, axis=1)[:, None]
+    ).T
+    found = {
+        (o.figure, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
+    }
     for depth in (1, 5, 10):
         for q in range(n):
             if match[q].any():
-                assert found[f"i2t_r@{depth}", q] == recalled(cosines[q], scores[q], match[q], k, depth)
+                assert found[f"i2t_r@{depth}", q] == recalled(
+                    cosines[q], scores[q], match[q], k, depth
+                )
         for q in range(m):
             if match[:, q].any():
-                assert found[f"t2i_r@{depth}", q] == recalled(cosines[:, q], scores[:, q], match[:, q], k, depth)
+                assert found[f"t2i_r@{depth}", q] == recalled(
+                    cosines[:, q], scores[:, q], match[:, q], k, depth
+                )
 
 
 @given(st.integers(1, 10), st.integers(1, 10), st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
 def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
-    scores, match = generator.integers(0, 5, (n, m)).astype(np.float32), generator.random((n, m)) < 0.3
-    lists = short_lists(generator.normal(size=(n, 3)).astype(np.float32), generator.normal(size=(m, 3)).astype(np.float32), 10)
+    scores, match = (
+        generator.integers(0, 5, (n, m)).astype(np.float32),
+        generator.random((n, m)) < 0.3,
+    )
+    lists = short_lists(
+        generator.normal(size=(n, 3)).astype(np.float32),
+        generator.normal(size=(m, 3)).astype(np.float32),
+        10,
+    )
     kept = list(recalls(match, *lists.ranks(match, scores.reshape(-1))))
-    assert [(o.figure, o.query, o.right, o.tie) for o in kept] == [(o.figure, o.query, o.right, o.tie) for o in retrieval(match, scores)]
+    assert [(o.figure, o.query, o.right, o.tie) for o in kept] == [
+        (o.figure, o.query, o.right, o.tie) for o in retrieval(match, scores)
+    ]
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 30), st.integers(1, 40), st.integers(1, 9), st.integers(1, 9), st.integers(0, 10_000))
-def test_tiles_hold_every_pair_once_and_every_photograph_once(n: int, m: int, images_at_once: int, texts_at_once: int, seed: int) -> None:
+@given(
+    st.integers(1, 30),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(0, 10_000),
+)
+def test_tiles_hold_every_pair_once_and_every_photograph_once(
+    n: int, m: int, images_at_once: int, texts_at_once: int, seed: int
+) -> None:
     generator = np.random.default_rng(seed)
-    lists = short_lists(generator.normal(size=(n, 3)).astype(np.float32), generator.normal(size=(m, 3)).astype(np.float32), 10)
+    lists = short_lists(
+        generator.normal(size=(n, 3)).astype(np.float32),
+        generator.normal(size=(m, 3)).astype(np.float32),
+        10,
+    )
     images, texts = generator.permutation(100)[:n], generator.permutation(100)[:m]  # rows of a plan
     i, j = lists.rows
     pairs, brought = [], []
@@ -103,20 +146,33 @@ def test_the_engine_orders_short_lists_as_loops_do(tmp_path: Path, head: Head) -
     rows = {(row["figure"], row["query"]): row["right"] for row in found.cases.to_pylist()}
     for depth in (1, 5, 10):
         for q in range(len(case.images)):
-            assert rows[f"i2t_r@{depth}", q] == recalled(cosines[q], scores[q], case.match[q], 10, depth)
+            assert rows[f"i2t_r@{depth}", q] == recalled(
+                cosines[q], scores[q], case.match[q], 10, depth
+            )
         for q in range(len(case.texts)):
-            assert rows[f"t2i_r@{depth}", q] == recalled(cosines[:, q], scores[:, q], case.match[:, q], 10, depth)
-    assert found.header["scoring"]["retrieval"] == f"the 10 best by cosine of pooled vectors, ordered by {type(head).__name__}"
+            assert rows[f"t2i_r@{depth}", q] == recalled(
+                cosines[:, q], scores[:, q], case.match[:, q], 10, depth
+            )
+    assert (
+        found.header["scoring"]["retrieval"]
+        == f"the 10 best by cosine of pooled vectors, ordered by {type(head).__name__}"
+    )
 
 
-def test_each_photograph_is_encoded_once_for_its_vector_and_once_for_its_tokens(tmp_path: Path) -> None:
+def test_each_photograph_is_encoded_once_for_its_vector_and_once_for_its_tokens(
+    tmp_path: Path,
+) -> None:
     backbone = FakeBackbone()
     measured(evaluation(tmp_path, [gallery(tmp_path, 25)], shortlist=10), backbone, TokenHead())
     assert backbone.images_seen == 2 * 25
 
 
 def test_a_gallery_cut_short_is_left_unscored(tmp_path: Path) -> None:
-    engine, backbone, head = evaluation(tmp_path, cases(photographs(tmp_path, 7))), FakeBackbone(), TokenHead()
+    engine, backbone, head = (
+        evaluation(tmp_path, cases(photographs(tmp_path, 7))),
+        FakeBackbone(),
+        TokenHead(),
+    )
     engine.start(backbone, head)  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
@@ -134,7 +190,11 @@ def test_a_score_that_is_no_number_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_photograph_that_breaks_is_named(tmp_path: Path) -> None:
-    engine, backbone, head = evaluation(tmp_path, [gallery(tmp_path, 4)]), FakeBackbone(), TokenHead()
+    engine, backbone, head = (
+        evaluation(tmp_path, [gallery(tmp_path, 4)]),
+        FakeBackbone(),
+        TokenHead(),
+    )
     engine.start(backbone, head)  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
@@ -145,10 +205,14 @@ def test_a_photograph_that_breaks_is_named(tmp_path: Path) -> None:
 
 
 def test_a_list_too_short_for_recall_at_10_is_refused() -> None:
-    with pytest.raises(ZooError, match="shortlist of an evaluation is 9: give a whole number from 10 up"):
+    with pytest.raises(
+        ZooError, match="shortlist of an evaluation is 9: give a whole number from 10 up"
+    ):
         Evaluation(["sugarcrepe"], shortlist=9)
 
 
 def test_a_transformer_over_pairs_reranks_whatever_it_reads() -> None:
-    assert all(CrossModal(granularity=granularity, width=8).reranks for granularity in ("local", "global"))  # type: ignore[arg-type]
+    assert all(
+        CrossModal(granularity=granularity, width=8).reranks for granularity in ("local", "global")
+    )  # type: ignore[arg-type]
     assert not Cosine().reranks

@@ -3,14 +3,24 @@
 import numpy as np
 import pytest
 
-from zoo.evaluation.statistics import Sample, benjamini_hochberg, bootstrap, interval, mcnemar, wilson
+from zoo.evaluation.statistics import (
+    Sample,
+    benjamini_hochberg,
+    bootstrap,
+    interval,
+    mcnemar,
+    wilson,
+)
 
 
 def test_wilson_is_its_formula() -> None:
     z = 1.959963984540054
     for right, n in ((0, 10), (7, 10), (10, 10), (240, 481)):
         p = right / n
-        centre, half = (p + z**2 / (2 * n)) / (1 + z**2 / n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        centre, half = (
+            (p + z**2 / (2 * n)) / (1 + z**2 / n),
+            z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n),
+        )
         assert wilson(right, n) == pytest.approx((centre - half, centre + half), abs=1e-9)
 
 
@@ -31,7 +41,11 @@ def test_bootstrap_draws_whole_photographs() -> None:
 
 def test_bootstrap_of_a_macro_average_is_that_of_a_loop() -> None:
     generator = np.random.default_rng(3)
-    outcomes, clusters, groups = generator.random(60) < 0.6, generator.integers(0, 12, 60), generator.integers(0, 4, 60)
+    outcomes, clusters, groups = (
+        generator.random(60) < 0.6,
+        generator.integers(0, 12, 60),
+        generator.integers(0, 4, 60),
+    )
     drawn = np.random.default_rng(0)
     means = []
     for _ in range(3):  # the draws come 100 at a time
@@ -42,7 +56,9 @@ def test_bootstrap_of_a_macro_average_is_that_of_a_loop() -> None:
                 if weights.sum():
                     rates.append((weights * outcomes).sum() / weights.sum())
             means.append(np.mean(rates))
-    assert bootstrap(outcomes, clusters, groups, draws=300) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
+    assert bootstrap(outcomes, clusters, groups, draws=300) == pytest.approx(
+        tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12
+    )
 
 
 def test_bootstrap_is_a_function_of_its_seed() -> None:
@@ -60,7 +76,9 @@ def test_mcnemar_takes_half_of_the_observed_probability() -> None:
 
 
 def test_benjamini_hochberg_adjusts_by_rank() -> None:
-    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]).tolist() == pytest.approx([0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
+    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]).tolist() == pytest.approx(
+        [0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5]
+    )
 
 
 def sample(right: np.ndarray, cluster: np.ndarray, group: np.ndarray | None = None) -> Sample:
@@ -78,7 +96,11 @@ def test_an_average_of_rates_over_shared_photographs_is_drawn_with_them_together
 
 
 def test_no_interval_has_no_width() -> None:
-    for right in (np.zeros(12), np.ones(12), np.arange(12) % 2):  # each photograph one right and one wrong: every draw says 50 %
+    for right in (
+        np.zeros(12),
+        np.ones(12),
+        np.arange(12) % 2,
+    ):  # each photograph one right and one wrong: every draw says 50 %
         low, high, how = interval([sample(right, np.arange(12) // 2)], [1.0])
         assert (low, high) == pytest.approx(wilson(6 * right.mean(), 6))
         assert "effective" in how

@@ -15,15 +15,25 @@ from zoo.heads.max_sim import MaxSim
 
 def test_the_score_is_the_scaled_cosine() -> None:
     head = attached(Cosine(scale=3.0))
-    images = head.prepare_images(Encoded(torch.tensor([[3.0, 4.0, 0, 0, 0, 0]], dtype=torch.float64)))
+    images = head.prepare_images(
+        Encoded(torch.tensor([[3.0, 4.0, 0, 0, 0, 0]], dtype=torch.float64))
+    )
     texts = head.prepare_texts(Encoded(torch.eye(WIDTH, dtype=torch.float64)[:2] * 9))
-    torch.testing.assert_close(head.block(images, texts), torch.tensor([[1.8, 2.4]], dtype=torch.float64))
-    torch.testing.assert_close(head.pairs(images, texts, torch.tensor([0]), torch.tensor([1])), torch.tensor([2.4], dtype=torch.float64))
+    torch.testing.assert_close(
+        head.block(images, texts), torch.tensor([[1.8, 2.4]], dtype=torch.float64)
+    )
+    torch.testing.assert_close(
+        head.pairs(images, texts, torch.tensor([0]), torch.tensor([1])),
+        torch.tensor([2.4], dtype=torch.float64),
+    )
 
 
 def test_pairs_are_entries_of_the_block() -> None:
     head = attached(Cosine())
-    images, texts = head.prepare_images(Encoded(torch.randn(4, WIDTH))), head.prepare_texts(Encoded(torch.randn(5, WIDTH)))
+    images, texts = (
+        head.prepare_images(Encoded(torch.randn(4, WIDTH))),
+        head.prepare_texts(Encoded(torch.randn(5, WIDTH))),
+    )
     i, j = torch.tensor([3, 0, 2]), torch.tensor([1, 4, 4])
     torch.testing.assert_close(head.pairs(images, texts, i, j), head.block(images, texts)[i, j])
 
@@ -31,7 +41,9 @@ def test_pairs_are_entries_of_the_block() -> None:
 def test_half_types_are_scored_in_fp32_also_under_autocast() -> None:
     head = attached(Cosine()).float()
     x, y = torch.randn(4, WIDTH).bfloat16(), torch.randn(5, WIDTH).bfloat16()
-    exact = head.block(head.prepare_images(Encoded(x.float())), head.prepare_texts(Encoded(y.float())))
+    exact = head.block(
+        head.prepare_images(Encoded(x.float())), head.prepare_texts(Encoded(y.float()))
+    )
     with torch.autocast("cpu", torch.bfloat16):
         images, texts = head.prepare_images(Encoded(x)), head.prepare_texts(Encoded(y))
         block = head.block(images, texts)
@@ -71,7 +83,9 @@ NO_SCALES = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), NO_SCALES, ids=str)
-def test_a_scale_out_of_range_is_refused_by_class_and_argument(arguments: dict[str, float], message: str) -> None:
+def test_a_scale_out_of_range_is_refused_by_class_and_argument(
+    arguments: dict[str, float], message: str
+) -> None:
     with pytest.raises(ZooError, match=message):
         Linear(**arguments)  # type: ignore[arg-type]
 
@@ -87,9 +101,15 @@ def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
     assert not attached(Cosine(learn_scale=False)).log_scale.requires_grad
 
 
-@pytest.mark.parametrize(("head", "expected"), [(Cosine, True), (MaxSim, True), (Linear, False), (CrossModal, False)])
-def test_the_scale_stands_for_the_backbones_where_its_own_vectors_are_compared(head: type[Head], expected: bool) -> None:
-    assert head.scales_cosine is head().scales_cosine is expected  # asked of the class where a checkpoint is read
+@pytest.mark.parametrize(
+    ("head", "expected"), [(Cosine, True), (MaxSim, True), (Linear, False), (CrossModal, False)]
+)
+def test_the_scale_stands_for_the_backbones_where_its_own_vectors_are_compared(
+    head: type[Head], expected: bool
+) -> None:
+    assert (
+        head.scales_cosine is head().scales_cosine is expected
+    )  # asked of the class where a checkpoint is read
 
 
 def test_a_head_that_says_nothing_does_not_speak_for_the_backbones_scale() -> None:

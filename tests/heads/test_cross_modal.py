@@ -12,13 +12,17 @@ from zoo.errors import ZooError
 from zoo.heads.base import TowerShapes
 from zoo.heads.cross_modal import CrossModal
 
-VIT_B_32 = TowerShapes(width=512, image_width=768, text_width=512, patches=49, prefix=1, context=77, scale=100.0)
+VIT_B_32 = TowerShapes(
+    width=512, image_width=768, text_width=512, patches=49, prefix=1, context=77, scale=100.0
+)
 SMALL: dict[str, Any] = {"width": 8, "ffn": 16, "layers": 2, "attention_heads": 2}
 
 
 def small(**arguments: Any) -> CrossModal:
     head = attached(CrossModal(**{**SMALL, "scale": 3.0, **arguments}))
-    for parameter in head.encoder.parameters():  # norms and biases start as ones and zeros, which would hide their place
+    for parameter in (
+        head.encoder.parameters()
+    ):  # norms and biases start as ones and zeros, which would hide their place
         parameter.data += 0.1 * torch.randn_like(parameter)
     return head.eval()
 
@@ -26,7 +30,10 @@ def small(**arguments: Any) -> CrossModal:
 def raw(head: CrossModal, n: int = 3, m: int = 4) -> tuple[Encoded, Encoded]:
     patches, patch_mask = random_tokens(0, n, head.image_key, image=True)
     words, word_mask = random_tokens(1, m, head.text_key, image=False)
-    images, texts = (torch.randn(k, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(k)) for k in (n, m))
+    images, texts = (
+        torch.randn(k, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(k))
+        for k in (n, m)
+    )
     return Encoded(images, {head.image_key: patches}, {head.image_key: patch_mask}), Encoded(
         texts, {head.text_key: words}, {head.text_key: word_mask}
     )
@@ -39,7 +46,10 @@ def prepared(head: CrossModal) -> tuple[Encoded, Encoded]:
 
 def norm(x: Tensor, layer: torch.nn.LayerNorm) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
-    return centred / (centred.square().mean(-1, keepdim=True) + layer.eps).sqrt() * layer.weight + layer.bias
+    return (
+        centred / (centred.square().mean(-1, keepdim=True) + layer.eps).sqrt() * layer.weight
+        + layer.bias
+    )
 
 
 def encoder_layer(x: Tensor, layer: torch.nn.TransformerEncoderLayer) -> Tensor:
@@ -53,7 +63,9 @@ def encoder_layer(x: Tensor, layer: torch.nn.TransformerEncoderLayer) -> Tensor:
             parts = []
             for h in range(attention.num_heads):
                 of_head = slice(h * size, (h + 1) * size)
-                weights = torch.stack([(q[a, of_head] @ k[b, of_head] / math.sqrt(size)).exp() for b in range(len(x))])
+                weights = torch.stack(
+                    [(q[a, of_head] @ k[b, of_head] / math.sqrt(size)).exp() for b in range(len(x))]
+                )
                 parts.append(sum(w * v[b, of_head] for b, w in enumerate(weights / weights.sum())))
             rows.append(torch.cat(parts))
         return attention.out_proj(torch.stack(rows))
@@ -71,7 +83,10 @@ def encoder_layer(x: Tensor, layer: torch.nn.TransformerEncoderLayer) -> Tensor:
 def formula(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -> Tensor:
     """The score of one pair alone, of its real tokens only."""
     if head.granularity == "local":
-        patches, words = images.tokens[head.image_key][i], texts.tokens[head.text_key][j][texts.masks[head.text_key][j]]
+        patches, words = (
+            images.tokens[head.image_key][i],
+            texts.tokens[head.text_key][j][texts.masks[head.text_key][j]],
+        )
     else:
         patches, words = images.pooled[i : i + 1], texts.pooled[j : j + 1]
     patches = head.image_projection(patches) + head.image_positions
@@ -99,20 +114,29 @@ def formula(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -
     ids=str,
 )
 @pytest.mark.parametrize("training", [False, True])
-def test_a_score_is_that_of_the_pair_alone_and_so_are_gradients(arguments: dict[str, Any], training: bool) -> None:
+def test_a_score_is_that_of_the_pair_alone_and_so_are_gradients(
+    arguments: dict[str, Any], training: bool
+) -> None:
     head = small(dropout=0.0, **arguments).train(training)
     images, texts = raw(head)
     block = head.block(head.prepare_images(images), head.prepare_texts(texts))
-    expected = torch.stack([formula(head, images, texts, i, j) for i in range(3) for j in range(4)]).reshape(3, 4)
+    expected = torch.stack(
+        [formula(head, images, texts, i, j) for i in range(3) for j in range(4)]
+    ).reshape(3, 4)
     torch.testing.assert_close(block, expected, rtol=1e-9, atol=1e-12)
     leaves = [p for p in head.parameters() if p.requires_grad]
     weights = torch.arange(12.0, dtype=torch.float64).cos().reshape(3, 4)
-    ours, theirs = (torch.autograd.grad((x * weights).sum(), leaves, retain_graph=True) for x in (block, expected))
+    ours, theirs = (
+        torch.autograd.grad((x * weights).sum(), leaves, retain_graph=True)
+        for x in (block, expected)
+    )
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize(("granularity", "expected"), [("local", 13_333_505), ("global", 13_138_433)])
+@pytest.mark.parametrize(
+    ("granularity", "expected"), [("local", 13_333_505), ("global", 13_138_433)]
+)
 def test_the_papers_parameters_are_counted(granularity: str, expected: int) -> None:
     head = CrossModal(granularity=granularity)  # type: ignore[arg-type]
     head.attach(VIT_B_32)
@@ -149,7 +173,9 @@ def test_chunks_change_neither_scores_nor_gradients() -> None:
         head = small(chunk=chunk)
         block = head.block(*prepared(head))
         leaves = [p for p in head.parameters() if p.requires_grad]
-        results.append([block, *torch.autograd.grad((block * torch.arange(12.0).reshape(3, 4)).sum(), leaves)])
+        results.append(
+            [block, *torch.autograd.grad((block * torch.arange(12.0).reshape(3, 4)).sum(), leaves)]
+        )
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             torch.testing.assert_close(a, b)
@@ -201,7 +227,9 @@ def test_pads_change_nothing(granularity: str) -> None:
     words[~mask] = 1e3
     noisy = Encoded(texts.pooled, {head.text_key: words}, texts.masks)
     ready = head.prepare_images(images)
-    torch.testing.assert_close(head.block(ready, head.prepare_texts(noisy)), head.block(ready, head.prepare_texts(texts)))
+    torch.testing.assert_close(
+        head.block(ready, head.prepare_texts(noisy)), head.block(ready, head.prepare_texts(texts))
+    )
 
 
 def test_attended_pads_change_scores_and_want_whole_texts() -> None:
@@ -211,7 +239,10 @@ def test_attended_pads_change_scores_and_want_whole_texts() -> None:
     assert not torch.allclose(*scores)
     cut = texts.map(lambda t: t[:, :-1])
     mend = r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set attend_pads to false"
-    with pytest.raises(ZooError, match=f"reads {CONTEXT} text tokens with padding and was given {CONTEXT - 1}: {mend}"):
+    with pytest.raises(
+        ZooError,
+        match=f"reads {CONTEXT} text tokens with padding and was given {CONTEXT - 1}: {mend}",
+    ):
         head.prepare_texts(cut)
     with pytest.raises(ZooError, match=f"this backbone cuts texts: {mend}"):
         CrossModal(attend_pads=True, **SMALL).attach(replace(SHAPES, cuts=True))
@@ -222,9 +253,14 @@ def test_attended_pads_change_scores_and_want_whole_texts() -> None:
 def test_other_shapes_than_it_was_made_for_are_refused() -> None:
     head = small()
     images, texts = raw(head)
-    with pytest.raises(ZooError, match=f"positions for {PATCHES + PREFIX} image tokens and was given {PATCHES}"):
+    with pytest.raises(
+        ZooError, match=f"positions for {PATCHES + PREFIX} image tokens and was given {PATCHES}"
+    ):
         head.prepare_images(images.map(lambda t: t[:, 1:]))
-    with pytest.raises(ZooError, match=f"positions for {CONTEXT} text tokens and was given {2 * CONTEXT}: use the context"):
+    with pytest.raises(
+        ZooError,
+        match=f"positions for {CONTEXT} text tokens and was given {2 * CONTEXT}: use the context",
+    ):
         head.prepare_texts(texts.map(lambda t: torch.cat([t, t], dim=1)))
     with pytest.raises(ZooError, match="gives none"):
         CrossModal(**SMALL).attach(TowerShapes(**{**vars(SHAPES), "patches": None}))
@@ -233,7 +269,11 @@ def test_other_shapes_than_it_was_made_for_are_refused() -> None:
 
 
 OUT_OF_RANGE: list[tuple[str, float]] = [
-    *((name, least) for name in ("layers", "width", "ffn", "attention_heads", "chunk") for least in (0, -1)),
+    *(
+        (name, least)
+        for name in ("layers", "width", "ffn", "attention_heads", "chunk")
+        for least in (0, -1)
+    ),
     *(("dropout", share) for share in (-0.1, 1.0, math.nan)),
     *(("init_std", deviation) for deviation in (-0.1, math.inf)),
 ]
@@ -247,7 +287,9 @@ def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> No
 
 def test_half_tokens_are_scored_in_fp32() -> None:
     head = small().float()
-    images, texts = (x.map(lambda t: t.detach().bfloat16() if t.is_floating_point() else t) for x in raw(head))
+    images, texts = (
+        x.map(lambda t: t.detach().bfloat16() if t.is_floating_point() else t) for x in raw(head)
+    )
     with torch.autocast("cpu", torch.bfloat16):
         block = head.block(head.prepare_images(images), head.prepare_texts(texts))
     assert block.dtype is torch.float32

@@ -10,7 +10,10 @@ from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
 
-IMAGES, TEXTS = (torch.randn(n, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(n)) for n in (4, 5))
+IMAGES, TEXTS = (
+    torch.randn(n, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
+    for n in (4, 5)
+)
 
 
 def block(head: Cosine) -> torch.Tensor:
@@ -19,10 +22,14 @@ def block(head: Cosine) -> torch.Tensor:
 
 @pytest.mark.parametrize("side", ["text", "image", "both"])
 def test_it_starts_as_the_cosine(side: str) -> None:
-    torch.testing.assert_close(block(attached(Linear(side=side))), block(attached(Cosine(scale=1.0))))  # type: ignore[arg-type]
+    torch.testing.assert_close(
+        block(attached(Linear(side=side))), block(attached(Cosine(scale=1.0)))
+    )  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("side", "expected"), [("text", WIDTH**2), ("image", WIDTH**2), ("both", 2 * WIDTH**2)])
+@pytest.mark.parametrize(
+    ("side", "expected"), [("text", WIDTH**2), ("image", WIDTH**2), ("both", 2 * WIDTH**2)]
+)
 def test_a_side_has_one_map(side: str, expected: int) -> None:
     assert sum(p.numel() for p in attached(Linear(side=side)).parameters()) == expected + 1  # type: ignore[arg-type]
 
@@ -35,12 +42,16 @@ def test_the_text_is_mapped_and_then_normalised() -> None:
     for i, v in enumerate(IMAGES):
         for j, t in enumerate(TEXTS):
             mapped = matrix @ t
-            assert scores[i, j].item() == pytest.approx((v @ mapped / v.norm() / mapped.norm()).item(), rel=1e-9)
+            assert scores[i, j].item() == pytest.approx(
+                (v @ mapped / v.norm() / mapped.norm()).item(), rel=1e-9
+            )
 
 
 def test_the_authors_weights_load(tmp_path: Path) -> None:
     matrix = torch.randn(WIDTH, WIDTH)
-    torch.save({"t": torch.tensor(math.log(71.2)), "linear.weight": matrix}, tmp_path / "labclip.pt")
+    torch.save(
+        {"t": torch.tensor(math.log(71.2)), "linear.weight": matrix}, tmp_path / "labclip.pt"
+    )
     head = attached(Linear(weights=str(tmp_path / "labclip.pt")))
     assert head.scale.item() == pytest.approx(71.2, rel=1e-6)
     torch.testing.assert_close(head.text_map.weight.data, matrix.double())
@@ -50,10 +61,22 @@ def test_the_authors_weights_load(tmp_path: Path) -> None:
     ("state", "message"),
     [
         ({"t": torch.zeros(1)}, "has t where t and linear.weight are wanted"),
-        ({"t": torch.zeros(1), "linear.weight": torch.eye(3)}, "maps 3 x 3, and the backbone's vectors have 6 numbers"),
-        ({"t": torch.zeros(3), "linear.weight": torch.eye(WIDTH)}, "has 3 numbers as t, and the scale's logarithm is one"),
-        ({"t": 4.2, "linear.weight": torch.eye(WIDTH)}, "has a float as t where a tensor is wanted"),
-        ({"t": torch.zeros(1), "linear.weight": [[1.0]]}, "has a list as linear.weight where a tensor is wanted"),
+        (
+            {"t": torch.zeros(1), "linear.weight": torch.eye(3)},
+            "maps 3 x 3, and the backbone's vectors have 6 numbers",
+        ),
+        (
+            {"t": torch.zeros(3), "linear.weight": torch.eye(WIDTH)},
+            "has 3 numbers as t, and the scale's logarithm is one",
+        ),
+        (
+            {"t": 4.2, "linear.weight": torch.eye(WIDTH)},
+            "has a float as t where a tensor is wanted",
+        ),
+        (
+            {"t": torch.zeros(1), "linear.weight": [[1.0]]},
+            "has a list as linear.weight where a tensor is wanted",
+        ),
         (torch.zeros(3), "has a Tensor where t and linear.weight are wanted"),
         (["linear.weight", "t"], "has a list where t and linear.weight are wanted"),
     ],

@@ -28,7 +28,9 @@ def test_each_word_finds_its_best_patch(start_token: bool, cls_patch: bool) -> N
     for i in range(3):
         for j in range(4):
             patches = images.tokens[head.image_key][i][images.masks[head.image_key][i]]
-            words = texts.tokens[head.text_key][j][texts.masks[head.text_key][j]][0 if start_token else 1 :]
+            words = texts.tokens[head.text_key][j][texts.masks[head.text_key][j]][
+                0 if start_token else 1 :
+            ]
             best = [max((w @ p / w.norm() / p.norm()).item() for p in patches) for w in words]
             assert block[i, j].item() == pytest.approx(3 * sum(best) / len(best), rel=1e-9)
 
@@ -46,7 +48,12 @@ def test_chunks_change_neither_scores_nor_gradients() -> None:
         head = attached(MaxSim())
         head.chunk = chunk  # 0: as if one column, one pair filled it
         raw, raw_texts, images, texts = prepared(head)
-        scores = torch.cat([head.block(images, texts).flatten(), head.pairs(images, texts, torch.tensor([0, 1]), torch.tensor([2, 3]))])
+        scores = torch.cat(
+            [
+                head.block(images, texts).flatten(),
+                head.pairs(images, texts, torch.tensor([0, 1]), torch.tensor([2, 3])),
+            ]
+        )
         leaves = [raw.tokens[head.image_key], raw_texts.tokens[head.text_key]]
         results.append([scores, *torch.autograd.grad((scores * torch.arange(14)).sum(), leaves)])
     for whole, chunked in zip(*results, strict=True):

@@ -24,7 +24,9 @@ class Sense:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", [word.partition(":")[0] for word in self.words])
-        object.__setattr__(self, "counts", [int(word.partition(":")[2] or 0) for word in self.words])
+        object.__setattr__(
+            self, "counts", [int(word.partition(":")[2] or 0) for word in self.words]
+        )
 
 
 # animal > canine > dog, wolf;  animal > feline > cat (9 times), lion;  a dog is a man as well, of a sense that has one cousin
@@ -69,10 +71,15 @@ def make_wordnet(folder: Path, senses: Mapping[str, Sense] = SENSES) -> Path:
                 offsets[key] = at
                 at += len(_line(key, senses, offsets))
         (folder / f"index.{name}").write_text(HEADER + "".join(_index(part, senses, offsets)))
-        (folder / f"{name}.exc").write_text("wolves wolf\n" if part == "n" else "ran run\n" if part == "v" else "")
+        (folder / f"{name}.exc").write_text(
+            "wolves wolf\n" if part == "n" else "ran run\n" if part == "v" else ""
+        )
     for part, name in FILES.items():
         (folder / f"data.{name}").write_text(
-            HEADER + "".join(_line(key, senses, offsets) for key, sense in senses.items() if sense.part == part)
+            HEADER
+            + "".join(
+                _line(key, senses, offsets) for key, sense in senses.items() if sense.part == part
+            )
         )
     counts = [
         f"{name}%{NUMBERS[sense.part]}:00:{_which(name, key, senses):02d}:: 1 {count}\n"
@@ -104,7 +111,10 @@ def _line(key: str, senses: Mapping[str, Sense], offsets: Mapping[str, int]) -> 
     sense = senses[key]
     words = " ".join(f"{name} {_which(name, key, senses):x}" for name in sense.names)
     pointers = _pointers(key, senses)
-    targets = "".join(f" {symbol} {offsets[other]:08d} {senses[other].part} {which}" for symbol, other, which in pointers)
+    targets = "".join(
+        f" {symbol} {offsets[other]:08d} {senses[other].part} {which}"
+        for symbol, other, which in pointers
+    )
     return f"{offsets[key]:08d} 00 {sense.part} {len(sense.names):02x} {words} {len(pointers):03d}{targets} | made  \n"
 
 
@@ -114,4 +124,7 @@ def _index(part: str, senses: Mapping[str, Sense], offsets: Mapping[str, int]) -
         if sense.part == part:
             for name in sense.names:
                 found.setdefault(name, []).append(offsets[key])
-    return [f"{name} {part} {len(at)} 0 {len(at)} 0 {' '.join(f'{o:08d}' for o in at)}  \n" for name, at in sorted(found.items())]
+    return [
+        f"{name} {part} {len(at)} 0 {len(at)} 0 {' '.join(f'{o:08d}' for o in at)}  \n"
+        for name, at in sorted(found.items())
+    ]

@@ -32,7 +32,9 @@ def test_a_form_is_that_which_the_tag_asks_for(base: str, tag: str, form: str) -
     assert inflected(base, tag) == form
 
 
-def test_where_lemminflect_is_not_installed_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_lemminflect_is_not_installed_its_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert inflection()["inflection"].startswith("lemminflect ")
     monkeypatch.setitem(sys.modules, "lemminflect", None)
     with pytest.raises(ZooError, match=r"zoo\[wordnet\]"):

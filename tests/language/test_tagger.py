@@ -43,7 +43,25 @@ def test_tokens_slice_back_and_leave_only_white_space_between(text: str) -> None
 @given(
     st.lists(
         st.sampled_from(
-            ["a", "the", "man", "men", "dog", "'s", "and", "red", "is", "riding", "on", "to", "very", ",", ".", "two", "t-shirt"]
+            [
+                "a",
+                "the",
+                "man",
+                "men",
+                "dog",
+                "'s",
+                "and",
+                "red",
+                "is",
+                "riding",
+                "on",
+                "to",
+                "very",
+                ",",
+                ".",
+                "two",
+                "t-shirt",
+            ]
         )
     )
 )
@@ -57,11 +75,33 @@ def test_a_chunk_never_continues_another_kind(drawn: list[str]) -> None:
 
 
 def test_contractions_and_hyphens_stay_whole_and_possessives_come_apart() -> None:
-    assert words(CAPTION) == ["Two", "men", "don't", "ride", "a", "man", "'s", "t-shirt", ",", "3.5", "feet", "(", "U.S.", ")", "..."]
+    assert words(CAPTION) == [
+        "Two",
+        "men",
+        "don't",
+        "ride",
+        "a",
+        "man",
+        "'s",
+        "t-shirt",
+        ",",
+        "3.5",
+        "feet",
+        "(",
+        "U.S.",
+        ")",
+        "...",
+    ]
 
 
 def test_tags_are_penn_treebanks() -> None:
-    assert tags("Two red dogs sit.") == [("Two", "CD"), ("red", "JJ"), ("dogs", "NNS"), ("sit", "VB"), (".", ".")]
+    assert tags("Two red dogs sit.") == [
+        ("Two", "CD"),
+        ("red", "JJ"),
+        ("dogs", "NNS"),
+        ("sit", "VB"),
+        (".", "."),
+    ]
     found = " ".join(tag for _, tag in tags("a man's dogs' beds (it's)"))
     assert found == "DT NN POS NNS POS NNS -LRB- PRP VBZ -RRB-"
 
@@ -115,7 +155,9 @@ def test_an_unknown_tagger_is_named() -> None:
         tagger("stanza")
 
 
-def test_without_spacy_auto_is_textblob_and_spacy_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_spacy_auto_is_textblob_and_spacy_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.setattr("zoo.language.tagger.find_spec", lambda name: None)
     tagger.cache_clear()
@@ -143,10 +185,33 @@ def test_a_spacy_doc_becomes_the_same_tokens() -> None:
         pos=["DET", "NOUN", "PART", "NOUN", "AUX", "ADV", "VERB", "SPACE", "ADP", "NOUN", "PUNCT"],
         tags=["DT", "NN", "POS", "NN", "VBZ", "RB", "VBG", "_SP", "IN", "NN", "."],
         heads=[1, 3, 1, 6, 6, 6, 6, 6, 6, 8, 6],
-        deps=["det", "poss", "case", "nsubj", "aux", "advmod", "ROOT", "dep", "prep", "pobj", "punct"],
+        deps=[
+            "det",
+            "poss",
+            "case",
+            "nsubj",
+            "aux",
+            "advmod",
+            "ROOT",
+            "dep",
+            "prep",
+            "pobj",
+            "punct",
+        ],
     )
     tokens = tokens_of(doc)
     text = doc.text
     assert [text[t.start : t.end] for t in tokens] == [t.text for t in tokens]
     assert tokens[0] == Token("A", 0, 1, "DT", "B-NP")
-    assert [t.chunk for t in tokens] == ["B-NP", "I-NP", "I-NP", "I-NP", "O", "B-VP", "I-VP", "B-PP", "B-NP", "O"]
+    assert [t.chunk for t in tokens] == [
+        "B-NP",
+        "I-NP",
+        "I-NP",
+        "I-NP",
+        "O",
+        "B-VP",
+        "I-VP",
+        "B-PP",
+        "B-NP",
+        "O",
+    ]

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.language.tagger import words
-from zoo.language.text import article, attach_marks, cased_like, mend_article, only_reordered, replace_spans, same_words
+from zoo.language.text import (
+    article,
+    attach_marks,
+    cased_like,
+    mend_article,
+    only_reordered,
+    replace_spans,
+    same_words,
+)
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
 A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European banana"
@@ -17,7 +25,10 @@ def test_case_spacing_and_marks_make_no_other_sentence() -> None:
 
 
 def test_spans_are_replaced_in_any_order_and_spacing_stays() -> None:
-    assert replace_spans("a  red dog .", [(7, 10, "bird"), (3, 6, "very blue")]) == "a  very blue bird ."
+    assert (
+        replace_spans("a  red dog .", [(7, 10, "bird"), (3, 6, "very blue")])
+        == "a  very blue bird ."
+    )
     assert replace_spans("dog", []) == "dog"
 
 
@@ -48,7 +59,12 @@ def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:
 
 
 def test_case_follows_what_is_replaced() -> None:
-    assert [cased_like("red dog", old) for old in ("cat", "Cat", "CAT", "A")] == ["red dog", "Red dog", "RED DOG", "Red dog"]
+    assert [cased_like("red dog", old) for old in ("cat", "Cat", "CAT", "A")] == [
+        "red dog",
+        "Red dog",
+        "RED DOG",
+        "Red dog",
+    ]
 
 
 @given(st.text(alphabet="ab ,.'s-"))

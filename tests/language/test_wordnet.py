@@ -18,7 +18,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> WordNet:
 
 
 def test_cousins_share_a_grandparent_and_weigh_as_often_as_texts_have_them(small: WordNet) -> None:
-    assert small.alternatives("dog", "n") == {"wolf": 2, "cat": 9, "lion": 1, "king of beasts": 1, "oaf": 1}
+    assert small.alternatives("dog", "n") == {
+        "wolf": 2,
+        "cat": 9,
+        "lion": 1,
+        "king of beasts": 1,
+        "oaf": 1,
+    }
 
 
 def test_a_siblings_cousins_are_found_from_any_inflection(small: WordNet) -> None:
@@ -49,7 +55,12 @@ def test_adjectives_have_antonyms_and_the_cousins_of_their_nouns(small: WordNet)
 def test_a_sense_prior_draws_a_sense_by_how_often_the_word_has_it(small: WordNet) -> None:
     found = small.alternatives("dog", "n", sense_prior=True)
     assert found.pop("oaf") == pytest.approx(1)  # the frump: never counted, plus one
-    assert found == pytest.approx({name: 6 * weight / 13 for name, weight in {"wolf": 2, "cat": 9, "lion": 1, "king of beasts": 1}.items()})
+    assert found == pytest.approx(
+        {
+            name: 6 * weight / 13
+            for name, weight in {"wolf": 2, "cat": 9, "lion": 1, "king of beasts": 1}.items()
+        }
+    )
 
 
 def test_rare_alternatives_can_be_cut(small: WordNet) -> None:
@@ -70,7 +81,9 @@ def test_two_wordnets_do_not_mix(small: WordNet, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_nltks_own_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
+def test_nltks_own_is_found_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool
+) -> None:
     folder = make_wordnet(tmp_path / "corpora" / "wordnet")
     if zipped:
         with zipfile.ZipFile(tmp_path / "corpora" / "wordnet.zip", "w") as archive:
@@ -82,7 +95,9 @@ def test_nltks_own_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert WordNet().alternatives("tall", "a") == {"short": 3}
 
 
-def test_where_there_is_none_it_is_said_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_none_it_is_said_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "absent")
     with pytest.raises(ZooError, match=r"nltk.downloader wordnet.*wordnet-base.*--wordnet"):
@@ -102,6 +117,13 @@ def test_of_the_real_one_the_published_rule_finds_what_was_counted_before() -> N
     if not DEBIAN.is_dir():
         pytest.skip(f"{DEBIAN} is absent: Debian's package wordnet-base brings it")
     real = WordNet(DEBIAN)
-    counts = {("dog", "n"): 1472, ("umbrella", "n"): 94, ("red", "a"): 99, ("large", "a"): 673, ("sitting", "v"): 1055, ("wooden", "a"): 12}
+    counts = {
+        ("dog", "n"): 1472,
+        ("umbrella", "n"): 94,
+        ("red", "a"): 99,
+        ("large", "a"): 673,
+        ("sitting", "v"): 1055,
+        ("wooden", "a"): 12,
+    }
     assert {key: len(real.alternatives(*key)) for key in counts} == counts
     assert sorted(red := real.alternatives("red", "a"), key=red.__getitem__)[-1] == "white"

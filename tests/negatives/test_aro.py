@@ -24,29 +24,41 @@ def outcomes(kind: str, draws: int = 3000) -> set[str]:
 
 def test_nouns_move_among_nouns_and_adjectives_among_adjectives() -> None:
     assert outcomes("shuffle_nouns_and_adj") == {
-        f"The {a} {n} chased two {b} {m} ." for a, b in permutations(["red", "small"]) for n, m in permutations(["dog", "cats"])
+        f"The {a} {n} chased two {b} {m} ."
+        for a, b in permutations(["red", "small"])
+        for n, m in permutations(["dog", "cats"])
     }
 
 
 def test_all_others_move_and_nouns_and_adjectives_stay() -> None:
     assert outcomes("shuffle_allbut_nouns_and_adj") == {
-        f"{w} red dog {x} {y} small cats {z}" for w, x, y, z in permutations(["The", "chased", "two", "."])
+        f"{w} red dog {x} {y} small cats {z}"
+        for w, x, y, z in permutations(["The", "chased", "two", "."])
     }
 
 
 def test_words_move_inside_their_three() -> None:
-    groups = [permutations(group) for group in (["The", "red", "dog"], ["chased", "two", "small"], ["cats", "."])]
+    groups = [
+        permutations(group)
+        for group in (["The", "red", "dog"], ["chased", "two", "small"], ["cats", "."])
+    ]
     first, second, third = (list(group) for group in groups)
-    assert outcomes("shuffle_within_trigrams") == {" ".join(a + b + c) for a in first for b in second for c in third}
+    assert outcomes("shuffle_within_trigrams") == {
+        " ".join(a + b + c) for a in first for b in second for c in third
+    }
 
 
 def test_threes_move_as_they_are() -> None:
-    assert outcomes("shuffle_trigrams") == {" ".join(order) for order in permutations(["The red dog", "chased two small", "cats ."])}
+    assert outcomes("shuffle_trigrams") == {
+        " ".join(order) for order in permutations(["The red dog", "chased two small", "cats ."])
+    }
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS)
 def test_every_order_is_equally_likely(kind: str) -> None:
-    tokens = [Token(text, 0, 0, "NN" if kind == "shuffle_nouns_and_adj" else "DT", "O") for text in "abc"]
+    tokens = [
+        Token(text, 0, 0, "NN" if kind == "shuffle_nouns_and_adj" else "DT", "O") for text in "abc"
+    ]
     if kind == "shuffle_trigrams":
         tokens = [Token(text, 0, 0, "DT", "O") for text in "axxbxxcxx"]
     counts: dict[str, int] = {}
@@ -58,11 +70,18 @@ def test_every_order_is_equally_likely(kind: str) -> None:
 
 
 def test_the_benchmark_gets_all_four_in_order_identities_kept() -> None:
-    assert list(PERTURBATIONS) == ["shuffle_nouns_and_adj", "shuffle_allbut_nouns_and_adj", "shuffle_within_trigrams", "shuffle_trigrams"]
+    assert list(PERTURBATIONS) == [
+        "shuffle_nouns_and_adj",
+        "shuffle_allbut_nouns_and_adj",
+        "shuffle_within_trigrams",
+        "shuffle_trigrams",
+    ]
     four = perturbations("a man's dog.", Random(0), tagger("textblob"))
     assert len(four) == 4
     assert four[0] in ("a man 's dog .", "a dog 's man .")
-    assert {perturbations("Dogs.", Random(s), tagger("textblob"))[3] for s in range(5)} == {"Dogs ."}
+    assert {perturbations("Dogs.", Random(s), tagger("textblob"))[3] for s in range(5)} == {
+        "Dogs ."
+    }
 
 
 def test_the_cleaner() -> None:
@@ -73,7 +92,9 @@ def test_the_cleaner() -> None:
 
 @settings(deadline=None)
 @given(captions, st.integers(0, 5))
-def test_a_negative_is_a_permutation_of_the_tokens_and_another_sentence(caption: str, seed: int) -> None:
+def test_a_negative_is_a_permutation_of_the_tokens_and_another_sentence(
+    caption: str, seed: int
+) -> None:
     negative = AROShuffle(tagger="textblob").negative(caption, Random(seed))
     if negative is not None:
         assert sorted("".join(negative.split())) == sorted("".join(caption.split()))
@@ -81,30 +102,49 @@ def test_a_negative_is_a_permutation_of_the_tokens_and_another_sentence(caption:
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from(["man", "dog", "red", "runs"]), min_size=2, max_size=3, unique=True), st.integers(0, 30))
+@given(
+    st.lists(st.sampled_from(["man", "dog", "red", "runs"]), min_size=2, max_size=3, unique=True),
+    st.integers(0, 30),
+)
 def test_two_different_words_always_give_one(drawn: list[str], seed: int) -> None:
     assert AROShuffle(tagger="textblob").negative(" ".join(drawn), Random(seed)) is not None
 
 
 def test_what_cannot_change_gives_none() -> None:
     for caption in ("", "dog", "dog dog Dog.", "dogs ."):
-        assert {AROShuffle(tagger="textblob").negative(caption, Random(s)) for s in range(9)} == {None}
+        assert {AROShuffle(tagger="textblob").negative(caption, Random(s)) for s in range(9)} == {
+            None
+        }
 
 
 def test_kinds_can_be_chosen() -> None:
-    made = {AROShuffle(["shuffle_nouns_and_adj"], "textblob").negative("A man and the dog", Random(s)) for s in range(9)}
+    made = {
+        AROShuffle(["shuffle_nouns_and_adj"], "textblob").negative("A man and the dog", Random(s))
+        for s in range(9)
+    }
     assert made == {"A dog and the man"}
 
 
 def test_a_kind_that_changes_nothing_gives_way() -> None:
-    made = {AROShuffle(["shuffle_trigrams", "shuffle_nouns_and_adj"], "textblob").negative("dogs eat cats", Random(s)) for s in range(9)}
+    made = {
+        AROShuffle(["shuffle_trigrams", "shuffle_nouns_and_adj"], "textblob").negative(
+            "dogs eat cats", Random(s)
+        )
+        for s in range(9)
+    }
     assert made == {"cats eat dogs"}
 
 
 def test_marks_stand_as_in_the_caption() -> None:
     kinds = ["shuffle_nouns_and_adj"]
-    assert AROShuffle(kinds, "textblob").negative("A man's dog, here.", Random(1)) == "A dog's man, here."
-    assert AROShuffle(kinds, "textblob").negative("A man 's dog , here .", Random(1)) == "A dog 's man , here ."
+    assert (
+        AROShuffle(kinds, "textblob").negative("A man's dog, here.", Random(1))
+        == "A dog's man, here."
+    )
+    assert (
+        AROShuffle(kinds, "textblob").negative("A man 's dog , here .", Random(1))
+        == "A dog 's man , here ."
+    )
 
 
 def test_the_random_state_alone_decides() -> None:
@@ -115,7 +155,9 @@ def test_the_random_state_alone_decides() -> None:
 
 
 def test_unknown_or_no_kinds_are_refused() -> None:
-    with pytest.raises(ZooError, match=r"no ARO perturbation 'shuffle_trigram' \(near: shuffle_trigrams"):
+    with pytest.raises(
+        ZooError, match=r"no ARO perturbation 'shuffle_trigram' \(near: shuffle_trigrams"
+    ):
         AROShuffle(["shuffle_trigram"])
     with pytest.raises(ZooError, match="was given no kinds"):
         AROShuffle([])

@@ -23,19 +23,22 @@ def shuffled(caption: str, n: int = 200) -> set[str | None]:
 
 def test_every_order_of_the_pairs_but_the_captions_own_comes_out() -> None:
     pairs = ["a man", "in red", "rides"]
-    assert shuffled("a man in red rides") == {" ".join(order) for order in permutations(pairs)} - {"a man in red rides"}
+    assert shuffled("a man in red rides") == {" ".join(order) for order in permutations(pairs)} - {
+        "a man in red rides"
+    }
 
 
 def test_a_final_mark_stays_at_the_end_as_it_stood() -> None:
-    assert shuffled("a man rides a horse.") == {f"{' '.join(o)}." for o in permutations(["a man", "rides a", "horse"])} - {
-        "a man rides a horse."
-    }
+    assert shuffled("a man rides a horse.") == {
+        f"{' '.join(o)}." for o in permutations(["a man", "rides a", "horse"])
+    } - {"a man rides a horse."}
     assert shuffled("dogs run home .") == {"home dogs run ."}
 
 
 def test_words_are_not_taken_apart_and_marks_go_with_the_word_before() -> None:
     assert shuffled("the man's t-shirt, I don't know") == {
-        " ".join(order).rstrip(",") for order in permutations(["the man's", "t-shirt, I", "don't know"])
+        " ".join(order).rstrip(",")
+        for order in permutations(["the man's", "t-shirt, I", "don't know"])
     } - {"the man's t-shirt, I don't know"}
     assert shuffled("birds , dogs run") == {"run birds , dogs"}
     assert shuffled("we see , dogs run") == {"dogs run we see"}
@@ -64,5 +67,9 @@ def test_the_random_state_alone_decides() -> None:
 
 def test_every_real_caption_of_three_words_has_one(shared_data: Path) -> None:
     samples = FlickrToken(shared_data / "flickr8k" / "Flickr8k.token.txt").samples()[::50]
-    without = [s.caption for i, s in enumerate(samples) if BigramShuffle().negative(s.caption, Random(i)) is None]
+    without = [
+        s.caption
+        for i, s in enumerate(samples)
+        if BigramShuffle().negative(s.caption, Random(i)) is None
+    ]
     assert len(without) <= 0.002 * len(samples), without

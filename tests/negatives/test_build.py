@@ -43,19 +43,29 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> WordNet:
 
 
 def test_the_vocabulary_is_what_may_be_replaced_by_word_and_tag() -> None:
-    found = vocabulary(["A red dog runs in front of two dogs.", "A dog is tall"], tagger("textblob"))
+    found = vocabulary(
+        ["A red dog runs in front of two dogs.", "A dog is tall"], tagger("textblob")
+    )
     assert found == [("dog", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("runs", "VBZ")]
 
 
 def test_alternatives_are_inflected_as_the_word_is(small: WordNet) -> None:
-    assert replacements(("dogs", "NNS"), small) == {"wolves": 2, "cats": 9, "lions": 1, "kings of beasts": 1, "oafs": 1}
+    assert replacements(("dogs", "NNS"), small) == {
+        "wolves": 2,
+        "cats": 9,
+        "lions": 1,
+        "kings of beasts": 1,
+        "oafs": 1,
+    }
     assert replacements(("walking", "VBG"), small) == {"running": 3, "lying down": 1}
     assert replacements(("taller", "JJR"), small) == {"shorter": 3}
     assert replacements(("dog", "NN"), small, min_count=3) == {"cat": 9}
 
 
 def test_the_word_itself_is_no_alternative(small: WordNet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small, "alternatives", lambda *_: {"sheep": 2.0, "deer": 1.0, "T-shirt": 1.0})
+    monkeypatch.setattr(
+        small, "alternatives", lambda *_: {"sheep": 2.0, "deer": 1.0, "T-shirt": 1.0}
+    )
     assert replacements(("sheep", "NNS"), small) == {"deer": 1.0, "T-shirts": 1.0}
     assert "T-shirt" not in replacements(("tshirt", "NN"), small)
 
@@ -69,7 +79,9 @@ def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
     build(KEYS, rest, out, done.append, tagger="textblob")
     assert rest.asked == KEYS[2:]
     assert done == [2, 1, 1]
-    assert {key: ReplacementTable(out).alternatives(key) for key in KEYS} == {key: {f"no {key[0]}": 1.5} for key in KEYS}
+    assert {key: ReplacementTable(out).alternatives(key) for key in KEYS} == {
+        key: {f"no {key[0]}": 1.5} for key in KEYS
+    }
     assert [path.name for path in out.parent.iterdir()] == ["t.arrow"]
 
 
@@ -89,7 +101,9 @@ def test_two_builds_at_once_are_found_out(tmp_path: Path) -> None:
     kept = stopped(out)
     with kept.open("a") as file:
         file.write(json.dumps(["dogs", "NNS", {}]) + "\n")
-    with pytest.raises(ZooError, match=r"unfinished is broken .*'dogs' stands where 'red' should.*delete it"):
+    with pytest.raises(
+        ZooError, match=r"unfinished is broken .*'dogs' stands where 'red' should.*delete it"
+    ):
         build(KEYS, LookUp(), out)
     assert not out.exists()
 
@@ -103,7 +117,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 CAPTIONS = "A dog runs in front of a wolf\nA tall cat walks on a lion\n"
 
 
-def test_from_the_command_line_a_table_is_built_and_drawn_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_line_a_table_is_built_and_drawn_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     captions, table = tmp_path / "captions.txt", tmp_path / "t.arrow"
     captions.write_text(CAPTIONS)
     wordnet = make_wordnet(tmp_path / "wordnet")
@@ -112,7 +128,20 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(tmp_path: Path, c
     out = capsys.readouterr().out
     assert "7 of 7 words of 2 captions have alternatives" in out
     assert "wordnet 9.9, sense_prior false, min_count 0" in out
-    assert main(["negatives", "preview", str(captions), "--generator", "replace", "--generator.table", str(table)]) == 0
+    assert (
+        main(
+            [
+                "negatives",
+                "preview",
+                str(captions),
+                "--generator",
+                "replace",
+                "--generator.table",
+                str(table),
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert "yield       100.0%  2 of 2 captions have a negative" in out
     assert "generator replace, tagger textblob" in out
@@ -122,31 +151,83 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(tmp_path: Path, c
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["build", "CAPTIONS", "--out", "T", "--wordnet", "absent"], "absent is no folder of WordNet's database files"),
-        (["build", "CAPTIONS", "--out", "T", "--generator.table", "T"], "takes no --generator.table"),
+        (
+            ["build", "CAPTIONS", "--out", "T", "--wordnet", "absent"],
+            "absent is no folder of WordNet's database files",
+        ),
+        (
+            ["build", "CAPTIONS", "--out", "T", "--generator.table", "T"],
+            "takes no --generator.table",
+        ),
         (["preview", "CAPTIONS", "--generator", "replace"], "needs table: give --generator.table"),
-        (["preview", "CAPTIONS", "--generator", "replace", "--generator.table", "T"], "T is not there: `zoo negatives build"),
-        (["preview", "CAPTIONS", "--generator", "bigram_shuffle", "--generator.n=3"], "it takes no arguments"),
-        (["preview", "CAPTIONS", "--generator", "replay", "--generator.file=T", "--generator.strict=2"], "it takes file, strict"),
+        (
+            ["preview", "CAPTIONS", "--generator", "replace", "--generator.table", "T"],
+            "T is not there: `zoo negatives build",
+        ),
+        (
+            ["preview", "CAPTIONS", "--generator", "bigram_shuffle", "--generator.n=3"],
+            "it takes no arguments",
+        ),
+        (
+            [
+                "preview",
+                "CAPTIONS",
+                "--generator",
+                "replay",
+                "--generator.file=T",
+                "--generator.strict=2",
+            ],
+            "it takes file, strict",
+        ),
     ],
 )
-def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+def test_mistakes_are_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     (tmp_path / "captions.txt").write_text(CAPTIONS)
     places = {"CAPTIONS": str(tmp_path / "captions.txt"), "T": str(tmp_path / "T")}
-    assert main(["negatives", *(places.get(a, a.replace("=T", f"={tmp_path / 'T'}")) for a in arguments)]) == 1
+    assert (
+        main(
+            [
+                "negatives",
+                *(places.get(a, a.replace("=T", f"={tmp_path / 'T'}")) for a in arguments),
+            ]
+        )
+        == 1
+    )
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
 
 
-def test_arguments_of_a_generator_are_those_of_a_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_of_a_generator_are_those_of_a_recipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     captions = tmp_path / "captions.txt"
     captions.write_text(CAPTIONS)
-    swap = ["--generator.swap", "zoo.negatives.negclip_swap.NegCLIPSwap", "--generator.swap.tagger=textblob"]
-    foil = ["--generator.foil=zoo.negatives.bigram_shuffle.BigramShuffle", "--generator.sentence_swap_share", "0"]
-    assert main(["negatives", "preview", str(captions), "--generator", "swap_or_foil", *swap, *foil]) == 0
+    swap = [
+        "--generator.swap",
+        "zoo.negatives.negclip_swap.NegCLIPSwap",
+        "--generator.swap.tagger=textblob",
+    ]
+    foil = [
+        "--generator.foil=zoo.negatives.bigram_shuffle.BigramShuffle",
+        "--generator.sentence_swap_share",
+        "0",
+    ]
+    assert (
+        main(["negatives", "preview", str(captions), "--generator", "swap_or_foil", *swap, *foil])
+        == 0
+    )
     assert "2 of 2 captions have a negative" in capsys.readouterr().out
-    aro = ["--generator", "aro_shuffle", "--generator.kinds", "[shuffle_trigrams]", "--generator.tagger", "textblob"]
+    aro = [
+        "--generator",
+        "aro_shuffle",
+        "--generator.kinds",
+        "[shuffle_trigrams]",
+        "--generator.tagger",
+        "textblob",
+    ]
     assert main(["negatives", "preview", str(captions), *aro]) == 0
     lines = capsys.readouterr().out
     assert "2 of 2 captions have a negative" in lines

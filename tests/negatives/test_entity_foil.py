@@ -7,12 +7,18 @@ from zoo.units.record import Entity, EntityFoil, UnitRecord
 
 
 def record(caption: str, **foils: list[str]) -> UnitRecord:
-    entities = [Entity(text.replace("_", " "), tuple(EntityFoil(f, "object_change") for f in given)) for text, given in foils.items()]
+    entities = [
+        Entity(text.replace("_", " "), tuple(EntityFoil(f, "object_change") for f in given))
+        for text, given in foils.items()
+    ]
     return UnitRecord("1", "1", caption, tuple(entities))
 
 
 def negatives(caption: str, **foils: list[str]) -> set[str | None]:
-    return {EntityFoilInPlace().negative(caption, Random(seed), record(caption, **foils)) for seed in range(60)}
+    return {
+        EntityFoilInPlace().negative(caption, Random(seed), record(caption, **foils))
+        for seed in range(60)
+    }
 
 
 def test_one_entity_is_replaced_by_one_of_its_foils() -> None:

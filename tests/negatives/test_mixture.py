@@ -22,7 +22,9 @@ class Says(NegativeGenerator):
         return self.what
 
 
-def drawn(swap: str | None, foil: str | None, share: float, fall_back: bool = False) -> list[str | None]:
+def drawn(
+    swap: str | None, foil: str | None, share: float, fall_back: bool = False
+) -> list[str | None]:
     mixture = SwapOrFoil(Says(swap), Says(foil), share, fall_back)
     return [mixture.negative("x", Random(seed)) for seed in range(1000)]
 
@@ -52,5 +54,7 @@ def test_a_share_outside_nought_to_one_is_refused() -> None:
 
 
 def test_a_checkpoint_can_name_it() -> None:
-    assert spec(SwapOrFoil(Says("a"), Says("b"), 0.5))["init_args"]["foil"]["init_args"] == {"what": "b"}
+    assert spec(SwapOrFoil(Says("a"), Says("b"), 0.5))["init_args"]["foil"]["init_args"] == {
+        "what": "b"
+    }
     assert SwapOrFoil(Says("a"), Says("b")).describe()["generator"] == "swap_or_foil"

@@ -23,7 +23,9 @@ def swapped(caption: str, n: int = 60) -> set[str | None]:
 
 def spans_of(caption: str) -> dict[str, list[str]]:
     found = swappable(tagger("textblob").analyse(caption))
-    return {category: [caption[a:b] for a, b in spans] for category, spans in found.items() if spans}
+    return {
+        category: [caption[a:b] for a, b in spans] for category, spans in found.items() if spans
+    }
 
 
 @settings(deadline=None)
@@ -43,7 +45,9 @@ def test_any_text_at_all_gives_another_sentence_or_none(text: str, seed: int) ->
 
 
 def test_the_six_categories() -> None:
-    assert spans_of("A big dog is slowly chasing two small cats, and birds have been sitting there") == {
+    assert spans_of(
+        "A big dog is slowly chasing two small cats, and birds have been sitting there"
+    ) == {
         "noun_phrase": ["A big dog", "two small cats"],
         "verb_phrase": ["slowly chasing", "have been sitting"],
         "noun": ["dog"],
@@ -58,18 +62,27 @@ def test_noun_phrases_have_three_words_at_least() -> None:
 
 
 def test_every_category_is_drawn_and_nothing_else_moves() -> None:
-    assert swapped("A big  dog  chases two small cats.") == {"two small cats  chases A big  dog.", "A small  dog  chases two big cats."}
+    assert swapped("A big  dog  chases two small cats.") == {
+        "two small cats  chases A big  dog.",
+        "A small  dog  chases two big cats.",
+    }
 
 
 def test_categories_are_equally_likely_however_many_pairs_they_have() -> None:
     caption = "a man, a woman, a boy, a girl, a horse, a red bus, a blue car"
-    adjectives = sum("blue bus" in str(NegCLIPSwap("textblob").negative(caption, Random(seed))) for seed in range(900))
+    adjectives = sum(
+        "blue bus" in str(NegCLIPSwap("textblob").negative(caption, Random(seed)))
+        for seed in range(900)
+    )
     assert 240 < adjectives < 360  # noun phrases, nouns, adjectives: a third each
 
 
 def test_equal_members_are_not_swapped_with_each_other() -> None:
     assert swapped("a dog and a dog") == {None}
-    assert swapped("a dog near a dog near a cat") == {"a cat near a dog near a dog", "a dog near a cat near a dog"}
+    assert swapped("a dog near a dog near a cat") == {
+        "a cat near a dog near a dog",
+        "a dog near a cat near a dog",
+    }
 
 
 def test_a_caption_without_two_like_words_has_none() -> None:
@@ -88,12 +101,18 @@ def test_the_random_state_alone_decides() -> None:
 def test_nearly_every_real_caption_has_one(shared_data: Path) -> None:
     file = shared_data / "flickr8k" / "Flickr8k.token.txt"
     samples = FlickrToken(file).samples()[::50]
-    made = [NegCLIPSwap("textblob").negative(sample.caption, Random(i)) for i, sample in enumerate(samples)]
+    made = [
+        NegCLIPSwap("textblob").negative(sample.caption, Random(i))
+        for i, sample in enumerate(samples)
+    ]
     assert sum(negative is not None for negative in made) > 0.9 * len(samples)
 
 
 def test_the_tagger_is_named_and_checked() -> None:
-    assert NegCLIPSwap("textblob").describe() == {"generator": "negclip_swap", **tagger("textblob").describe()}
+    assert NegCLIPSwap("textblob").describe() == {
+        "generator": "negclip_swap",
+        **tagger("textblob").describe(),
+    }
     with pytest.raises(ZooError, match="no tagger 'nltk'"):
         NegCLIPSwap("nltk")
 
@@ -106,5 +125,10 @@ def test_members_of_a_list_change_places_only_as_published() -> None:
     caption = "A black and white dog"
     assert swapped(caption) == {"A white and black dog"}
     assert NegCLIPSwap("textblob", reorder_lists=False).negative(caption, Random(0)) is None
-    across = {NegCLIPSwap("textblob", reorder_lists=False).negative("A black dog and a white cat", Random(seed)) for seed in range(30)}
+    across = {
+        NegCLIPSwap("textblob", reorder_lists=False).negative(
+            "A black dog and a white cat", Random(seed)
+        )
+        for seed in range(30)
+    }
     assert across == {"A white dog and a black cat", "A black cat and a white dog"}

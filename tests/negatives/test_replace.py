@@ -48,7 +48,9 @@ def parts(caption: str) -> list[tuple[str, str | None]]:
 
 
 def test_heads_modifiers_verbs_and_prepositions_are_parts() -> None:
-    assert parts("A big dog has been slowly chasing two soccer balls in front of the parked car") == [
+    assert parts(
+        "A big dog has been slowly chasing two soccer balls in front of the parked car"
+    ) == [
         ("big", "JJ"),
         ("dog", "NN"),
         ("chasing", "VBG"),
@@ -83,14 +85,24 @@ def test_prepositions_change_whole_and_by_frequency(table: Path) -> None:
     assert not any("front" in str(text) for text in made)
     weights = other_prepositions("in front of")
     first_draws = weights["in"] / sum(weights.values())
-    assert 0.8 * first_draws < made.count("a park in a park") / 2000 < 1.05 * first_draws  # a second draw is never the likeliest twice
+    assert (
+        0.8 * first_draws < made.count("a park in a park") / 2000 < 1.05 * first_draws
+    )  # a second draw is never the likeliest twice
 
 
 def test_a_part_has_two_draws_where_it_has_two_alternatives(table: Path) -> None:
     made = replaced(table, "a man chases a dog", 4000)
-    assert 4000 / 4 * 0.9 < made.count("a woman chases a dog") < 4000 / 4 * 1.1  # one draw of four, as "eats" has
-    assert 4000 / 2 * 0.95 < made.count("a man chases an owl") + made.count("a man chases a wolf") < 4000 / 2 * 1.05
-    assert 0.45 < made.count("a man chases an owl") / 2000 < 0.55  # half of the time first, by 3 to 1, half of the time second, by 1 to 3
+    assert (
+        4000 / 4 * 0.9 < made.count("a woman chases a dog") < 4000 / 4 * 1.1
+    )  # one draw of four, as "eats" has
+    assert (
+        4000 / 2 * 0.95
+        < made.count("a man chases an owl") + made.count("a man chases a wolf")
+        < 4000 / 2 * 1.05
+    )
+    assert (
+        0.45 < made.count("a man chases an owl") / 2000 < 0.55
+    )  # half of the time first, by 3 to 1, half of the time second, by 1 to 3
 
 
 def test_fewer_noun_phrases_than_asked_for_give_none(table: Path) -> None:
@@ -105,13 +117,19 @@ def test_a_caption_of_words_without_alternatives_has_none(table: Path) -> None:
 
 def test_a_word_that_would_give_the_caption_back_is_drawn_again(tmp_path: Path) -> None:
     file = tmp_path / "t.arrow"
-    write_table(file, {("nice", "JJ"): {"ice": 1.0}, ("dog", "NN"): {"cat": 1.0}}, tagger="textblob")
-    assert set(replaced(file, "a nice dog , a park")) == {"a nice cat , a park"}  # "an ice dog" has the letters of "a nice dog"
+    write_table(
+        file, {("nice", "JJ"): {"ice": 1.0}, ("dog", "NN"): {"cat": 1.0}}, tagger="textblob"
+    )
+    assert set(replaced(file, "a nice dog , a park")) == {
+        "a nice cat , a park"
+    }  # "an ice dog" has the letters of "a nice dog"
 
 
 @settings(deadline=None)
 @given(captions | st.text(), st.integers(0, 5))
-def test_whatever_the_caption_what_comes_out_is_another_sentence(table: Path, caption: str, seed: int) -> None:
+def test_whatever_the_caption_what_comes_out_is_another_sentence(
+    table: Path, caption: str, seed: int
+) -> None:
     negative = Replace(table, 0).negative(caption, Random(seed))
     assert negative is None or not same_words(negative, caption)
     assert negative == Replace(table, 0).negative(caption, Random(seed))
@@ -121,7 +139,10 @@ def test_captions_of_other_words_than_the_tables_are_refused(table: Path) -> Non
     Replace(table).check(["a red dog chases a man"])
     Replace(table).check([])
     mixed = ["a red dog chases a man"] * 9 + ["a purple cat sees a zebra"]
-    with pytest.raises(ZooError, match=r"lacks 4 of 40 words looked at \(purple, cat, sees\).*zoo negatives build.*max_unknown"):
+    with pytest.raises(
+        ZooError,
+        match=r"lacks 4 of 40 words looked at \(purple, cat, sees\).*zoo negatives build.*max_unknown",
+    ):
         Replace(table).check(mixed)
     Replace(table, max_unknown=0.1).check(mixed)
 
@@ -132,7 +153,11 @@ def test_it_says_what_made_it_and_a_checkpoint_can_name_it(table: Path) -> None:
     assert described["tagger"] == "textblob"
     assert described["table_wordnet"] == "3.0"
     assert len(described["table_digest"]) == 16
-    assert spec(Replace(table))["init_args"] == {"table": str(table), "min_entities": 2, "max_unknown": 0.05}
+    assert spec(Replace(table))["init_args"] == {
+        "table": str(table),
+        "min_entities": 2,
+        "max_unknown": 0.05,
+    }
 
 
 def test_three_generators_give_three_columns_in_order_each_by_its_own_seed(table: Path) -> None:

@@ -12,7 +12,13 @@ from zoo.negatives.replay import Replay
 
 def written(folder: Path, *lines: object) -> Path:
     file = folder / "negatives.jsonl"
-    file.write_text("".join((line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)) + "\n" for line in lines), "utf-8")
+    file.write_text(
+        "".join(
+            (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)) + "\n"
+            for line in lines
+        ),
+        "utf-8",
+    )
     return file
 
 
@@ -21,13 +27,17 @@ def line(caption: str, negative: str | None) -> dict[str, str | None]:
 
 
 def test_negatives_come_by_caption_whatever_its_spacing(tmp_path: Path) -> None:
-    replay = Replay(written(tmp_path, line("a dog \u2028bites a man", "a man bites a dog"), line("a cat", None)))
+    replay = Replay(
+        written(tmp_path, line("a dog \u2028bites a man", "a man bites a dog"), line("a cat", None))
+    )
     assert replay.negative(" a dog bites  a man", Random(0)) == "a man bites a dog"
     assert replay.negative("a cat", Random(0)) is None
 
 
 def test_one_of_several_is_drawn_by_the_random_state(tmp_path: Path) -> None:
-    replay = Replay(written(tmp_path, line("a b c", "b a c"), line("a b c", "c b a"), line("a b c", None)))
+    replay = Replay(
+        written(tmp_path, line("a b c", "b a c"), line("a b c", "c b a"), line("a b c", None))
+    )
     drawn = [replay.negative("a b c", Random(s)) for s in range(30)]
     assert set(drawn) == {"b a c", "c b a"}
     assert drawn == [replay.negative("a b c", Random(s)) for s in range(30)]

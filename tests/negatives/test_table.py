@@ -13,11 +13,17 @@ from zoo.errors import ZooError
 from zoo.negatives import table as table_module
 from zoo.negatives.table import ReplacementTable, table_at, write_table
 
-ENTRIES = {("dog", "NN"): {"cat": 3.0, "wolf": 1.0}, ("dogs", "NNS"): {"cats": 3.0}, ("xyzzy", "NN"): {}}
+ENTRIES = {
+    ("dog", "NN"): {"cat": 3.0, "wolf": 1.0},
+    ("dogs", "NNS"): {"cats": 3.0},
+    ("xyzzy", "NN"): {},
+}
 
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 entries = st.dictionaries(
-    st.tuples(words, st.sampled_from(["NN", "JJ"])), st.dictionaries(words, st.floats(0.5, 1000, width=16), max_size=5), max_size=6
+    st.tuples(words, st.sampled_from(["NN", "JJ"])),
+    st.dictionaries(words, st.floats(0.5, 1000, width=16), max_size=5),
+    max_size=6,
 )
 
 
@@ -52,7 +58,9 @@ def test_draws_follow_the_weights(file: Path) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(entries)
-def test_any_words_and_weights_come_back(tmp_path_factory: pytest.TempPathFactory, made: dict[tuple[str, str], dict[str, float]]) -> None:
+def test_any_words_and_weights_come_back(
+    tmp_path_factory: pytest.TempPathFactory, made: dict[tuple[str, str], dict[str, float]]
+) -> None:
     file = tmp_path_factory.mktemp("any") / "t.arrow"
     write_table(file, made)
     table = ReplacementTable(file)
@@ -63,8 +71,15 @@ def test_any_words_and_weights_come_back(tmp_path_factory: pytest.TempPathFactor
 
 def test_the_digest_tells_tables_apart(file: Path, tmp_path: Path) -> None:
     write_table(tmp_path / "same.arrow", ENTRIES, tagger="textblob")
-    write_table(tmp_path / "other.arrow", {**ENTRIES, ("dog", "NN"): {"cat": 3.0, "wolf": 2.0}}, tagger="textblob")
-    digests = [ReplacementTable(path).settings["digest"] for path in (file, tmp_path / "same.arrow", tmp_path / "other.arrow")]
+    write_table(
+        tmp_path / "other.arrow",
+        {**ENTRIES, ("dog", "NN"): {"cat": 3.0, "wolf": 2.0}},
+        tagger="textblob",
+    )
+    digests = [
+        ReplacementTable(path).settings["digest"]
+        for path in (file, tmp_path / "same.arrow", tmp_path / "other.arrow")
+    ]
     assert digests[0] == digests[1] != digests[2]
 
 
@@ -72,7 +87,9 @@ def test_a_table_is_opened_once_a_process(file: Path) -> None:
     assert table_at(file) is table_at(file)
 
 
-def test_what_is_no_table_is_named(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_table_is_named(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ZooError, match=r"absent.arrow is not there: `zoo negatives build"):
         ReplacementTable(tmp_path / "absent.arrow")
     (tmp_path / "text").write_text("dog\tcat\n")
@@ -84,7 +101,10 @@ def test_what_is_no_table_is_named(file: Path, tmp_path: Path, monkeypatch: pyte
         ReplacementTable(cut)
     other = pa.table({"word": ["dog"]})
     for metadata in ({}, {"zoo": json.dumps({"version": "1"})}):
-        with pa.OSFile(str(tmp_path / "other.arrow"), "wb") as sink, pa.ipc.new_file(sink, other.schema.with_metadata(metadata)) as writer:
+        with (
+            pa.OSFile(str(tmp_path / "other.arrow"), "wb") as sink,
+            pa.ipc.new_file(sink, other.schema.with_metadata(metadata)) as writer,
+        ):
             writer.write_table(other.replace_schema_metadata(metadata))
         with pytest.raises(ZooError, match=r"other.arrow cannot be read as a table"):
             ReplacementTable(tmp_path / "other.arrow")
@@ -93,7 +113,9 @@ def test_what_is_no_table_is_named(file: Path, tmp_path: Path, monkeypatch: pyte
         ReplacementTable(file)
 
 
-def test_a_table_that_cannot_be_written_leaves_what_was_there(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_cannot_be_written_leaves_what_was_there(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = file.read_bytes()
 
     def full(*_: object) -> None:

@@ -37,7 +37,9 @@ def surprise(own: Tensor, candidates: list[Tensor]) -> Tensor:
 class Formulas:
     """Losses of a case by loops. mask_same_image, mask_same_text: as Objective has them."""
 
-    def __init__(self, case: Case, score: Score, mask_same_image: bool = False, mask_same_text: bool = False) -> None:
+    def __init__(
+        self, case: Case, score: Score, mask_same_image: bool = False, mask_same_text: bool = False
+    ) -> None:
         self.case, self.score = case, score
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
         self.real = [i for i, caption in enumerate(case.captions.tolist()) if caption >= 0]
@@ -64,7 +66,9 @@ class Formulas:
         losses = []
         for i in (i for i, t in enumerate(texts) if t >= 0):
             columns = [j for j in self.real if self.stands_against(i, j, texts)]
-            losses.append(surprise(self.score(i, texts[i]), [self.score(j, texts[i]) for j in columns]))
+            losses.append(
+                surprise(self.score(i, texts[i]), [self.score(j, texts[i]) for j in columns])
+            )
         return average(losses)
 
     def clip(self) -> Tensor:

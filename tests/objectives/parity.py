@@ -21,18 +21,40 @@ def assert_same(ours: Tensor, formula: Tensor, leaves: list[Tensor]) -> None:
     grads = torch.autograd.grad(formula + zero, leaves, allow_unused=True, materialize_grads=True)
     for leaf, a, b in zip(leaves, ours_grads, grads, strict=True):
         scale = max(float(b.abs().max()), 1e-3)
-        torch.testing.assert_close(a / scale, b / scale, rtol=1e-9, atol=1e-9, msg=lambda m, leaf=leaf: f"{tuple(leaf.shape)}: {m}")
+        torch.testing.assert_close(
+            a / scale,
+            b / scale,
+            rtol=1e-9,
+            atol=1e-9,
+            msg=lambda m, leaf=leaf: f"{tuple(leaf.shape)}: {m}",
+        )
 
 
-def loss_of(objective: Objective, head: Cosine, case: Case, images: Encoded, texts: Encoded) -> Loss:
+def loss_of(
+    objective: Objective, head: Cosine, case: Case, images: Encoded, texts: Encoded
+) -> Loss:
     batch = case.batch(images, texts)
-    return objective(batch, Scores(head, batch, objective.mask_same_image, objective.mask_same_text))
+    return objective(
+        batch, Scores(head, batch, objective.mask_same_image, objective.mask_same_text)
+    )
 
 
-def check(objective: Objective, case: Case, formula: Callable[[Callable[[int, int], Tensor]], Tensor], seed: int = 0) -> None:
+def check(
+    objective: Objective,
+    case: Case,
+    formula: Callable[[Callable[[int, int], Tensor]], Tensor],
+    seed: int = 0,
+) -> None:
     """Compares an objective over the cosine with `formula(score)`, and its parts with its total."""
     head = attached(Cosine(scale=3.0))
-    images, texts = random_pooled(seed, len(case.captions)), random_pooled(seed + 1000, case.n_texts)
+    images, texts = (
+        random_pooled(seed, len(case.captions)),
+        random_pooled(seed + 1000, case.n_texts),
+    )
     loss = loss_of(objective, head, case, Encoded(images), Encoded(texts))
     torch.testing.assert_close(sum(loss.parts.values()), loss.total)
-    assert_same(loss.total, formula(cosine_score(images, texts, head.log_scale)), [images, texts, head.log_scale])
+    assert_same(
+        loss.total,
+        formula(cosine_score(images, texts, head.log_scale)),
+        [images, texts, head.log_scale],
+    )

@@ -30,10 +30,15 @@ class Tokens:
 
     def __init__(self, case: Case, seed: int, constant: bool = False) -> None:
         self.case, self.head = case, attached(Cosine(scale=3.0))
-        self.images, self.texts = random_pooled(seed, len(case.captions)), random_pooled(seed + 1, case.n_texts)
+        self.images, self.texts = (
+            random_pooled(seed, len(case.captions)),
+            random_pooled(seed + 1, case.n_texts),
+        )
         self.patches, self.patch_mask = random_tokens(seed + 2, len(case.captions), KEY, image=True)
         self.words, self.word_mask = random_tokens(seed + 3, case.n_texts, KEY, image=False)
-        self.word_mask[case.captions[0]] = torch.arange(self.word_mask.shape[1]) < 2  # a caption of one token behind the start
+        self.word_mask[case.captions[0]] = (
+            torch.arange(self.word_mask.shape[1]) < 2
+        )  # a caption of one token behind the start
         if constant:
             self.patches.data[0] = torch.ones_like(self.patches[0])
         self.leaves = [self.images, self.texts, self.patches, self.words, self.head.log_scale]
@@ -44,7 +49,9 @@ class Tokens:
 
     def local(self, objective: FSCCLIP) -> Tensor:
         images, texts = self.sides()
-        return objective.local_logits(self.case.captions[:, None], SimpleNamespace(head=self.head, images=images, texts=texts))  # type: ignore[arg-type]
+        return objective.local_logits(
+            self.case.captions[:, None], SimpleNamespace(head=self.head, images=images, texts=texts)
+        )  # type: ignore[arg-type]
 
     def sides(self) -> tuple[Encoded, Encoded]:
         images = Encoded(self.images, {KEY: self.patches}, {KEY: self.patch_mask})
@@ -75,11 +82,19 @@ def local_score(given: Tokens, i: int, t: int, objective: FSCCLIP) -> Tensor:
         if given.word_mask[t, w]:
             word, patches = given.words[t, w], given.patches[i]
             similarities = [dot(word, p) for p in patches]
-            a = map_weights([s.detach() if objective.detach_map else s for s in similarities], objective.weights)
-            aligned = [sum(x * p[d] for x, p in zip(a, patches, strict=True)) for d in range(len(word))]
+            a = map_weights(
+                [s.detach() if objective.detach_map else s for s in similarities], objective.weights
+            )
+            aligned = [
+                sum(x * p[d] for x, p in zip(a, patches, strict=True)) for d in range(len(word))
+            ]
             aligned = torch.stack(aligned)
             cosine = dot(aligned, word) / dot(aligned, aligned).sqrt() / dot(word, word).sqrt()
-            scale = given.head.log_scale.exp() if objective.local_scale is None else objective.local_scale
+            scale = (
+                given.head.log_scale.exp()
+                if objective.local_scale is None
+                else objective.local_scale
+            )
             values.append((cosine * scale).exp())
     return sum(values) if objective.pooling == "sum" else average(values)
 
@@ -102,13 +117,28 @@ def formula(given: Tokens, objective: FSCCLIP) -> Tensor:
         negatives = [t for t in given.case.negatives[i].tolist() if t >= 0]
         texts = [int(given.case.captions[i]), *negatives]
         if negatives or objective.mean_over == "all":
-            terms["global"].append(focal([cosine(i, t).exp() for t in texts], objective.gamma, objective.beta))
-            terms["local"].append(focal([local_score(given, i, t, objective) for t in texts], objective.gamma, objective.beta))
+            terms["global"].append(
+                focal([cosine(i, t).exp() for t in texts], objective.gamma, objective.beta)
+            )
+            terms["local"].append(
+                focal(
+                    [local_score(given, i, t, objective) for t in texts],
+                    objective.gamma,
+                    objective.beta,
+                )
+            )
     clip = formulas.clip()
-    return clip + objective.lambda_g * average(terms["global"]) + objective.lambda_l * average(terms["local"])
+    return (
+        clip
+        + objective.lambda_g * average(terms["global"])
+        + objective.lambda_l * average(terms["local"])
+    )
 
 
-@pytest.mark.parametrize(("weights", "detach"), list(itertools.product(["minmax", "minmax_sparse", "softmax"], [True, False])))
+@pytest.mark.parametrize(
+    ("weights", "detach"),
+    list(itertools.product(["minmax", "minmax_sparse", "softmax"], [True, False])),
+)
 @pytest.mark.parametrize("constant", [False, True])
 def test_fsc_clip_equals_equation_11(weights: str, detach: bool, constant: bool) -> None:
     given = Tokens(random_case(2, rows=4), seed=7, constant=constant)
@@ -138,7 +168,10 @@ def test_every_option_equals_its_formula(arguments: dict[str, object]) -> None:
 
 def test_a_detached_map_changes_the_gradient_and_not_the_value() -> None:
     given = Tokens(random_case(2), seed=3)
-    kept, cut = given.loss(FSCCLIP(detach_map=False)).total, given.loss(FSCCLIP(detach_map=True)).total
+    kept, cut = (
+        given.loss(FSCCLIP(detach_map=False)).total,
+        given.loss(FSCCLIP(detach_map=True)).total,
+    )
     assert kept.item() == pytest.approx(cut.item(), rel=1e-12)
     a, b = (torch.autograd.grad(x, given.patches)[0] for x in (kept, cut))
     assert not torch.allclose(a, b)
@@ -149,7 +182,9 @@ def test_no_negative_at_all_leaves_clip_with_a_graph_to_everything(negatives: in
     given = Tokens(random_case(1, negatives=negatives, missing=1.0), seed=5)
     loss = given.loss(FSCCLIP())
     assert loss.total.item() == loss.parts["clip"].item()
-    gradients = torch.autograd.grad(loss.total, given.leaves)  # raises where no graph leads to a leaf
+    gradients = torch.autograd.grad(
+        loss.total, given.leaves
+    )  # raises where no graph leads to a leaf
     assert all(g.isfinite().all() for g in gradients)
 
 
@@ -169,34 +204,59 @@ def test_a_missing_negative_is_no_logit_of_zero() -> None:
 
 
 def test_labels_are_smoothed_over_what_is_there() -> None:
-    loss = smoothed_focal(torch.zeros(1, 3), torch.tensor([[True, True, False]]), torch.tensor([True]), gamma=0.0, beta=0.02)
+    loss = smoothed_focal(
+        torch.zeros(1, 3),
+        torch.tensor([[True, True, False]]),
+        torch.tensor([True]),
+        gamma=0.0,
+        beta=0.02,
+    )
     assert loss.item() == pytest.approx(math.log(2))  # labels 0.99 and 0.01 sum to 1
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
 def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
     logits = torch.tensor([[500.0, -500.0]], requires_grad=True)
-    smoothed_focal(logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0).sum().backward()
+    smoothed_focal(
+        logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0
+    ).sum().backward()
     assert logits.grad.isfinite().all()
 
 
 def test_attention_worked_by_hand() -> None:
     similarity, mask = torch.tensor([[0.0, 1.0, 4.0, 9.0]]), torch.tensor([True, True, True, False])
-    torch.testing.assert_close(attention(similarity, mask, "minmax"), torch.tensor([[0.0, 0.2, 0.8, 0.0]]))
-    torch.testing.assert_close(attention(similarity, mask, "minmax_sparse"), torch.tensor([[0.0, 0.0, 1.0, 0.0]]))
-    torch.testing.assert_close(attention(torch.ones(1, 4), mask, "minmax"), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3)
+    torch.testing.assert_close(
+        attention(similarity, mask, "minmax"), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
+    )
+    torch.testing.assert_close(
+        attention(similarity, mask, "minmax_sparse"), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
+    )
+    torch.testing.assert_close(
+        attention(torch.ones(1, 4), mask, "minmax"), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("beta", -0.1), ("beta", 1.1), ("gamma", -1.0), ("gamma", math.nan), ("lambda_g", -0.5), ("lambda_l", -0.2), ("local_scale", 0.0)],
+    [
+        ("beta", -0.1),
+        ("beta", 1.1),
+        ("gamma", -1.0),
+        ("gamma", math.nan),
+        ("lambda_g", -0.5),
+        ("lambda_l", -0.2),
+        ("local_scale", 0.0),
+    ],
 )
 def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(ZooError, match=rf"FSCCLIP\({name}={value}\): give a "):
         FSCCLIP(**{name: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("head", "expected"), [(Cosine(scale=3.0), 3.0), (MaxSim(scale=3.0), 3.0), (Linear(), 7.0), (CrossModal(), 7.0)])
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [(Cosine(scale=3.0), 3.0), (MaxSim(scale=3.0), 3.0), (Linear(), 7.0), (CrossModal(), 7.0)],
+)
 def test_the_local_term_runs_at_the_temperature_of_cosines(head: Head, expected: float) -> None:
     """The scale of a map or of a transformer starts at 1 and is not that of the towers' own vectors, which is 7."""
     given, objective = Tokens(random_case(4, rows=4), seed=11), FSCCLIP()
@@ -217,17 +277,29 @@ def test_a_checkpoint_records_the_scale_that_came_from_the_backbone() -> None:
 
 def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built() -> None:
     head = attached(Cosine())
-    with pytest.raises(ZooError, match="patches of 5 numbers with text tokens of 3: set project to true, or"):
+    with pytest.raises(
+        ZooError, match="patches of 5 numbers with text tokens of 3: set project to true, or"
+    ):
         FSCCLIP(project=False).attach(SHAPES, head, trains=True)
     FSCCLIP(project=False).attach(replace(SHAPES, text_width=5), head, trains=True)
     FSCCLIP(project=False, lambda_l=0.0).attach(SHAPES, head, trains=True)
 
 
 @pytest.mark.parametrize(
-    ("objective", "head"), [(FSCCLIP(), Cosine(learn_scale=False)), (FSCCLIP(), Linear()), (FSCCLIP(local_scale=9.0), Cosine())]
+    ("objective", "head"),
+    [
+        (FSCCLIP(), Cosine(learn_scale=False)),
+        (FSCCLIP(), Linear()),
+        (FSCCLIP(local_scale=9.0), Cosine()),
+    ],
 )
-def test_a_local_term_that_trains_nothing_is_refused_when_the_model_is_built(objective: FSCCLIP, head: Head) -> None:
-    with pytest.raises(ZooError, match=r"has nothing to train where .* frozen .*: set lambda_l to 0, or train a tower"):
+def test_a_local_term_that_trains_nothing_is_refused_when_the_model_is_built(
+    objective: FSCCLIP, head: Head
+) -> None:
+    with pytest.raises(
+        ZooError,
+        match=r"has nothing to train where .* frozen .*: set lambda_l to 0, or train a tower",
+    ):
         objective.attach(SHAPES, attached(head), trains=False)
     objective.attach(SHAPES, head, trains=True)
     FSCCLIP(lambda_l=0.0).attach(SHAPES, head, trains=False)

@@ -31,7 +31,9 @@ def test_clip_equals_equation_9(seed: int, image: bool, text: bool) -> None:
 @pytest.mark.parametrize(("image", "text"), MASKS)
 def test_negclip_equals_equation_11(seed: int, image: bool, text: bool) -> None:
     case = random_case(seed, negatives=1 + seed)
-    check(NegCLIP(image, text), case, lambda score: Formulas(case, score, image, text).negclip(), seed)
+    check(
+        NegCLIP(image, text), case, lambda score: Formulas(case, score, image, text).negclip(), seed
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -79,12 +81,16 @@ def test_no_column_for_negatives_or_units_at_all_is_clips(objective: Objective) 
 
 @pytest.mark.parametrize("objective", [CLIP(), NegCLIP(), CSCLIP()])
 @pytest.mark.parametrize("n_texts", [0, 4])
-def test_a_batch_of_filling_alone_gives_zero_with_a_graph(objective: Objective, n_texts: int) -> None:
+def test_a_batch_of_filling_alone_gives_zero_with_a_graph(
+    objective: Objective, n_texts: int
+) -> None:
     case = random_case(0, rows=3, filling=3)
     case.n_texts = n_texts
     head, images, texts = attached(Cosine()), random_pooled(0, 3), random_pooled(1, n_texts)
     total = loss_of(objective, head, case, Encoded(images), Encoded(texts)).total
-    gradients = torch.autograd.grad(total, [images, texts, head.log_scale])  # raises where no graph leads there
+    gradients = torch.autograd.grad(
+        total, [images, texts, head.log_scale]
+    )  # raises where no graph leads there
     assert total.item() == 0
     assert all((g == 0).all() for g in gradients)
 
@@ -106,14 +112,20 @@ def by_hand(negative: int = 2, unit: int = 0, foil: int = 2) -> tuple[Case, Enco
 LOG = math.log
 CLIP_BY_HAND = LOG(1 + math.exp(-2))  # each direction: -log e^2 / (e^2 + e^0) = 0.1269
 # image 0 has e^2 over e^2 + e^0 + e^-2; image 1 has e^2 over e^2 + e^0 + e^0, since the negative stands against it too
-NEGCLIP_BY_HAND = ((LOG(1 + math.exp(-2) + math.exp(-4)) + LOG(1 + 2 * math.exp(-2))) / 2 + CLIP_BY_HAND) / 2
+NEGCLIP_BY_HAND = (
+    (LOG(1 + math.exp(-2) + math.exp(-4)) + LOG(1 + 2 * math.exp(-2))) / 2 + CLIP_BY_HAND
+) / 2
 # one unit, of image 0: against its foil alone, e^2 over e^2 + e^-2; back, against both images
 UNIT_BY_HAND = (LOG(1 + math.exp(-4)) + CLIP_BY_HAND) / 2
 
 
 @pytest.mark.parametrize(
     ("objective", "expected"),
-    [(CLIP(), CLIP_BY_HAND), (NegCLIP(), NEGCLIP_BY_HAND), (CSCLIP(lambda_u=0.5), NEGCLIP_BY_HAND + 0.5 * UNIT_BY_HAND)],
+    [
+        (CLIP(), CLIP_BY_HAND),
+        (NegCLIP(), NEGCLIP_BY_HAND),
+        (CSCLIP(lambda_u=0.5), NEGCLIP_BY_HAND + 0.5 * UNIT_BY_HAND),
+    ],
 )
 def test_losses_worked_by_hand(objective: Objective, expected: float) -> None:
     head = attached(Cosine(scale=2.0))
@@ -122,15 +134,25 @@ def test_losses_worked_by_hand(objective: Objective, expected: float) -> None:
 
 def test_a_missing_unit_of_another_row_keeps_its_image_as_a_column() -> None:
     case, images, texts = by_hand()
-    loss = loss_of(CSCLIP(lambda_u=1.0, foils=False, global_negatives=False), attached(Cosine(scale=2.0)), case, images, texts)
-    assert loss.parts["unit"].item() == pytest.approx(CLIP_BY_HAND / 2, rel=1e-12)  # Eq. 3 has one column, Eq. 4 two
+    loss = loss_of(
+        CSCLIP(lambda_u=1.0, foils=False, global_negatives=False),
+        attached(Cosine(scale=2.0)),
+        case,
+        images,
+        texts,
+    )
+    assert loss.parts["unit"].item() == pytest.approx(
+        CLIP_BY_HAND / 2, rel=1e-12
+    )  # Eq. 3 has one column, Eq. 4 two
 
 
 def test_a_masked_image_is_no_column_for_a_unit_even_where_its_own_is_missing() -> None:
     case, images, texts = by_hand()
     case.image_ids = torch.tensor([4, 4])
     objective = CSCLIP(lambda_u=1.0, foils=False, global_negatives=False, mask_same_image=True)
-    assert loss_of(objective, attached(Cosine(scale=2.0)), case, images, texts).total.item() == pytest.approx(0, abs=1e-12)
+    assert loss_of(
+        objective, attached(Cosine(scale=2.0)), case, images, texts
+    ).total.item() == pytest.approx(0, abs=1e-12)
 
 
 def test_an_extreme_temperature_stays_finite_in_fp32() -> None:

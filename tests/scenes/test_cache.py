@@ -24,7 +24,11 @@ SMALL = {"size": 24, "samples": 2, "workers": 0}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_a_folder_holds_images_graphs_captions_and_units_that_agree(rendered):
@@ -48,7 +52,9 @@ def test_held_out_pairs_are_in_no_image_and_no_text_of_the_other_splits(rendered
     pairs = {f"{color} {shape}" for color, shape in HELD_OUT}
     for split in ("train", "val", "test"):
         text = (rendered / f"units.{split}.jsonl").read_text()
-        text += json.dumps([row for row in read_lines(rendered, "captions.jsonl") if row["split"] == split])
+        text += json.dumps(
+            [row for row in read_lines(rendered, "captions.jsonl") if row["split"] == split]
+        )
         assert not any(pair in text for pair in pairs)
     for row in read_lines(rendered, "scenes.jsonl"):
         has = any((o["color"], o["shape"]) in HELD_OUT for o in row["objects"])
@@ -70,7 +76,9 @@ def test_a_folder_grows_without_rendering_anew(tmp_path):
     assert render_scenes(tmp_path, n=26, **SMALL) == 26
     before = contents(tmp_path)
     assert render_scenes(tmp_path, n=28, **SMALL) == 2
-    assert all(data == contents(tmp_path)[name] for name, data in before.items() if name.endswith(".png"))
+    assert all(
+        data == contents(tmp_path)[name] for name, data in before.items() if name.endswith(".png")
+    )
     assert len(read_lines(tmp_path, "scenes.jsonl")) == 28
 
 
@@ -87,7 +95,12 @@ def test_other_settings_are_refused_by_name(rendered):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"), [({"n": 0}, "with n: 0"), ({"n_objects": (1, 2)}, "at least|two"), ({"n_objects": (3, 2)}, "under the fewest")]
+    ("wrong", "says"),
+    [
+        ({"n": 0}, "with n: 0"),
+        ({"n_objects": (1, 2)}, "at least|two"),
+        ({"n_objects": (3, 2)}, "under the fewest"),
+    ],
 )
 def test_impossible_settings_are_refused_before_anything_is_written(tmp_path, wrong, says):
     with pytest.raises(ZooError, match=says):
@@ -122,7 +135,9 @@ def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new(tmp_path, 
     (tmp_path / "old.png").write_bytes(b"old")
     monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
     for name in ("old.png", "new.png"):
-        with pytest.raises(ZooError, match=rf"{name} could not be written \(No space left on device\)"):
+        with pytest.raises(
+            ZooError, match=rf"{name} could not be written \(No space left on device\)"
+        ):
             write_beside(tmp_path / name, b"x" * 101)
     assert contents(tmp_path) == {"old.png": b"old"}
 
@@ -145,9 +160,15 @@ def test_rendering_goes_on_after_a_full_disk(tmp_path, monkeypatch, rendered):
 
 def test_a_killed_run_leaves_whole_images_and_is_continued(tmp_path, rendered):
     code = f"from zoo.scenes.cache import render_scenes; render_scenes({str(tmp_path)!r}, n=50, size=24, samples=2, workers=0)"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("images/*.png"))) < 5 and process.poll() is None and time.monotonic() < deadline:
+    while (
+        len(list(tmp_path.glob("images/*.png"))) < 5
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -17,8 +17,18 @@ SCENES = st.builds(
 
 def standing(*objects: tuple[str, str, float]) -> SceneGraph:
     """Returns objects of a colour and shape, from left to right and front to back."""
-    made = tuple(SceneObject(shape, "large", 0.7, "rubber", color, (x, x, 0.7), 0.0) for color, shape, x in objects)
-    return SceneGraph("000000", 1, made, Camera((0.0, -10.0, 10.0), (0.0, 0.0, 0.0), 40.0), ((0.0, 0.0, 9.0),) * 3, ("color",))
+    made = tuple(
+        SceneObject(shape, "large", 0.7, "rubber", color, (x, x, 0.7), 0.0)
+        for color, shape, x in objects
+    )
+    return SceneGraph(
+        "000000",
+        1,
+        made,
+        Camera((0.0, -10.0, 10.0), (0.0, 0.0, 0.0), 40.0),
+        ((0.0, 0.0, 9.0),) * 3,
+        ("color",),
+    )
 
 
 def true(graph: SceneGraph, text: str) -> bool:
@@ -37,7 +47,11 @@ def true(graph: SceneGraph, text: str) -> bool:
 
 
 def fits(object: SceneObject, words: str) -> bool:
-    return all(word in (object.shape, object.color, object.size, object.material) for word in words.split() if word != "a")
+    return all(
+        word in (object.shape, object.color, object.size, object.material)
+        for word in words.split()
+        if word != "a"
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,26 +73,45 @@ def test_foils_are_minimal_edits_that_say_what_was_edited(graph):
     for d in describe(graph, "images/000000.png"):
         for entity in d.record.entities:
             for foil in entity.foils:
-                (changed,) = [(a, b) for a, b in zip(entity.text.split(), foil.text.split(), strict=True) if a != b]
+                (changed,) = [
+                    (a, b)
+                    for a, b in zip(entity.text.split(), foil.text.split(), strict=True)
+                    if a != b
+                ]
                 assert (changed[0] in SHAPES) == (foil.edit == "object_change")
                 assert foil.edit in ("object_change", "attribute_change")
         for relation in d.record.relations:
             for foil in relation.foils:
-                before, after = ({"subject": r.subject, "predicate": r.predicate, "object": r.object} for r in (relation, foil))
+                before, after = (
+                    {"subject": r.subject, "predicate": r.predicate, "object": r.object}
+                    for r in (relation, foil)
+                )
                 differing = {part for part in before if before[part] != after[part]}
                 if foil.edit == "argument_swap":
-                    assert (after["subject"], after["object"]) == (before["object"], before["subject"])
+                    assert (after["subject"], after["object"]) == (
+                        before["object"],
+                        before["subject"],
+                    )
                 else:
                     assert differing == {foil.component}
                 if foil.edit == "predicate_change":
                     assert foil.predicate == OPPOSITE[relation.predicate]
                 if foil.edit == "argument_change":
-                    assert (before[foil.component].split()[-1] != after[foil.component].split()[-1]) == (foil.part == "head")
+                    assert (
+                        before[foil.component].split()[-1] != after[foil.component].split()[-1]
+                    ) == (foil.part == "head")
 
 
 def test_two_objects_give_every_half_truth_condition():
-    described = describe(standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "images/000000.png")
-    kinds = {(f.edit, f.component, f.part) for d in described for r in d.record.relations for f in r.foils}
+    described = describe(
+        standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "images/000000.png"
+    )
+    kinds = {
+        (f.edit, f.component, f.part)
+        for d in described
+        for r in d.record.relations
+        for f in r.foils
+    }
     assert kinds == {
         ("predicate_change", "predicate", None),
         ("argument_swap", None, None),
@@ -87,14 +120,19 @@ def test_two_objects_give_every_half_truth_condition():
         ("argument_change", "subject", "attribute"),
         ("argument_change", "object", "attribute"),
     }
-    assert {f.edit for d in described for e in d.record.entities for f in e.foils} == {"object_change", "attribute_change"}
+    assert {f.edit for d in described for e in d.record.entities for f in e.foils} == {
+        "object_change",
+        "attribute_change",
+    }
     assert sum(not d.record.relations for d in described) == 1, "one conjunction"
 
 
 def test_swapped_colours_of_two_unlike_shapes_are_false_and_of_two_like_shapes_in_a_conjunction_are_not():
     unlike = describe(standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "i")
     assert all(d.attribute_swap for d in unlike)
-    assert {"blue cube", "red sphere"} <= {p for d in unlike for p in re.findall(r"\w+ (?:cube|sphere)", d.attribute_swap or "")}
+    assert {"blue cube", "red sphere"} <= {
+        p for d in unlike for p in re.findall(r"\w+ (?:cube|sphere)", d.attribute_swap or "")
+    }
     alike = describe(standing(("red", "cube", 0.0), ("blue", "cube", 2.0)), "i")
     assert [d.attribute_swap is None for d in alike] == [not d.record.relations for d in alike]
     same_colour = describe(standing(("red", "cube", 0.0), ("red", "sphere", 2.0)), "i")
@@ -103,22 +141,42 @@ def test_swapped_colours_of_two_unlike_shapes_are_false_and_of_two_like_shapes_i
 
 def test_a_twin_that_is_true_of_another_object_is_no_foil():
     graph = standing(("red", "cube", 0.0), ("red", "sphere", 2.0))
-    assert [str(twin) for twin in wrong_twins(graph, Phrase("cube", "red"), "head")] == ["red cylinder"]
+    assert [str(twin) for twin in wrong_twins(graph, Phrase("cube", "red"), "head")] == [
+        "red cylinder"
+    ]
     crowded = standing(*((color, "cube", float(i)) for i, color in enumerate(COLORS)))
     assert wrong_twins(crowded, Phrase("cube", "red"), "attribute") == []
 
 
 @pytest.mark.parametrize("index", range(10))
 def test_no_foil_and_no_swap_names_a_pair_to_be_avoided(index):
-    held_out = frozenset({("red", shape) for shape in SHAPES} | {("gray", "cube"), ("blue", "sphere")})
+    held_out = frozenset(
+        {("red", shape) for shape in SHAPES} | {("gray", "cube"), ("blue", "sphere")}
+    )
     graph = draw_scene(0, index, 48, (2, 2), excluded=held_out)
     for d in describe(graph, "i", held_out):
         units = (*d.record.entities, *d.record.relations)
-        texts = [d.record.caption, d.attribute_swap or "", *(f.text for u in units for f in u.foils)]
+        texts = [
+            d.record.caption,
+            d.attribute_swap or "",
+            *(f.text for u in units for f in u.foils),
+        ]
         assert not any(f"{color} {shape}" in text for color, shape in held_out for text in texts)
 
 
 def test_material_is_named_on_spheres_and_size_where_it_can_be_told():
-    texts = [e.text for i in range(20) for d in describe(draw_scene(0, i, 224), "i") for e in d.record.entities]
-    assert all(re.fullmatch(r"(large|small) \w+ ((rubber|metal) sphere|cube|cylinder)", text) for text in texts)
-    assert all(len(e.text.split()) == 2 for d in describe(draw_scene(0, 0, 48), "i") for e in d.record.entities)
+    texts = [
+        e.text
+        for i in range(20)
+        for d in describe(draw_scene(0, i, 224), "i")
+        for e in d.record.entities
+    ]
+    assert all(
+        re.fullmatch(r"(large|small) \w+ ((rubber|metal) sphere|cube|cylinder)", text)
+        for text in texts
+    )
+    assert all(
+        len(e.text.split()) == 2
+        for d in describe(draw_scene(0, 0, 48), "i")
+        for e in d.record.entities
+    )

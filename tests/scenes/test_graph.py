@@ -7,19 +7,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.errors import ZooError
-from zoo.scenes.graph import MARGIN, OPPOSITE, PAIRS, Camera, SceneGraph, SceneObject, draw_scene, framing
+from zoo.scenes.graph import (
+    MARGIN,
+    OPPOSITE,
+    PAIRS,
+    Camera,
+    SceneGraph,
+    SceneObject,
+    draw_scene,
+    framing,
+)
 
 
 def standing(*places: tuple[float, float]) -> SceneGraph:
     """Returns cubes at these places, seen from the south: right is +x, behind is +y."""
-    objects = tuple(SceneObject("cube", "large", 0.7, "rubber", "red", (x, y, 0.56), 0.0) for x, y in places)
+    objects = tuple(
+        SceneObject("cube", "large", 0.7, "rubber", "red", (x, y, 0.56), 0.0) for x, y in places
+    )
     lamps = ((0.0, 0.0, 9.0),) * 3
-    return SceneGraph("000000", 1, objects, Camera((0.0, -10.0, 10.0), (0.0, 0.0, 0.0), 40.0), lamps, ("color",))
+    return SceneGraph(
+        "000000", 1, objects, Camera((0.0, -10.0, 10.0), (0.0, 0.0, 0.0), 40.0), lamps, ("color",)
+    )
 
 
 def test_the_camera_sees_its_target_in_the_middle_and_right_to_the_right():
     camera = Camera((0.0, -10.0, 0.0), (0.0, 0.0, 0.0), 90.0)
-    assert camera.project((0.0, 0.0, 0.0)) == pytest.approx((0.0, 0.0, 0.1))  # at distance 10, half the frame is 10 wide
+    assert camera.project((0.0, 0.0, 0.0)) == pytest.approx(
+        (0.0, 0.0, 0.1)
+    )  # at distance 10, half the frame is 10 wide
     assert camera.project((5.0, 0.0, 0.0)) == pytest.approx((0.5, 0.0, 0.1))
     assert camera.project((0.0, 10.0, 5.0)) == pytest.approx((0.0, 0.25, 0.05))
 
@@ -34,11 +49,18 @@ def test_relations_follow_the_axes_of_the_view():
 
 
 def test_objects_abreast_are_neither_in_front_nor_behind():
-    assert {predicate for _, predicate, _ in standing((-1.0, 0.0), (1.0, 0.1)).relations()} == {"to the left of", "to the right of"}
+    assert {predicate for _, predicate, _ in standing((-1.0, 0.0), (1.0, 0.1)).relations()} == {
+        "to the left of",
+        "to the right of",
+    }
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**40), index=st.integers(0, 10**6), resolution=st.sampled_from([32, 48, 64, 128, 224]))
+@given(
+    seed=st.integers(0, 2**40),
+    index=st.integers(0, 10**6),
+    resolution=st.sampled_from([32, 48, 64, 128, 224]),
+)
 def test_drawn_scenes_are_whole_apart_and_unambiguous(seed, index, resolution):
     graph = draw_scene(seed, index, resolution)
     assert 2 <= len(graph.objects) <= 4
@@ -54,7 +76,9 @@ def test_drawn_scenes_are_whole_apart_and_unambiguous(seed, index, resolution):
         along = sum(r * (p - q) for r, p, q in zip(right, a.position, b.position, strict=True))
         assert abs(along) >= MARGIN
         assert (along > 0) == (seen[i][0] > seen[j][0])
-        away = sum(f * (p - q) for f, p, q in zip(forward[:2], a.position, b.position, strict=False)) / math.hypot(*forward[:2])
+        away = sum(
+            f * (p - q) for f, p, q in zip(forward[:2], a.position, b.position, strict=False)
+        ) / math.hypot(*forward[:2])
         assert abs(away) >= MARGIN
         assert (away > 0) == (seen[i][1] > seen[j][1])  # what is behind is seen higher up
 
@@ -69,11 +93,16 @@ def test_every_relation_of_a_drawn_scene_has_its_opposite_from_the_other_side():
     graph = draw_scene(0, 0, 64, (4, 4))
     relations = set(graph.relations())
     assert len(relations) == 4 * 3 * 2
-    assert all((o, OPPOSITE[p], s) in relations and (s, OPPOSITE[p], o) not in relations for s, p, o in relations)
+    assert all(
+        (o, OPPOSITE[p], s) in relations and (s, OPPOSITE[p], o) not in relations
+        for s, p, o in relations
+    )
 
 
 @settings(max_examples=30, deadline=None)
-@given(index=st.integers(0, 10**6), held_out=st.sets(st.sampled_from(PAIRS), min_size=1, max_size=18))
+@given(
+    index=st.integers(0, 10**6), held_out=st.sets(st.sampled_from(PAIRS), min_size=1, max_size=18)
+)
 def test_held_out_pairs_are_kept_out_or_brought_in(index, held_out):
     without = draw_scene(0, index, 48, (2, 3), excluded=frozenset(held_out))
     assert held_out.isdisjoint((o.color, o.shape) for o in without.objects)
@@ -84,7 +113,13 @@ def test_held_out_pairs_are_kept_out_or_brought_in(index, held_out):
 def test_small_pictures_have_objects_that_fill_them_and_name_colour_alone():
     for n in (2, 3, 4):
         graph = draw_scene(0, 0, 48, (n, n))
-        share = sum(math.pi * (o.radius * graph.camera.project(o.position)[2]) ** 2 for o in graph.objects) / 4
+        share = (
+            sum(
+                math.pi * (o.radius * graph.camera.project(o.position)[2]) ** 2
+                for o in graph.objects
+            )
+            / 4
+        )
         assert share > 0.12, "of the frame"
         assert graph.named == ("color",)
         assert {(o.size, o.material) for o in graph.objects} == {("large", "rubber")}

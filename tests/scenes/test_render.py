@@ -14,7 +14,9 @@ from zoo.scenes.render import render, use_one_thread
 def test_equal_graphs_give_equal_images_in_any_process():
     graph = draw_scene(0, 5, 224, (4, 4))
     here = render(graph, 32, 4)
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=use_one_thread) as pool:
+    with ProcessPoolExecutor(
+        1, multiprocessing.get_context("spawn"), initializer=use_one_thread
+    ) as pool:
         there = pool.submit(render, graph, 32, 4).result()
     assert here.shape == (32, 32, 3)
     assert here.dtype == np.uint8
@@ -31,7 +33,9 @@ def test_another_noise_seed_or_colour_gives_another_image():
     first = replace(graph.objects[0], color="cyan" if graph.objects[0].color != "cyan" else "red")
     image = render(graph, 24, 2)
     assert not np.array_equal(image, render(replace(graph, seed=graph.seed + 1), 24, 2))
-    assert not np.array_equal(image, render(replace(graph, objects=(first, graph.objects[1])), 24, 2))
+    assert not np.array_equal(
+        image, render(replace(graph, objects=(first, graph.objects[1])), 24, 2)
+    )
 
 
 @pytest.mark.parametrize("shape", ["cube", "sphere", "cylinder"])
@@ -39,7 +43,9 @@ def test_another_noise_seed_or_colour_gives_another_image():
 def test_an_object_is_seen_where_the_graph_says_and_in_its_colour(shape, index):
     graph = draw_scene(0, index, 48, (2, 2))
     colors = ("red", "blue")
-    objects = tuple(replace(o, shape=shape, color=color) for o, color in zip(graph.objects, colors, strict=True))
+    objects = tuple(
+        replace(o, shape=shape, color=color) for o, color in zip(graph.objects, colors, strict=True)
+    )
     image = render(replace(graph, objects=objects), 48, 16).astype(int)
     for object, channel in zip(objects, (0, 2), strict=True):
         others = np.delete(image, channel, axis=2).max(2)

@@ -14,9 +14,13 @@ from zoo.scenes.cache import read_lines
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):
     samples = Scenes(str(rendered), split="train").samples()
     rows = [row for row in read_lines(rendered, "captions.jsonl") if row["split"] == "train"]
-    assert [(s.caption_id, s.caption, s.image_id) for s in samples] == [(r["caption_id"], r["caption"], r["image_id"]) for r in rows]
+    assert [(s.caption_id, s.caption, s.image_id) for s in samples] == [
+        (r["caption_id"], r["caption"], r["image_id"]) for r in rows
+    ]
     assert all(s.image.source == "file" and Path(s.image.key).is_file() for s in samples)
-    assert [s.negatives for s in samples] == [(r["attribute_swap"],) if r["attribute_swap"] else () for r in rows]
+    assert [s.negatives for s in samples] == [
+        (r["attribute_swap"],) if r["attribute_swap"] else () for r in rows
+    ]
     lines = (rendered / "captions.jsonl").read_text().splitlines()
     assert samples[0].caption_id in lines[int(samples[0].origin.rpartition(":")[2]) - 1]
     assert len(Scenes(str(rendered)).samples()) == 250
@@ -31,7 +35,11 @@ def test_a_source_is_named_in_plain_data_and_checks_its_split():
 def test_swaps_are_cases_of_a_true_and_a_false_caption(rendered):
     reading = SceneSwaps(rendered.name).read(rendered.parent)
     rows = {r["caption_id"]: r for r in read_lines(rendered, "captions.jsonl")}
-    expected = [r["caption_id"] for r in rows.values() if r["attribute_swap"] and r["split"] in ("test", "held_out")]
+    expected = [
+        r["caption_id"]
+        for r in rows.values()
+        if r["attribute_swap"] and r["split"] in ("test", "held_out")
+    ]
     assert [case.id for case in reading.cases] == expected
     assert {case.subset for case in reading.cases} == {"test", "held_out"}
     for case in reading.cases:

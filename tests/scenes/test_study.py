@@ -25,9 +25,14 @@ def data(monkeypatch):
     sys.modules.pop("scenes_data", None)
 
 
-def test_foils_and_swaps_inside_sentences_are_false_and_leave_the_rest_of_the_sentence(data, rendered):
+def test_foils_and_swaps_inside_sentences_are_false_and_leave_the_rest_of_the_sentence(
+    data, rendered
+):
     sampler = UnitSampler(str(rendered / "units.jsonl"))
-    graphs = {f"images/{row['id']}.png": SceneGraph.from_dict(row) for row in read_lines(rendered, "scenes.jsonl")}
+    graphs = {
+        f"images/{row['id']}.png": SceneGraph.from_dict(row)
+        for row in read_lines(rendered, "scenes.jsonl")
+    }
     rng, seen = Random(0), 0
     for sample in Scenes(str(rendered)).samples():
         record = sampler.records()[sample.caption_id]
@@ -44,7 +49,9 @@ def test_a_batch_is_a_function_of_seed_and_step_and_its_rows_point_at_their_text
     from zoo.backbone import Backbone
 
     texts = data.Texts(Backbone("zoo-scenes"))
-    train = [row["image_id"] for row in read_lines(rendered, "captions.jsonl") if row["split"] == "train"]
+    train = [
+        row["image_id"] for row in read_lines(rendered, "captions.jsonl") if row["split"] == "train"
+    ]
     pictures = data.read_pictures(rendered, list(dict.fromkeys(train)))
     steps = data.Steps(rendered, pictures, texts, batch=8, seed=3, negatives=3, units=True)
     batch, again = steps[5], steps[5]
@@ -54,10 +61,15 @@ def test_a_batch_is_a_function_of_seed_and_step_and_its_rows_point_at_their_text
     assert batch.samples.unique().numel() == 8
     assert batch.negatives.shape == (8, 3)
     assert batch.units.shape == batch.foils.shape == (8, 2)
-    assert all((rows != MISSING).float().mean() > 0.8 for rows in (batch.negatives, batch.units, batch.foils))
+    assert all(
+        (rows != MISSING).float().mean() > 0.8
+        for rows in (batch.negatives, batch.units, batch.foils)
+    )
     bare = data.Steps(rendered, pictures, texts, batch=8, seed=3, negatives=0, units=False)[5]
     assert torch.equal(bare.samples, batch.samples), "arms see the same images"
-    assert torch.equal(bare.texts.ids[bare.captions], batch.texts.ids[batch.captions]), "and the same captions"
+    assert torch.equal(bare.texts.ids[bare.captions], batch.texts.ids[batch.captions]), (
+        "and the same captions"
+    )
 
 
 def test_the_cut_vocabulary_encodes_texts_as_the_whole_one(data):

@@ -10,7 +10,10 @@ TAGGER = tagger("textblob")
 
 
 def relations(caption: str) -> list[str]:
-    return [f"{s.text} {predicate} {o.text}" for s, predicate, o in triples(phrases(TAGGER.analyse(caption)))]
+    return [
+        f"{s.text} {predicate} {o.text}"
+        for s, predicate, o in triples(phrases(TAGGER.analyse(caption)))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +31,10 @@ def test_prepositions_that_end_in_of_relate(caption: str, expected: list[str]) -
     assert relations(caption) == expected
 
 
-@pytest.mark.parametrize("caption", ["A statue made of stone", "A dog is searching for a ball", "A man thinking about a horse"])
+@pytest.mark.parametrize(
+    "caption",
+    ["A statue made of stone", "A dog is searching for a ball", "A man thinking about a horse"],
+)
 def test_of_for_and_about_relate_nothing(caption: str) -> None:
     assert relations(caption) == []
 
@@ -36,8 +42,14 @@ def test_of_for_and_about_relate_nothing(caption: str) -> None:
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
-        ("A man in a suit and tie holds a phone", ["man in suit", "man in tie", "man holding phone"]),
-        ("A man with a hat and glasses is riding a bike", ["man with hat", "man with glasses", "man riding bike"]),
+        (
+            "A man in a suit and tie holds a phone",
+            ["man in suit", "man in tie", "man holding phone"],
+        ),
+        (
+            "A man with a hat and glasses is riding a bike",
+            ["man with hat", "man with glasses", "man riding bike"],
+        ),
         (
             "A girl in a white shirt , jeans and boots kicks a ball",
             [*(f"girl in {w}" for w in ("white shirt", "jeans", "boots")), "girl kicking ball"],
@@ -56,18 +68,29 @@ def test_what_one_wears_or_has_does_nothing(caption: str, expected: list[str]) -
     ("caption", "expected"),
     [
         ("A man on a bench and a woman holding a dog", ["man on bench", "woman holding dog"]),
-        ("A boy sits on a wall , his arms covering his face", ["boy sitting on wall", "arms covering face"]),
+        (
+            "A boy sits on a wall , his arms covering his face",
+            ["boy sitting on wall", "arms covering face"],
+        ),
     ],
 )
-def test_who_can_act_and_what_follows_a_comma_begin_a_clause(caption: str, expected: list[str]) -> None:
+def test_who_can_act_and_what_follows_a_comma_begin_a_clause(
+    caption: str, expected: list[str]
+) -> None:
     assert relations(caption) == expected
 
 
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
-        ("A woman in a very colorful dress is carrying a cup", ["woman in colorful dress", "woman carrying cup"]),
-        ("A man in a brightly colored shirt rides a horse", ["man in colored shirt", "man riding horse"]),
+        (
+            "A woman in a very colorful dress is carrying a cup",
+            ["woman in colorful dress", "woman carrying cup"],
+        ),
+        (
+            "A man in a brightly colored shirt rides a horse",
+            ["man in colored shirt", "man riding horse"],
+        ),
         ("A man is wearing brightly colored clothes", ["man wearing colored clothes"]),
         ("A man happily riding horses", ["man riding horses"]),
     ],

@@ -44,12 +44,19 @@ def captions(tmp_path: Path) -> Path:
     return file
 
 
-def test_extract_writes_a_record_a_caption_under_the_ids_of_the_reader(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_extract_writes_a_record_a_caption_under_the_ids_of_the_reader(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = captions.parent / "made" / "units.jsonl"
-    assert main(["extract", str(captions), "--out", str(out), "--tagger", "textblob", "--seed", "5"]) == 0
+    assert (
+        main(["extract", str(captions), "--out", str(out), "--tagger", "textblob", "--seed", "5"])
+        == 0
+    )
     records = read_units(out)
     samples = guess_reader(captions).samples()
-    assert [(r.caption_id, r.image_id, r.caption) for r in records.values()] == [(s.caption_id, s.image_id, s.caption) for s in samples]
+    assert [(r.caption_id, r.image_id, r.caption) for r in records.values()] == [
+        (s.caption_id, s.image_id, s.caption) for s in samples
+    ]
     assert {r.source["seed"] for r in records.values()} == {5}
     printed = capsys.readouterr().out
     assert "66.7%" in printed
@@ -66,7 +73,16 @@ def test_an_extractor_of_ones_own_is_named_by_its_path(captions: Path) -> None:
 
 def test_a_failure_leaves_no_file(captions: Path) -> None:
     with pytest.raises(ZooError, match="model is gone"):
-        main(["extract", str(captions), "--out", str(captions.parent / "units.jsonl"), "--extractor", f"{__name__}.Broken"])
+        main(
+            [
+                "extract",
+                str(captions),
+                "--out",
+                str(captions.parent / "units.jsonl"),
+                "--extractor",
+                f"{__name__}.Broken",
+            ]
+        )
     assert os.listdir(captions.parent) == ["captions.token"]
 
 
@@ -84,7 +100,9 @@ def test_a_wrong_option_is_named(captions: Path, options: list[Any], complaint: 
         main(["extract", str(captions), "--out", str(captions.parent / "u.jsonl"), *options])
 
 
-def test_show_prints_units_beside_their_foils(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_units_beside_their_foils(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = captions.parent / "units.jsonl"
     main(["extract", str(captions), "--out", str(out), "--tagger", "textblob"])
     capsys.readouterr()

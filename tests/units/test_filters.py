@@ -25,7 +25,9 @@ from zoo.units.record import Relation, RelationFoil
         ("brown horse", "horse", "multiple_edits"),
     ],
 )
-def test_a_phrase_differs_in_one_word_that_means_something_else(original: str, foil: str, fault: str | None) -> None:
+def test_a_phrase_differs_in_one_word_that_means_something_else(
+    original: str, foil: str, fault: str | None
+) -> None:
     assert phrase_fault(original, foil) == fault
 
 
@@ -49,9 +51,15 @@ RIDES, NEAR = Relation("man", "riding", "horse"), Relation("red car", "parked ne
         (NEAR, ("red car", "parked near", "bus"), "near_synonym"),
         (NEAR, ("red car", "parked far from", "bus"), None),
         (Relation("dog", "held by", "woman"), ("woman", "held by", "dog"), None),
-        (Relation("dog", "standing by", "woman"), ("woman", "standing by", "dog"), "symmetric_swap"),
+        (
+            Relation("dog", "standing by", "woman"),
+            ("woman", "standing by", "dog"),
+            "symmetric_swap",
+        ),
         (Relation("man", "kissing", "woman"), ("woman", "kissing", "man"), "symmetric_swap"),
     ],
 )
-def test_a_relation_differs_in_one_component_or_is_swapped(relation: Relation, foil: tuple[str, str, str], fault: str | None) -> None:
+def test_a_relation_differs_in_one_component_or_is_swapped(
+    relation: Relation, foil: tuple[str, str, str], fault: str | None
+) -> None:
     assert relation_fault(relation, RelationFoil(*foil, edit="any")) == fault

@@ -17,14 +17,24 @@ def test_verbs_have_their_forms_and_their_contraries_are_verbs() -> None:
     assert all(len(forms) == 4 and forms[2].endswith("ing") for forms in lexicon.VERB_FORMS)
     known = {forms[0] for forms in lexicon.VERB_FORMS}
     named = (
-        set(lexicon.CONTRARY_VERBS) | {c for cs in lexicon.CONTRARY_VERBS.values() for c in cs} | lexicon.TRANSITIVE | lexicon.INTRANSITIVE
+        set(lexicon.CONTRARY_VERBS)
+        | {c for cs in lexicon.CONTRARY_VERBS.values() for c in cs}
+        | lexicon.TRANSITIVE
+        | lexicon.INTRANSITIVE
     )
     assert named <= known
 
 
 @pytest.mark.parametrize(
     ("noun", "many"),
-    [("dog", "dogs"), ("puppy", "puppies"), ("bus", "buses"), ("fire truck", "fire trucks"), ("woman", "women"), ("toy", "toys")],
+    [
+        ("dog", "dogs"),
+        ("puppy", "puppies"),
+        ("bus", "buses"),
+        ("fire truck", "fire trucks"),
+        ("woman", "women"),
+        ("toy", "toys"),
+    ],
 )
 def test_plurals(noun: str, many: str) -> None:
     assert lexicon.plural(noun) == many
@@ -59,5 +69,7 @@ def test_finite_verbs_get_their_ing_form(verb: str, form: str) -> None:
         ("overlooking", "lake", []),
     ],
 )
-def test_contraries_begin_with_the_preposition(predicate: str, object_: str, expected: list[str]) -> None:
+def test_contraries_begin_with_the_preposition(
+    predicate: str, object_: str, expected: list[str]
+) -> None:
     assert list(contrary_predicates(predicate, object_)) == expected

@@ -14,7 +14,10 @@ NEW = {
     "original_caption": "Two cats sleep on a grey sofa",
     "image_path": "COCO/train2014/x.jpg",
     "entities": ["two cats", "grey sofa", "window"],
-    "negative_entities": {"two cats": [{"negative": "two rabbits", "change_type": "object_change"}], "grey sofa": ["red sofa"]},
+    "negative_entities": {
+        "two cats": [{"negative": "two rabbits", "change_type": "object_change"}],
+        "grey sofa": ["red sofa"],
+    },
     "relations": [
         {
             "subject": "two cats",
@@ -34,9 +37,24 @@ OLD = {
     "negative_components": NEW["negative_entities"],
     "relations": [{"subject": "two cats", "predicate": "are sleeping on", "object": "grey sofa"}],
     "negative_relations": [
-        {"subject": "two cats", "predicate": "are hiding under", "object": "grey sofa", "change_type": "antonym"},
-        {"subject": "grey sofa", "predicate": "are sleeping on", "object": "two cats", "change_type": "swap"},
-        {"subject": "window", "predicate": "is above", "object": "two cats", "change_type": "antonym"},
+        {
+            "subject": "two cats",
+            "predicate": "are hiding under",
+            "object": "grey sofa",
+            "change_type": "antonym",
+        },
+        {
+            "subject": "grey sofa",
+            "predicate": "are sleeping on",
+            "object": "two cats",
+            "change_type": "swap",
+        },
+        {
+            "subject": "window",
+            "predicate": "is above",
+            "object": "two cats",
+            "change_type": "antonym",
+        },
     ],
 }
 
@@ -61,13 +79,17 @@ def test_both_spellings_give_the_same_units(tmp_path: Path, row: dict[str, objec
     assert relation.foils == (
         RelationFoil("two cats", "are hiding under", "grey sofa", "antonym", "predicate"),
         RelationFoil("grey sofa", "are sleeping on", "two cats", "argument_swap"),
-        RelationFoil("two rabbits", "are sleeping on", "grey sofa", "argument_change", "subject", "head"),
+        RelationFoil(
+            "two rabbits", "are sleeping on", "grey sofa", "argument_change", "subject", "head"
+        ),
         RelationFoil("two cats", "are sleeping on", "red sofa", "argument_change", "object", None),
     )
 
 
 def test_the_photograph_is_named_by_its_coco_number(tmp_path: Path) -> None:
-    (record,) = read_units(write(tmp_path, [{**NEW, "image_path": "COCO/train2014/COCO_train2014_000000391895.jpg"}])).values()
+    (record,) = read_units(
+        write(tmp_path, [{**NEW, "image_path": "COCO/train2014/COCO_train2014_000000391895.jpg"}])
+    ).values()
     assert record.image_id == "coco:391895"
 
 
@@ -87,8 +109,14 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     [
         ({**NEW, "sample_id": None}, r"\[1\]: field 'sample_id' is missing"),
         ({**NEW, "entities": [3]}, r"\[1\]: field 'entities\[0\]' is a number"),
-        ({**NEW, "negative_entities": {"cat": [{"change_type": "x"}]}}, r"\[1\]: field 'negative_entities.cat\[0\].negative' is missing"),
-        ({**NEW, "relations": [{"subject": "a", "object": "b"}]}, r"\[1\]: field 'relations\[0\].relation_type' is missing"),
+        (
+            {**NEW, "negative_entities": {"cat": [{"change_type": "x"}]}},
+            r"\[1\]: field 'negative_entities.cat\[0\].negative' is missing",
+        ),
+        (
+            {**NEW, "relations": [{"subject": "a", "object": "b"}]},
+            r"\[1\]: field 'relations\[0\].relation_type' is missing",
+        ),
         (NEW, r"\[1\]: caption_id 'coco_17_85' was given before, at .*units.json\[0\]"),
     ],
 )

@@ -15,16 +15,23 @@ from zoo.units.record import UnitRecord
 
 
 @given(st.lists(records, min_size=1, max_size=5, unique_by=lambda r: r.caption_id))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 def test_what_is_written_is_read_again(tmp_path: Path, written: list[UnitRecord]) -> None:
     assert write_units(written, tmp_path / "units.jsonl") == len(written)
-    assert list(read_units(tmp_path / "units.jsonl").items()) == [(r.caption_id, r) for r in written]
+    assert list(read_units(tmp_path / "units.jsonl").items()) == [
+        (r.caption_id, r) for r in written
+    ]
 
 
 def test_the_schema_is_that_of_the_design() -> None:
     row = to_json(CATS)
     assert list(row) == ["caption_id", "image_id", "caption", "entities", "relations", "source"]
-    assert row["entities"][1] == {"text": "grey sofa", "foils": [{"text": "red sofa", "edit": "attribute_change"}]}
+    assert row["entities"][1] == {
+        "text": "grey sofa",
+        "foils": [{"text": "red sofa", "edit": "attribute_change"}],
+    }
     assert row["relations"][0]["foils"][1] == {
         "subject": "grey sofa",
         "predicate": "sleep on",
@@ -50,7 +57,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
 
 def lines(tmp_path: Path, *rows: object) -> Path:
     file = tmp_path / "units.jsonl"
-    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    file.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    )
     return file
 
 
@@ -69,8 +78,14 @@ def changed(**fields: object) -> dict[str, object]:
         (changed(entities=None), "field 'entities' is missing where a list"),
         (changed(relations={}), "field 'relations' is an object where a list"),
         (changed(entities=["cat"]), r"field 'entities\[0\]' is a text where an object"),
-        (changed(entities=[{"text": "cat", "foils": [{"text": "dog"}]}]), r"field 'entities\[0\].foils\[0\].edit' is missing"),
-        (changed(relations=[{"subject": "a", "predicate": "on", "foils": []}]), r"field 'relations\[0\].object' is missing"),
+        (
+            changed(entities=[{"text": "cat", "foils": [{"text": "dog"}]}]),
+            r"field 'entities\[0\].foils\[0\].edit' is missing",
+        ),
+        (
+            changed(relations=[{"subject": "a", "predicate": "on", "foils": []}]),
+            r"field 'relations\[0\].object' is missing",
+        ),
         (changed(source="me"), "field 'source' is a text"),
         (to_json(CATS), "caption_id '17#0' was given before, at .*units.jsonl:1"),
     ],

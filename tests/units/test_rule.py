@@ -14,7 +14,19 @@ from zoo.units.record import UnitRecord
 from zoo.units.rule import RuleExtractor
 
 EXTRACTOR = RuleExtractor(tagger="textblob")
-NOUNS = ["dog", "dogs", "man", "woman", "red car", "two cats", "black and white dog", "wooden table", "group of people", "thing", "grass"]
+NOUNS = [
+    "dog",
+    "dogs",
+    "man",
+    "woman",
+    "red car",
+    "two cats",
+    "black and white dog",
+    "wooden table",
+    "group of people",
+    "thing",
+    "grass",
+]
 LINKS = ["on", "next to", "riding", "is sitting on", "and", "with", "holds", ",", "in front of"]
 
 
@@ -37,10 +49,18 @@ def test_a_worked_caption() -> None:
     assert ("predicate_change", "predicate", None) in by_edit
     assert relation.foils[0].text == "three dogs sitting under wooden table"
     arguments = {key[1:] for key in by_edit if key[0] == "argument_change"}
-    assert arguments == {("subject", "head"), ("subject", "attribute"), ("object", "head"), ("object", "attribute")}
+    assert arguments == {
+        ("subject", "head"),
+        ("subject", "attribute"),
+        ("object", "head"),
+        ("object", "attribute"),
+    }
 
 
-@pytest.mark.parametrize(("one", "other"), [("in front of", "behind"), ("behind", "in front of"), ("outside of", "inside")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("in front of", "behind"), ("behind", "in front of"), ("outside of", "inside")],
+)
 def test_where_one_thing_is_to_another_has_a_contrary(one: str, other: str) -> None:
     (relation,) = extract(f"A red car is parked {one} a building").relations
     assert relation.predicate == f"parked {one}"
@@ -68,7 +88,11 @@ def test_two_alike_share_their_foils() -> None:
 def test_coats_and_ages_stay_plausible() -> None:
     for seed in range(20):
         dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, "textblob")).entities
-        assert all(f.text.split()[0] in ("black", "white", "grey", "spotted") for f in dog.foils if f.edit == "attribute_change")
+        assert all(
+            f.text.split()[0] in ("black", "white", "grey", "spotted")
+            for f in dog.foils
+            if f.edit == "attribute_change"
+        )
         assert [f.text for f in boy.foils] == ["young girl"]
 
 
@@ -80,14 +104,21 @@ def test_a_foil_is_not_what_the_rest_of_the_phrase_says_or_what_may_be_true_too(
         assert not {"girl", "two boys"} & {f.text for f in (*woman.foils, *men.foils)}
 
 
-@pytest.mark.parametrize("caption", ["", "!!!", "Something in the background .", "running", "and , of the"])
+@pytest.mark.parametrize(
+    "caption", ["", "!!!", "Something in the background .", "running", "and , of the"]
+)
 def test_a_caption_without_entities_gives_an_empty_record(caption: str) -> None:
     assert extract(caption).entities == extract(caption).relations == ()
 
 
-@given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(LINKS)), min_size=1, max_size=5), st.integers(0, 3))
+@given(
+    st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(LINKS)), min_size=1, max_size=5),
+    st.integers(0, 3),
+)
 @settings(max_examples=150, deadline=None)
-def test_every_foil_passes_the_filters_and_every_argument_is_an_entity(parts: list[tuple[str, str]], seed: int) -> None:
+def test_every_foil_passes_the_filters_and_every_argument_is_an_entity(
+    parts: list[tuple[str, str]], seed: int
+) -> None:
     caption = " ".join(f"a {noun} {link}" for noun, link in parts)
     check(extract(caption, RuleExtractor(seed, "textblob")))
 
@@ -101,13 +132,18 @@ def test_any_text_is_taken(caption: str) -> None:
 def check(record: UnitRecord) -> None:
     entities = {e.text for e in record.entities}
     units = [*(e.text for e in record.entities), *(r.text for r in record.relations)]
-    foils = [f.text for e in record.entities for f in e.foils] + [f.text for r in record.relations for f in r.foils]
+    foils = [f.text for e in record.entities for f in e.foils] + [
+        f.text for r in record.relations for f in r.foils
+    ]
     assert len(set(units)) == len(units)
     assert len(set(foils)) == len(foils)
     assert not set(units) & set(foils)
     for entity in record.entities:
         assert all(phrase_fault(entity.text, foil.text) is None for foil in entity.foils)
-        assert all(bool(NUMBERS & set(entity.text.split())) == bool(NUMBERS & set(foil.text.split())) for foil in entity.foils)
+        assert all(
+            bool(NUMBERS & set(entity.text.split())) == bool(NUMBERS & set(foil.text.split()))
+            for foil in entity.foils
+        )
     for relation in record.relations:
         assert {relation.subject, relation.object} <= entities
         assert relation.subject != relation.object
@@ -116,8 +152,12 @@ def check(record: UnitRecord) -> None:
 
 def test_foils_are_a_function_of_caption_and_seed() -> None:
     caption = "A man in a red shirt rides a brown horse"
-    assert extract(caption, RuleExtractor(3, "textblob")) == extract(caption, RuleExtractor(3, "textblob"))
-    assert len({extract(caption, RuleExtractor(seed, "textblob")).entities for seed in range(5)}) > 1
+    assert extract(caption, RuleExtractor(3, "textblob")) == extract(
+        caption, RuleExtractor(3, "textblob")
+    )
+    assert (
+        len({extract(caption, RuleExtractor(seed, "textblob")).entities for seed in range(5)}) > 1
+    )
 
 
 def test_its_arguments_are_plain_data() -> None:
@@ -125,7 +165,11 @@ def test_its_arguments_are_plain_data() -> None:
 
 
 def test_real_captions_yield_units(shared_data: Path) -> None:
-    lines = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()[::13]
+    lines = (
+        (shared_data / "flickr8k" / "Flickr8k.token.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()[::13]
+    )
     records = [extract(line.split("\t")[1]) for line in lines]
     for record in records:
         check(record)

@@ -18,7 +18,15 @@ from zoo.units.reader import write_units
 from zoo.units.record import Entity, EntityFoil, UnitRecord
 from zoo.units.sampler import UnitSampler
 
-ROOM = UnitRecord("1", "1", "c", tuple(Entity(t, (EntityFoil(f"not {t}", "object_change"),)) for t in ("cat", "dog", "sofa", "lamp")))
+ROOM = UnitRecord(
+    "1",
+    "1",
+    "c",
+    tuple(
+        Entity(t, (EntityFoil(f"not {t}", "object_change"),))
+        for t in ("cat", "dog", "sofa", "lamp")
+    ),
+)
 
 
 def sampler(**arguments: Any) -> UnitSampler:
@@ -27,10 +35,18 @@ def sampler(**arguments: Any) -> UnitSampler:
 
 def draws(record: UnitRecord, n: int, **arguments: Any) -> list[tuple[str, str | None]]:
     """The first draw of n independent captions."""
-    return [pair for seed in range(n) if (pair := sampler(**arguments).sample(record, Random(seed))[0])]
+    return [
+        pair for seed in range(n) if (pair := sampler(**arguments).sample(record, Random(seed))[0])
+    ]
 
 
-@given(records, st.integers(1, 5), st.integers(1, 4), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 99))
+@given(
+    records,
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.integers(0, 99),
+)
 def test_draws_are_minimal_edits_of_units_of_the_record_and_never_repeat(
     record: UnitRecord, n_units: int, most: int, p_rel: float, seed: int
 ) -> None:
@@ -55,7 +71,9 @@ def allowed(record: UnitRecord, most: int) -> set[tuple[str, str | None]]:
             for members in permutations({e.text for e in record.entities}, size):
                 if entity.text in members:
                     for foil in [f.text for f in entity.foils] or [None]:
-                        wrong = foil and " and ".join(foil if m == entity.text else m for m in members)
+                        wrong = foil and " and ".join(
+                            foil if m == entity.text else m for m in members
+                        )
                         pairs.add((" and ".join(members), wrong))
     return pairs
 
@@ -81,8 +99,13 @@ def test_a_unit_without_a_foil_comes_after_all_units_with_one() -> None:
 
 
 def test_edits_are_drawn_uniformly_before_foils() -> None:
-    foils = (EntityFoil("no", "attribute_change"), *(EntityFoil(f"o{i}", "object_change") for i in range(9)))
-    drawn = Counter(foil for _, foil in draws(UnitRecord("1", "1", "c", (Entity("cat", foils),)), 1000))
+    foils = (
+        EntityFoil("no", "attribute_change"),
+        *(EntityFoil(f"o{i}", "object_change") for i in range(9)),
+    )
+    drawn = Counter(
+        foil for _, foil in draws(UnitRecord("1", "1", "c", (Entity("cat", foils),)), 1000)
+    )
     assert drawn["no"] / 1000 == pytest.approx(0.5, abs=0.06)
     assert len(drawn) == 10
 
@@ -90,7 +113,9 @@ def test_edits_are_drawn_uniformly_before_foils() -> None:
 def test_edits_select_foils() -> None:
     for _, foil in draws(CATS, 20, edits=["argument_swap"]):
         assert foil == "grey sofa sleep on two cats"
-    assert {foil for _, foil in draws(CATS, 20, edits=["object_change"], conjunction_share=0)} == {"two rabbits"}
+    assert {foil for _, foil in draws(CATS, 20, edits=["object_change"], conjunction_share=0)} == {
+        "two rabbits"
+    }
 
 
 def test_conjunctions_come_at_their_share_and_in_both_orders() -> None:
@@ -110,9 +135,14 @@ def test_no_two_conjunctions_have_the_same_members() -> None:
 
 
 def test_up_to_k_entities_are_joined() -> None:
-    sizes = Counter(text.count(" and ") + 1 for text, _ in draws(ROOM, 300, max_conjunction=3, conjunction_share=1.0))
+    sizes = Counter(
+        text.count(" and ") + 1
+        for text, _ in draws(ROOM, 300, max_conjunction=3, conjunction_share=1.0)
+    )
     assert set(sizes) == {2, 3}
-    assert all(" and " not in text for text, _ in draws(ROOM, 50, max_conjunction=1, conjunction_share=1.0))
+    assert all(
+        " and " not in text for text, _ in draws(ROOM, 50, max_conjunction=1, conjunction_share=1.0)
+    )
 
 
 def test_the_public_habit_reorders_about_half_of_the_foils() -> None:
@@ -122,7 +152,9 @@ def test_the_public_habit_reorders_about_half_of_the_foils() -> None:
 
 
 def test_a_foil_never_meets_itself_in_a_conjunction() -> None:
-    record = UnitRecord("1", "1", "c", (Entity("cat", (EntityFoil("dog", "object_change"),)), Entity("dog")))
+    record = UnitRecord(
+        "1", "1", "c", (Entity("cat", (EntityFoil("dog", "object_change"),)), Entity("dog"))
+    )
     assert set(draws(record, 30, conjunction_share=1.0)) == {("cat", "dog")}
 
 
@@ -131,7 +163,16 @@ def test_with_replacement_a_unit_may_come_again() -> None:
     assert [pair and pair[0] for pair in pairs] == ["two cats sleep on grey sofa"] * 3
 
 
-@pytest.mark.parametrize("arguments", [{"n_units": 0}, {"max_conjunction": 0}, {"p_rel": 1.5}, {"conjunction_share": -0.1}, {"edits": []}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n_units": 0},
+        {"max_conjunction": 0},
+        {"p_rel": 1.5},
+        {"conjunction_share": -0.1},
+        {"edits": []},
+    ],
+)
 def test_an_argument_out_of_range_is_named(arguments: dict[str, Any]) -> None:
     with pytest.raises(ZooError, match=rf"UnitSampler\({next(iter(arguments))}="):
         sampler(**arguments)
@@ -154,7 +195,12 @@ def test_it_describes_where_its_units_come_from(tmp_path: Path) -> None:
         "captions": 1,
         "entities": 2,
         "relations": 1,
-        "foils": {"argument_swap": 1, "attribute_change": 2, "object_change": 1, "predicate_change": 1},
+        "foils": {
+            "argument_swap": 1,
+            "attribute_change": 2,
+            "object_change": 1,
+            "predicate_change": 1,
+        },
     }
 
 

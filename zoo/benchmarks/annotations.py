@@ -16,7 +16,9 @@ def locate(root: Path, part: Part) -> Path | None:
     """Returns the first of a part's files that is there, as it is or with .gz, None where none is. Those that the user named are looked for
     in the working directory first."""
     folders = (Path(), root) if part.named else (root,)
-    candidates = (folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz"))
+    candidates = (
+        folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz")
+    )
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -33,33 +35,50 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(content(path).decode("utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise ZooError(f"{path}:{error.lineno} is not JSON ({error.msg}, column {error.colno}): fetch the file again") from error
+        raise ZooError(
+            f"{path}:{error.lineno} is not JSON ({error.msg}, column {error.colno}): fetch the file again"
+        ) from error
     except UnicodeDecodeError as error:
-        raise ZooError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again") from error
+        raise ZooError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"
+        ) from error
 
 
 def read_list(path: Path) -> list[Any]:
     """Returns the list that a .json or .json.gz holds; raises ZooError that names the file where it holds anything else."""
     records = read_json(path)
     if not isinstance(records, list):
-        raise ZooError(f"{path} holds a {type(records).__name__}, not a list of records: give the file as published")
+        raise ZooError(
+            f"{path} holds a {type(records).__name__}, not a list of records: give the file as published"
+        )
     return records
 
 
-def overrides(benchmark: str, files: Mapping[str, str] | None, subsets: Iterable[str]) -> dict[str, str]:
+def overrides(
+    benchmark: str, files: Mapping[str, str] | None, subsets: Iterable[str]
+) -> dict[str, str]:
     """Returns the user's annotation files by subset; raises ZooError for a subset that the benchmark does not have."""
     known = list(subsets)
     for subset in files or {}:
         if subset not in known:
-            raise ZooError(f"{benchmark} has no subset {subset!r}{near(subset, known)}: `files` may name {', '.join(known)}")
+            raise ZooError(
+                f"{benchmark} has no subset {subset!r}{near(subset, known)}: `files` may name {', '.join(known)}"
+            )
     return dict(files or {})
 
 
 def overridden(parts: Iterable[Part], files: Mapping[str, str]) -> tuple[Part, ...]:
     """Returns the parts with the user's annotation files in the place of those as published."""
-    return tuple(replace(part, files=(files[part.subset],), named=True) if part.subset in files else part for part in parts)
+    return tuple(
+        replace(part, files=(files[part.subset],), named=True) if part.subset in files else part
+        for part in parts
+    )
 
 
 def count_notes(counts: Iterable[tuple[Part, int]]) -> dict[str, str]:
     """Returns, by subset, a note where a file holds another number of cases than the published one."""
-    return {f"{p.subset} cases": f"{n:,} in the file, {p.n:,} as published" for p, n in counts if p.n is not None and n != p.n}
+    return {
+        f"{p.subset} cases": f"{n:,} in the file, {p.n:,} as published"
+        for p, n in counts
+        if p.n is not None and n != p.n
+    }

@@ -23,7 +23,12 @@ ORDER_HOW = (
     "put {file} (BLIP's annotation, storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its photographs go to DATA_ROOT/{photographs}"
 )
-RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = ("VG-Relation", "VG-Attribution", "COCO-Order", "Flickr30k-Order")
+RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
+    "VG-Relation",
+    "VG-Attribution",
+    "COCO-Order",
+    "Flickr30k-Order",
+)
 
 
 class ARO(Benchmark):
@@ -36,7 +41,13 @@ class ARO(Benchmark):
 
     name = "aro"
 
-    def __init__(self, files: dict[str, str] | None = None, seed: int = 1, tagger: str = "auto", order_dir: str | None = None) -> None:
+    def __init__(
+        self,
+        files: dict[str, str] | None = None,
+        seed: int = 1,
+        tagger: str = "auto",
+        order_dir: str | None = None,
+    ) -> None:
         self.files = overrides(self.name, files, SUBSETS)
         self.seed, self.tagger = seed, tagger
         self.order_dir = None if order_dir is None else Path(order_dir)
@@ -58,7 +69,9 @@ class ARO(Benchmark):
                 ATTRIBUTION,
                 (f"aro/{attribution}",),
                 28_748,
-                VISUAL_GENOME_HOW.format(file=attribution, drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"),
+                VISUAL_GENOME_HOW.format(
+                    file=attribution, drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
+                ),
                 chance={"i2t": 50.0, "macro": 50.0},
                 published={"macro": 63.2},
             ),
@@ -107,15 +120,24 @@ def _swapped(path: Path, subset: str) -> Iterator[Case]:
     group = _relation if subset == RELATION else _attributes
     for i, entry in enumerate(read_list(path)):
         origin = f"{path}[{i}]"
-        texts = (field(entry, "true_caption", str, origin), field(entry, "false_caption", str, origin))
-        yield Case((_cropped(entry, origin),), texts, match, "i2t", subset, str(i), group(entry, origin))
+        texts = (
+            field(entry, "true_caption", str, origin),
+            field(entry, "false_caption", str, origin),
+        )
+        yield Case(
+            (_cropped(entry, origin),), texts, match, "i2t", subset, str(i), group(entry, origin)
+        )
 
 
 def _cropped(entry: Any, origin: str) -> ImageRef:
     image = photograph_ref(f"visual_genome/{field(entry, 'image_path', str, origin)}")
-    left, top, width, height = (int(field(entry, f"bbox_{side}", (int, float), origin)) for side in "xywh")
+    left, top, width, height = (
+        int(field(entry, f"bbox_{side}", (int, float), origin)) for side in "xywh"
+    )
     if width < 1 or height < 1:
-        raise ZooError(f"{origin} has a box of {width} x {height} pixels, which shows nothing: fetch the file again")
+        raise ZooError(
+            f"{origin} has a box of {width} x {height} pixels, which shows nothing: fetch the file again"
+        )
     return replace(image, crop=(left, top, width, height))
 
 
@@ -126,5 +148,7 @@ def _relation(entry: Any, origin: str) -> str:
 def _attributes(entry: Any, origin: str) -> str:
     pair = field(entry, "attributes", list, origin)
     if len(pair) != 2:
-        raise ZooError(f"{origin} has {len(pair)} attributes, where the benchmark compares two: fetch the file again")
+        raise ZooError(
+            f"{origin} has {len(pair)} attributes, where the benchmark compares two: fetch the file again"
+        )
     return f"{pair[0]}_{pair[1]}"

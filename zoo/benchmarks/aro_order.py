@@ -49,7 +49,11 @@ def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | No
     name = f"{subset}_{header['tagger']}_seed{seed}_{digest[:12]}.jsonl"
     folders = [source.parent / "order", user_cache()] if folder is None else [folder]
     kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
-    return _read(kept or _write(folders, name, header, list(_perturbed(source, subset, seed, made_by))), subset, source)
+    return _read(
+        kept or _write(folders, name, header, list(_perturbed(source, subset, seed, made_by))),
+        subset,
+        source,
+    )
 
 
 def user_cache() -> Path:
@@ -73,14 +77,21 @@ def _perturbed(source: Path, subset: str, seed: int, tagger: Tagger) -> Iterator
     for record in read_captioned(source):
         for k, caption in enumerate(record.captions):
             rng = Random(f"{seed}/{subset}/{record.image.key}#{k}")
-            yield {"image": str(record.image), "caption": k, "texts": _options(caption, rng, tagger)}
+            yield {
+                "image": str(record.image),
+                "caption": k,
+                "texts": _options(caption, rng, tagger),
+            }
 
 
 def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
     """An identity permutation is written as the caption itself, not with blanks before its commas, so that it can be told by its text."""
     options = [caption, *perturbations(caption, rng, tagger)]
     unspaced = "".join(caption.split())
-    return [pre_caption(caption if "".join(option.split()) == unspaced else option, WORDS) for option in options]
+    return [
+        pre_caption(caption if "".join(option.split()) == unspaced else option, WORDS)
+        for option in options
+    ]
 
 
 def _read(path: Path, subset: str, source: Path | None = None) -> Order:
@@ -89,7 +100,9 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
     header = _object(first, f"{path}:{number}")
     made_for = field(header, "subset", str, f"{path}:{number}")
     if made_for != subset:
-        raise ZooError(f"{path} holds the perturbed captions of {made_for}, not of {subset}: name another file")
+        raise ZooError(
+            f"{path} holds the perturbed captions of {made_for}, not of {subset}: name another file"
+        )
     cases = []
     for number, line in lines:
         origin = f"{path}:{number}"
@@ -97,14 +110,22 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
         image = photograph_ref(field(row, "image", str, origin))
         texts = tuple(field(row, "texts", list, origin))
         if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
-            raise ZooError(f"{origin} has no caption with perturbations as 'texts': delete the file to have it made again")
+            raise ZooError(
+                f"{origin} has no caption with perturbations as 'texts': delete the file to have it made again"
+            )
         match = np.arange(len(texts))[None] == 0
         identity = f"{image.key}#{field(row, 'caption', int, origin)}"
         cases.append(Case((image,), texts, match, "i2t", subset, identity, correct_first=True))
     n = field(header, "n", int, f"{path}:1")
     if len(cases) != n:
-        raise ZooError(f"{path} holds {len(cases):,} of its {n:,} perturbed captions: delete the file to have it made again")
-    note = ", ".join(f"{key} {header[key]}" for key in ("tagger", "tagger_version", "seed", "version") if key in header)
+        raise ZooError(
+            f"{path} holds {len(cases):,} of its {n:,} perturbed captions: delete the file to have it made again"
+        )
+    note = ", ".join(
+        f"{key} {header[key]}"
+        for key in ("tagger", "tagger_version", "seed", "version")
+        if key in header
+    )
     made = f"perturbed captions of {path.name} ({note})"
     if SPACY_MODEL not in str(header.get("tagger_version")):
         made += f"; official figures have those of spaCy's {SPACY_MODEL}, another tagger draws others: expect a difference of a point"
@@ -115,13 +136,17 @@ def _object(line: str, origin: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ZooError(f"{origin} is not JSON ({error.msg}, column {error.colno}): delete the file to have it made again") from error
+        raise ZooError(
+            f"{origin} is not JSON ({error.msg}, column {error.colno}): delete the file to have it made again"
+        ) from error
     if not isinstance(value, dict):
         raise ZooError(f"{origin} is not a JSON object: delete the file to have it made again")
     return value
 
 
-def _write(folders: list[Path], name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
+def _write(
+    folders: list[Path], name: str, header: dict[str, Any], rows: list[dict[str, Any]]
+) -> Path:
     """Writes into the first folder that takes the file; only a read-only one is passed over, and only where another follows."""
     folder, *others = folders
     path, beside = folder / name, folder / f".{name}.{os.getpid()}"
@@ -138,7 +163,9 @@ def _write(folders: list[Path], name: str, header: dict[str, Any], rows: list[di
     except OSError as error:
         if others and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             return _write(others, name, header, rows)
-        raise ZooError(f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it") from error
+        raise ZooError(
+            f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it"
+        ) from error
     return path
 
 

@@ -25,10 +25,15 @@ def read_captioned(path: Path) -> list[Captioned]:
         origin = f"{path}[{i}]"
         image = photograph_ref(field(entry, "image", str, origin))
         captions = field(entry, "caption", list, origin)
-        blank = next((k for k, text in enumerate(captions) if not isinstance(text, str) or not text.strip()), None)
+        blank = next(
+            (k for k, text in enumerate(captions) if not isinstance(text, str) or not text.strip()),
+            None,
+        )
         if blank is not None:
             raise ZooError(f"{origin} has no text as caption {blank}: write one or take it out")
         if image in records:
-            raise ZooError(f"{origin} is photograph {image} a second time: put its captions into one record")
+            raise ZooError(
+                f"{origin} is photograph {image} a second time: put its captions into one record"
+            )
         records[image] = Captioned(image, tuple(captions))
     return list(records.values())

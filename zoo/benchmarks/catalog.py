@@ -37,14 +37,23 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     cls = _class(name)
     signature = inspect.signature(cls.__init__)
     accepted = [parameter for parameter in signature.parameters if parameter != "self"]
-    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in signature.parameters.values())
+    takes_any = any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD
+        for parameter in signature.parameters.values()
+    )
     for option in given:
         if option not in accepted and not takes_any:
-            raise ZooError(f"{name} has no option {option!r}{near(option, accepted)}: it takes {', '.join(accepted) or 'none'}")
+            raise ZooError(
+                f"{name} has no option {option!r}{near(option, accepted)}: it takes {', '.join(accepted) or 'none'}"
+            )
     try:
         signature.bind(None, **given)
     except TypeError as error:
-        mend = f"write {name}:{ARGUMENT[name].upper()}" if name in ARGUMENT else "give it as an option in YAML"
+        mend = (
+            f"write {name}:{ARGUMENT[name].upper()}"
+            if name in ARGUMENT
+            else "give it as an option in YAML"
+        )
         raise ZooError(f"{name} cannot be made ({error}): {mend}") from error
     return cls(**given)
 
@@ -59,17 +68,23 @@ def _class(name: str) -> type[Benchmark]:
     path = known.get(name, name)
     module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     if not module:
-        raise ZooError(f"there is no benchmark {name!r}{near(name, known)}: `zoo ls benchmarks` lists them; a dotted class path works too")
+        raise ZooError(
+            f"there is no benchmark {name!r}{near(name, known)}: `zoo ls benchmarks` lists them; a dotted class path works too"
+        )
     try:
         found = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise ZooError(f"benchmark {name!r} names the module {module}, which cannot be found{near(name, known)}: mend the path") from error
+        raise ZooError(
+            f"benchmark {name!r} names the module {module}, which cannot be found{near(name, known)}: mend the path"
+        ) from error
     except AttributeError as error:
         raise ZooError(
             f"benchmark {name!r}: {module} has no {attribute}{near(attribute, vars(importlib.import_module(module)))}"
         ) from error
     if not (isinstance(found, type) and issubclass(found, Benchmark)):
-        raise ZooError(f"benchmark {name!r} is no subclass of zoo.benchmarks.base.Benchmark: name a class that is")
+        raise ZooError(
+            f"benchmark {name!r} is no subclass of zoo.benchmarks.base.Benchmark: name a class that is"
+        )
     return found

@@ -37,13 +37,27 @@ class Finding:
 
 def main(argv: list[str]) -> int:
     """Prints what it found; returns 0, or 1 where an annotation file is broken."""
-    parser = Parser(prog="zoo doctor", description="Say what a data root holds, what is missing and how to get it.")
-    parser.add_argument(
-        "--data_root", nargs="+", type=Path, default=[Path(".")], help="one folder or more; the first that holds a file wins"
+    parser = Parser(
+        prog="zoo doctor",
+        description="Say what a data root holds, what is missing and how to get it.",
     )
-    parser.add_argument("--benchmarks", help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too")
+    parser.add_argument(
+        "--data_root",
+        nargs="+",
+        type=Path,
+        default=[Path(".")],
+        help="one folder or more; the first that holds a file wins",
+    )
+    parser.add_argument(
+        "--benchmarks",
+        help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
+    )
     given = parser.parse_args(argv)
-    names = listed(given.benchmarks, "--benchmarks") if given.benchmarks else [name for name in offered() if name not in NEED_A_FILE]
+    names = (
+        listed(given.benchmarks, "--benchmarks")
+        if given.benchmarks
+        else [name for name in offered() if name not in NEED_A_FILE]
+    )
     finder = PhotographFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
@@ -65,14 +79,23 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -
     reading = read(asked, roots)
     parts = {part.subset: part for part in asked.parts}
     absent = {part.subset for part in reading.absent}
-    by_subset: dict[str, list[Case]] = {part.subset: [] for part in asked.parts if part.subset in absent}
+    by_subset: dict[str, list[Case]] = {
+        part.subset: [] for part in asked.parts if part.subset in absent
+    }
     for case in reading.cases:
         by_subset.setdefault(case.subset, []).append(case)
-    order = sorted(by_subset, key=lambda subset: list(parts).index(subset) if subset in parts else len(parts))
-    return [_finding(asked.name, subset, by_subset[subset], parts.get(subset), finder) for subset in order]
+    order = sorted(
+        by_subset, key=lambda subset: list(parts).index(subset) if subset in parts else len(parts)
+    )
+    return [
+        _finding(asked.name, subset, by_subset[subset], parts.get(subset), finder)
+        for subset in order
+    ]
 
 
-def _finding(name: str, subset: str, cases: list[Case], part: Part | None, finder: PhotographFinder) -> Finding:
+def _finding(
+    name: str, subset: str, cases: list[Case], part: Part | None, finder: PhotographFinder
+) -> Finding:
     photographs = frozenset(_uncropped(image) for case in cases for image in case.images)
     found = photographs.difference(finder.missing(photographs))
     n = scorable = 0
@@ -83,7 +106,9 @@ def _finding(name: str, subset: str, cases: list[Case], part: Part | None, finde
         n += len(case.texts) if gallery else 1
         scorable += int(case.match[there].any(0).sum()) if gallery else int(there.all())
     published = None if part is None or gallery else part.n
-    return Finding(name, subset, n, scorable, published, photographs, found, part.how if part else "")
+    return Finding(
+        name, subset, n, scorable, published, photographs, found, part.how if part else ""
+    )
 
 
 def _uncropped(image: ImageRef) -> ImageRef:
@@ -98,7 +123,11 @@ def _table(findings: Iterable[Finding]) -> Table:
         table.add_column(column, justify="right")
     for f in findings:
         cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
-        figures = (cases, f"{f.scorable:,}", f"{len(f.photographs):,}", f"{len(f.found):,}") if f.n else ("absent", "", "", "")
+        figures = (
+            (cases, f"{f.scorable:,}", f"{len(f.photographs):,}", f"{len(f.found):,}")
+            if f.n
+            else ("absent", "", "", "")
+        )
         table.add_row(f.benchmark, f.subset, *figures)
     return table
 
@@ -108,7 +137,9 @@ def _absent(findings: Iterable[Finding]) -> Iterator[str]:
     by_how: dict[str, list[str]] = {}
     for f in findings:
         if not f.n:
-            by_how.setdefault(f.how, []).append(f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark)
+            by_how.setdefault(f.how, []).append(
+                f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark
+            )
     yield from (f"{', '.join(parts)}: {how}" for how, parts in by_how.items())
 
 
@@ -118,7 +149,10 @@ def _missing(findings: Iterable[Finding], finder: PhotographFinder) -> Iterator[
     for f in findings:
         for image in f.photographs - f.found:
             by_source.setdefault(image.source, set()).add(image)
-    yield from (f"{source}: {len(images):,}; {finder.hint(min(images))}" for source, images in sorted(by_source.items()))
+    yield from (
+        f"{source}: {len(images):,}; {finder.hint(min(images))}"
+        for source, images in sorted(by_source.items())
+    )
 
 
 def _list(console: Console, title: str, lines: Iterable[str]) -> None:

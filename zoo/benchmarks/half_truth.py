@@ -33,18 +33,35 @@ class HalfTruth(Benchmark):
     version = 2
 
     def __init__(
-        self, units: str, preset: str = "paper", max_images: int = 5_000, seed: int = 0, photographs: Reader | None = None
+        self,
+        units: str,
+        preset: str = "paper",
+        max_images: int = 5_000,
+        seed: int = 0,
+        photographs: Reader | None = None,
     ) -> None:
         if preset not in RULES:
-            raise ZooError(f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}")
+            raise ZooError(
+                f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
+            )
         if max_images < 1:
-            raise ZooError(f"half_truth(max_images={max_images}): give a whole number of at least 1")
-        self.units, self.preset, self.max_images, self.seed, self.photographs = units, preset, max_images, seed, photographs
+            raise ZooError(
+                f"half_truth(max_images={max_images}): give a whole number of at least 1"
+            )
+        self.units, self.preset, self.max_images, self.seed, self.photographs = (
+            units,
+            preset,
+            max_images,
+            seed,
+            photographs,
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:
         chance = {"half_truth": 50.0, "completion": 50.0}
-        return tuple(Part(c, (self.units,), None, HOW.format(units=self.units), chance) for c in CONDITIONS)
+        return tuple(
+            Part(c, (self.units,), None, HOW.format(units=self.units), chance) for c in CONDITIONS
+        )
 
     def read(self, root: Path) -> Reading:
         path = next((p for p in (Path(self.units), root / self.units) if p.exists()), None)
@@ -86,13 +103,22 @@ class HalfTruth(Benchmark):
         photographs = len({record.image_id for record in records})
         asked = len({made.record.image_id for made in texts})
         found = {made.condition for made in texts}
-        makers = Counter(", ".join(f"{k} {v}" for k, v in record.source.items()) for record in records)
+        makers = Counter(
+            ", ".join(f"{k} {v}" for k, v in record.source.items()) for record in records
+        )
         return {
             "preset": self.preset,
             "seed": str(self.seed),
             "photographs": f"{asked:,} of {photographs:,} in the units file",
-            "units": "; ".join(f"{maker or 'source not said'} ({n:,} captions)" for maker, n in makers.most_common(3)),
-            **{condition: "no case: the units have no such foils" for condition in CONDITIONS if condition not in found},
+            "units": "; ".join(
+                f"{maker or 'source not said'} ({n:,} captions)"
+                for maker, n in makers.most_common(3)
+            ),
+            **{
+                condition: "no case: the units have no such foils"
+                for condition in CONDITIONS
+                if condition not in found
+            },
         }
 
 

@@ -12,7 +12,26 @@ CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "S
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
 # words that say nothing about what a picture shows, so that two phrases may share them
-FUNCTION_WORDS = frozenset({"a", "an", "the", "of", "and", "or", "in", "on", "at", "to", "by", "with", "from", "for", "is", "are"})
+FUNCTION_WORDS = frozenset(
+    {
+        "a",
+        "an",
+        "the",
+        "of",
+        "and",
+        "or",
+        "in",
+        "on",
+        "at",
+        "to",
+        "by",
+        "with",
+        "from",
+        "for",
+        "is",
+        "are",
+    }
+)
 DRAWS = 100
 
 Found = TypeVar("Found")
@@ -53,16 +72,26 @@ def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTru
     return made
 
 
-def _entity_cases(record: UnitRecord, records: list[UnitRecord], said: set[str], rng: Random) -> Iterator[HalfTruthTexts]:
+def _entity_cases(
+    record: UnitRecord, records: list[UnitRecord], said: set[str], rng: Random
+) -> Iterator[HalfTruthTexts]:
     entities = _distinct(record.entities)
     true = {entity.text.lower() for entity in entities}
     for edit, condition in ENTITY_CONDITIONS.items():
-        foiled = {entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true] for entity in entities}
-        options = {anchor: [e for e in entities if e is not anchor and foiled[e.text]] for anchor in entities}
+        foiled = {
+            entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true]
+            for entity in entities
+        }
+        options = {
+            anchor: [e for e in entities if e is not anchor and foiled[e.text]]
+            for anchor in entities
+        }
         if any(options.values()):
             anchor = rng.choice([entity for entity, added in options.items() if added])
             added = rng.choice(options[anchor])
-            yield _joined(record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text)
+            yield _joined(
+                record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text
+            )
     if len(entities) > 1:
         anchor, added = rng.sample(entities, 2)
         stranger = _stranger(record.image_id, said, records, rng)
@@ -106,7 +135,11 @@ def condition_of(foil: RelationFoil) -> str | None:
 
 def _said_of(records: Iterable[UnitRecord]) -> set[str]:
     """Returns the words of all that is said of one photograph, by any of its captions and entities."""
-    texts = (text for record in records for text in (record.caption, *(entity.text for entity in record.entities)))
+    texts = (
+        text
+        for record in records
+        for text in (record.caption, *(entity.text for entity in record.entities))
+    )
     return set[str]().union(*map(content_words, texts))
 
 
@@ -127,11 +160,17 @@ def content_words(text: str) -> set[str]:
 
 
 def _distinct(entities: Iterable[Entity]) -> list[Entity]:
-    return list({entity.text.lower(): entity for entity in reversed(tuple(entities))}.values())[::-1]
+    return list({entity.text.lower(): entity for entity in reversed(tuple(entities))}.values())[
+        ::-1
+    ]
 
 
-def _joined(record: UnitRecord, condition: str, anchor: str, foil: str, truth: str) -> HalfTruthTexts:
-    return HalfTruthTexts(record, condition, anchor, f"{anchor} and {foil}", f"{anchor} and {truth}")
+def _joined(
+    record: UnitRecord, condition: str, anchor: str, foil: str, truth: str
+) -> HalfTruthTexts:
+    return HalfTruthTexts(
+        record, condition, anchor, f"{anchor} and {foil}", f"{anchor} and {truth}"
+    )
 
 
 def public_code(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTruthTexts]:
@@ -148,14 +187,26 @@ def public_code(records: list[UnitRecord], max_images: int, seed: int) -> list[H
     made: list[HalfTruthTexts] = []
     for i, (record, (anchor, added)) in enumerate(pairs):
         for edit, condition in ENTITY_CONDITIONS.items():
-            made += [_joined(record, condition, anchor.text, foil, added.text) for foil in _texts(added.foils, edit)[:1]]
+            made += [
+                _joined(record, condition, anchor.text, foil, added.text)
+                for foil in _texts(added.foils, edit)[:1]
+            ]
         if len(pairs) > 1:
             other = rng.randrange(len(pairs) - 1)
             stranger = pairs[other + (other >= i)][1][1].text
             made.append(_joined(record, "+Rand", anchor.text, stranger, added.text))
     for record, (relation, foils) in relations:
-        made += [HalfTruthTexts(record, c, relation.subject, foils[c], relation.text) for c in CONDITIONS if c in foils]
-    return [HalfTruthTexts(m.record, m.condition, m.anchor.lower(), m.half_truth.lower(), m.truth.lower()) for m in made]
+        made += [
+            HalfTruthTexts(record, c, relation.subject, foils[c], relation.text)
+            for c in CONDITIONS
+            if c in foils
+        ]
+    return [
+        HalfTruthTexts(
+            m.record, m.condition, m.anchor.lower(), m.half_truth.lower(), m.truth.lower()
+        )
+        for m in made
+    ]
 
 
 def _first_of_each_image(
@@ -178,7 +229,8 @@ def _foiled_pair(record: UnitRecord) -> tuple[Entity, Entity] | None:
             (anchor, added)
             for anchor in record.entities
             for added in record.entities
-            if anchor.text != added.text and any(_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
+            if anchor.text != added.text
+            and any(_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
         ),
         None,
     )
@@ -196,9 +248,13 @@ def _mechanical_foils(record: UnitRecord, relation: Relation) -> dict[str, str]:
     """Returns the first foil by kind, arguments foiled with foils of their entity; a negation counts as a kind and is in no condition."""
     subject, predicate, object_ = relation.subject, relation.predicate, relation.object
     of_subject, of_object = _foils_of(record, subject), _foils_of(record, object_)
-    written = [f for f in relation.foils if all(map(_says_something, (f.subject, f.predicate, f.object)))]
+    written = [
+        f for f in relation.foils if all(map(_says_something, (f.subject, f.predicate, f.object)))
+    ]
     foils = {
-        "Rel:Attr": [f"{subject} {predicate} {foil}" for foil in _texts(of_object, "attribute_change")],
+        "Rel:Attr": [
+            f"{subject} {predicate} {foil}" for foil in _texts(of_object, "attribute_change")
+        ],
         "Rel:Obj": [f"{subject} {predicate} {foil}" for foil in _texts(of_object, "object_change")],
         "Ant": [foil.text for foil in written if foil.edit in PREDICATE_EDITS],
         "negation": [foil.text for foil in written if foil.edit == "negation"],
@@ -224,4 +280,7 @@ def _says_something(text: str) -> bool:
     return any(len(word) > 2 and word not in ("and", "the") for word in text.lower().split())
 
 
-RULES: dict[str, Callable[[list[UnitRecord], int, int], list[HalfTruthTexts]]] = {"paper": paper, "public_code": public_code}
+RULES: dict[str, Callable[[list[UnitRecord], int, int], list[HalfTruthTexts]]] = {
+    "paper": paper,
+    "public_code": public_code,
+}

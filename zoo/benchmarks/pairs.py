@@ -50,22 +50,37 @@ def _cases(path: Path) -> Iterator[Case]:
         columns = rows.fieldnames or []
         lacking = next((name for name in COLUMNS if name not in columns), None)
         if lacking is not None:
-            raise ZooError(f"{path}:1 has no column {lacking!r}{near(lacking, columns)}: the header needs {', '.join(COLUMNS)}")
+            raise ZooError(
+                f"{path}:1 has no column {lacking!r}{near(lacking, columns)}: the header needs {', '.join(COLUMNS)}"
+            )
         for row in rows:
             origin = f"{path}:{rows.line_num}"
             if None in row:
-                raise ZooError(f"{origin} has more fields than the header has columns: quote the field that holds a comma")
+                raise ZooError(
+                    f"{origin} has more fields than the header has columns: quote the field that holds a comma"
+                )
             image, caption, foil = (_text(row, name, origin) for name in COLUMNS)
             subset = (row.get("subset") or "").strip() or path.stem
-            yield Case((_photograph(path.parent, image),), (caption, foil), match, "i2t", subset, str(rows.line_num))
+            yield Case(
+                (_photograph(path.parent, image),),
+                (caption, foil),
+                match,
+                "i2t",
+                subset,
+                str(rows.line_num),
+            )
     except csv.Error as error:
-        raise ZooError(f"{path}:{rows.reader.line_num} is not CSV ({error}): mend the quotes of the line") from error
+        raise ZooError(
+            f"{path}:{rows.reader.line_num} is not CSV ({error}): mend the quotes of the line"
+        ) from error
 
 
 def _text(row: dict[str, str | None], column: str, origin: str) -> str:
     text = (row[column] or "").strip()
     if not text:
-        raise ZooError(f"{origin} has nothing in column {column!r}: fill it in or take the line out")
+        raise ZooError(
+            f"{origin} has nothing in column {column!r}: fill it in or take the line out"
+        )
     return text
 
 

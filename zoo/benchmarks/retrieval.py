@@ -19,7 +19,9 @@ KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
 
 def _recalls(*values: float) -> dict[str, float]:
     """values: in per cent, at 1, 5 and 10, of texts and then of photographs; OpenAI ViT-B/32's as vl_compo measured them."""
-    return dict(zip((f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)), values, strict=True))
+    return dict(
+        zip((f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)), values, strict=True)
+    )
 
 
 PARTS = {
@@ -35,7 +37,11 @@ PARTS = {
         ),
         Part(
             "flickr30k",
-            ("aro/flickr30k_test.json", "flickr30k/dataset_flickr30k.json", "dataset_flickr30k.json"),
+            (
+                "aro/flickr30k_test.json",
+                "flickr30k/dataset_flickr30k.json",
+                "dataset_flickr30k.json",
+            ),
             1_000,
             f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
             "photographs (ask their owners at shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
@@ -71,7 +77,9 @@ class Retrieval(Benchmark):
     def parts(self) -> tuple[Part, ...]:
         if isinstance(self.source, Reader):
             how = "give the reader the path of its captions"
-            return (Part(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),)
+            return (
+                Part(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),
+            )
         return tuple(PARTS.values()) if self.source is None else (PARTS[self.source],)
 
     def read(self, root: Path) -> Reading:
@@ -84,12 +92,16 @@ class Retrieval(Benchmark):
             if path is None:
                 reading.absent.append(part)
                 continue
-            pairs, files = _flickr8k(path) if part.subset == "flickr8k" else (_test_split(path), [path])
+            pairs, files = (
+                _flickr8k(path) if part.subset == "flickr8k" else (_test_split(path), [path])
+            )
             case = _case(part.subset, pairs)
             counts.append((part, len(case.images)))
             reading.cases.append(case)
             reading.files.extend(files)
-        reading.notes.update({key: f"{note} (photographs)" for key, note in count_notes(counts).items()})
+        reading.notes.update(
+            {key: f"{note} (photographs)" for key, note in count_notes(counts).items()}
+        )
         return reading
 
 
@@ -100,7 +112,9 @@ def _of_reader(reader: Reader) -> list[Pair]:
 def _flickr8k(path: Path) -> tuple[list[Pair], list[Path]]:
     names = path.with_name("Flickr_8k.testImages.txt")
     if not names.is_file():
-        raise ZooError(f"{path} has no {names.name} beside it, which says what the test split is: it comes with the captions")
+        raise ZooError(
+            f"{path} has no {names.name} beside it, which says what the test split is: it comes with the captions"
+        )
     return _of_reader(FlickrToken(path, names)), [path, names]
 
 

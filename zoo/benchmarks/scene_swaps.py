@@ -26,7 +26,10 @@ class SceneSwaps(Benchmark):
     @property
     def parts(self) -> tuple[Part, ...]:
         how = f"zoo scenes render --out {self.folder}"
-        return tuple(Part(subset, (f"{self.folder}/captions.jsonl",), None, how, {"i2t": 50.0}) for subset in SUBSETS)
+        return tuple(
+            Part(subset, (f"{self.folder}/captions.jsonl",), None, how, {"i2t": 50.0})
+            for subset in SUBSETS
+        )
 
     def read(self, root: Path) -> Reading:
         folder = (root / self.folder).absolute()

@@ -41,7 +41,14 @@ class SugarCrepe(Benchmark):
     @property
     def parts(self) -> tuple[Part, ...]:
         parts = (
-            Part(subset, (f"sugarcrepe/{subset}.json",), n, HOW, chance={"i2t": 50.0}, published={"i2t": accuracy})
+            Part(
+                subset,
+                (f"sugarcrepe/{subset}.json",),
+                n,
+                HOW,
+                chance={"i2t": 50.0},
+                published={"i2t": accuracy},
+            )
             for subset, (n, accuracy) in PUBLISHED.items()
         )
         return overridden(parts, self.files)
@@ -64,9 +71,16 @@ class SugarCrepe(Benchmark):
 def _cases(path: Path, subset: str) -> Iterator[Case]:
     content = read_json(path)
     if not isinstance(content, dict):
-        raise ZooError(f"{path} holds a {type(content).__name__}, not an object of cases by key: give the file as published")
+        raise ZooError(
+            f"{path} holds a {type(content).__name__}, not an object of cases by key: give the file as published"
+        )
     match = np.array([[True, False]])
     for key, entry in content.items():
         origin = f"{path}[{key}]"
-        texts = (field(entry, "caption", str, origin), field(entry, "negative_caption", str, origin))
-        yield Case((coco_ref(field(entry, "filename", str, origin)),), texts, match, "i2t", subset, key)
+        texts = (
+            field(entry, "caption", str, origin),
+            field(entry, "negative_caption", str, origin),
+        )
+        yield Case(
+            (coco_ref(field(entry, "filename", str, origin)),), texts, match, "i2t", subset, key
+        )

@@ -52,15 +52,31 @@ class Winoground(Benchmark):
         files = self._found(root)
         if not files:
             return Reading([], [], list(self.parts))
-        cases = [case for file in files for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)]
+        cases = [
+            case
+            for file in files
+            for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)
+        ]
         return Reading(cases, files, [], count_notes([(PART, len(cases))]))
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:
-            given = next((path for path in (Path(self.file), root / self.file) if path.exists()), None)
-            return [] if given is None else [given] if given.is_file() else sorted(given.glob("*.parquet"))
+            given = next(
+                (path for path in (Path(self.file), root / self.file) if path.exists()), None
+            )
+            return (
+                []
+                if given is None
+                else [given]
+                if given.is_file()
+                else sorted(given.glob("*.parquet"))
+            )
         lines = next((root / name for name in JSONL if (root / name).is_file()), None)
-        return [lines] if lines else sorted({*root.glob("winoground/*.parquet"), *root.glob("winoground/*/*.parquet")})
+        return (
+            [lines]
+            if lines
+            else sorted({*root.glob("winoground/*.parquet"), *root.glob("winoground/*/*.parquet")})
+        )
 
 
 def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
@@ -69,8 +85,13 @@ def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ZooError(f"{origin} is not JSON ({error.msg}, column {error.colno}): fetch the file again") from error
-        images = tuple(ImageRef("file", _photograph(path, root, field(row, f"image_{k}", str, origin))) for k in (0, 1))
+            raise ZooError(
+                f"{origin} is not JSON ({error.msg}, column {error.colno}): fetch the file again"
+            ) from error
+        images = tuple(
+            ImageRef("file", _photograph(path, root, field(row, f"image_{k}", str, origin)))
+            for k in (0, 1)
+        )
         yield _case(row, images, origin)
 
 
@@ -97,7 +118,15 @@ def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
 def _case(row: Any, images: Iterable[ImageRef], origin: str) -> Case:
     texts = tuple(field(row, f"caption_{k}", str, origin) for k in (0, 1))
     tag = next((row[name] for name in TAGS if row.get(name)), None)
-    return Case(tuple(images), texts, np.eye(2, dtype=bool), "group", PART.subset, str(field(row, "id", (int, str), origin)), tag)
+    return Case(
+        tuple(images),
+        texts,
+        np.eye(2, dtype=bool),
+        "group",
+        PART.subset,
+        str(field(row, "id", (int, str), origin)),
+        tag,
+    )
 
 
 def _under(path: Path, root: Path) -> str:

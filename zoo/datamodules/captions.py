@@ -97,17 +97,28 @@ class CaptionDataModule(LightningDataModule):
     ) -> None:
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
-            raise ZooError("val, val_share and val_images each say what to validate on: give one of them")
+            raise ZooError(
+                "val, val_share and val_images each say what to validate on: give one of them"
+            )
         if workers < 0:
-            raise ZooError(f"data.workers is {workers}: give the number of processes that load, 0 to load in the main one")
+            raise ZooError(
+                f"data.workers is {workers}: give the number of processes that load, 0 to load in the main one"
+            )
         self.train_reader, self.val_reader, self.roots = train, val, photographs
         self.val_share, self.val_images = val_share, val_images
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
-        self.generators = [negatives] if isinstance(negatives, NegativeGenerator) else list(negatives or ())
+        self.generators = (
+            [negatives] if isinstance(negatives, NegativeGenerator) else list(negatives or ())
+        )
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
         self.redraw, self.features = redraw, features
         self.captions_per_image: Literal["all", "one"] = captions_per_image
-        self.seed, self.workers, self.expect_n, self.overlong = seed or 0, workers, expect_n, overlong
+        self.seed, self.workers, self.expect_n, self.overlong = (
+            seed or 0,
+            workers,
+            expect_n,
+            overlong,
+        )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation = evaluation
         self.broken: set[str] = set()
@@ -118,7 +129,9 @@ class CaptionDataModule(LightningDataModule):
     @property
     def provides(self) -> Provides:
         names = tuple(generator.name for generator in self.generators)
-        return Provides((("source",) if self.source_negatives else ()) + names, self.units is not None)
+        return Provides(
+            (("source",) if self.source_negatives else ()) + names, self.units is not None
+        )
 
     @cached_property
     def finder(self) -> PhotographFinder:
@@ -172,13 +185,23 @@ class CaptionDataModule(LightningDataModule):
         self._check_texts(train)
         self._check_context([train] if val is None else [train, val])
         if val is not None and (shared := len(train.image_ids & val.image_ids)):
-            self._report("%s of %s validation photographs are trained on as well", f"{shared:,}", f"{len(val.image_ids):,}")
+            self._report(
+                "%s of %s validation photographs are trained on as well",
+                f"{shared:,}",
+                f"{len(val.image_ids):,}",
+            )
         for name, source in (("training", train), ("validation", val)):
             if source is not None and source.missing:
-                self._report("%s photographs of the %s captions are missing and left out", f"{source.missing:,}", name)
+                self._report(
+                    "%s photographs of the %s captions are missing and left out",
+                    f"{source.missing:,}",
+                    name,
+                )
 
     def train_dataloader(self) -> BatchLoader:
-        loader = self._loader(self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False)
+        loader = self._loader(
+            self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False
+        )
         if self._resumed is not None:
             self._check_same(self._resumed)
             loader.load_state_dict(self._resumed)
@@ -195,7 +218,11 @@ class CaptionDataModule(LightningDataModule):
 
     def _order(self) -> dict[str, int]:
         """What makes a place in an epoch mean the same samples."""
-        return {"batch_size": self.batch_size, "seed": self.seed, "rows": len(self.sources[0].entries(self.captions_per_image))}
+        return {
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+            "rows": len(self.sources[0].entries(self.captions_per_image)),
+        }
 
     def _check_same(self, resumed: dict[str, Any]) -> None:
         """Raises ZooError where the run that is resumed had its samples in another order."""
@@ -211,7 +238,9 @@ class CaptionDataModule(LightningDataModule):
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
-            loaders.append(self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True))
+            loaders.append(
+                self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True)
+            )
         if self.evaluation is not None:
             assert self.trainer is not None
             self.evaluation.trained_images = frozenset(self.trained_images())
@@ -231,7 +260,9 @@ class CaptionDataModule(LightningDataModule):
         train, val = self.sources
         units = None
         if self.units is not None:
-            known = sum(train.samples[index].caption_id in self.texts.records for index in train.kept)
+            known = sum(
+                train.samples[index].caption_id in self.texts.records for index in train.kept
+            )
             units = {**self.units.describe(), "training_captions_with_units": known}
         return {
             "train": train.describe(),
@@ -243,7 +274,9 @@ class CaptionDataModule(LightningDataModule):
             "source_negatives": self.source_negatives,
             "redraw": self.redraw,
             "features": None if self.features is None else self.features.precision,
-            "negatives": [{**spec(generator), **generator.describe()} for generator in self.generators],
+            "negatives": [
+                {**spec(generator), **generator.describe()} for generator in self.generators
+            ],
             "units": units,
             "overlong": self.overlong_found,
         }
@@ -264,12 +297,26 @@ class CaptionDataModule(LightningDataModule):
             companions=self._companions(source, fixed),
             tolerate_broken=self.tolerate_broken,
         )
-        sampler = GlobalBatchSampler(len(data), batch_size, self.seed, self.trainer.global_rank, self.trainer.world_size, fixed)
+        sampler = GlobalBatchSampler(
+            len(data),
+            batch_size,
+            self.seed,
+            self.trainer.global_rank,
+            self.trainer.world_size,
+            fixed,
+        )
 
         def count_broken(batch: Batch) -> None:
             self._count_broken(batch, source)
 
-        return BatchLoader(data, sampler, collate, self.workers, pin_memory=torch.cuda.is_available(), seen=count_broken)
+        return BatchLoader(
+            data,
+            sampler,
+            collate,
+            self.workers,
+            pin_memory=torch.cuda.is_available(),
+            seen=count_broken,
+        )
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredPhotographs]:
         """The store with all that is asked of it, made when the first loader is: before, a resumed run has not loaded its weights."""
@@ -278,12 +325,21 @@ class CaptionDataModule(LightningDataModule):
             assert self.features is not None
             assert isinstance(self.texts, DrawnOnce)
             module: Any = self.trainer.lightning_module
-            store = FeatureStore(self.features, module.backbone, module.image_keys, module.text_keys)
+            store = FeatureStore(
+                self.features, module.backbone, module.image_keys, module.text_keys
+            )
             asked = self.sources if self.trainer.state.fn == "fit" else self.sources[1:]
             sources = [source for source in asked if source is not None]
             images = [image for source in sources for image in source.images]
-            texts = [text for source in sources for i in source.kept for text in self.texts.all_of(source.samples[i], i)]
-            stored = store.fill(images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken)
+            texts = [
+                text
+                for source in sources
+                for i in source.kept
+                for text in self.texts.all_of(source.samples[i], i)
+            ]
+            stored = store.fill(
+                images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken
+            )
             self._store = store, stored
         return self._store
 
@@ -303,16 +359,24 @@ class CaptionDataModule(LightningDataModule):
         if not self.hard_images:
             return
         eligible = frozenset(train.kept)
-        with_one = sum(any(c in eligible for c in train.samples[index].companions) for index in train.rows)
+        with_one = sum(
+            any(c in eligible for c in train.samples[index].companions) for index in train.rows
+        )
         if not with_one:
             reader = type(train.reader).__name__
-            raise ZooError(f"data.hard_images wants companions, and {reader} gives none: read NegCLIP's table, or set hard_images: false")
+            raise ZooError(
+                f"data.hard_images wants companions, and {reader} gives none: read NegCLIP's table, or set hard_images: false"
+            )
         self._report_share(with_one, len(train.rows), "a hard image")
 
     def _companions(self, source: Source, fixed: bool) -> list[int]:
         if not self.hard_images:
             return []
-        return [index for index in source.kept if source.samples[index].companion_only] if fixed else source.kept
+        return (
+            [index for index in source.kept if source.samples[index].companion_only]
+            if fixed
+            else source.kept
+        )
 
     def _check_texts(self, train: Source) -> None:
         samples = [train.samples[index] for index in train.kept]
@@ -322,12 +386,16 @@ class CaptionDataModule(LightningDataModule):
             with_one = sum(bool(usable_negatives(sample)) for sample in samples)
             if not with_one:
                 reader = type(train.reader).__name__
-                raise ZooError(f"data.source_negatives wants negatives, and {reader} gives none: name generators in data.negatives instead")
+                raise ZooError(
+                    f"data.source_negatives wants negatives, and {reader} gives none: name generators in data.negatives instead"
+                )
             self._report_share(with_one, len(samples), "a negative of their own")
         if self.units is not None:
             with_units = sum(sample.caption_id in self.texts.records for sample in samples)
             if not with_units:
-                raise ZooError(f"{self.units.file} has units for no training caption: extract units from the captions that are trained on")
+                raise ZooError(
+                    f"{self.units.file} has units for no training caption: extract units from the captions that are trained on"
+                )
             self._report_share(with_units, len(samples), "units")
 
     def _check_context(self, sources: Sequence[Source]) -> None:
@@ -352,11 +420,17 @@ class CaptionDataModule(LightningDataModule):
         )
 
     def _count_broken(self, batch: Batch, source: Source) -> None:
-        for index in batch.samples[(batch.captions == MISSING) & (batch.samples != MISSING)].tolist():
+        for index in batch.samples[
+            (batch.captions == MISSING) & (batch.samples != MISSING)
+        ].tolist():
             image = str(source.samples[index].image)
             if image not in self.broken:
                 self.broken.add(image)
-                log.warning("photograph %s is broken: its rows are empty (%d so far)", image, len(self.broken))
+                log.warning(
+                    "photograph %s is broken: its rows are empty (%d so far)",
+                    image,
+                    len(self.broken),
+                )
 
     def _report_share(self, n: int, of: int, what: str) -> None:
         if n < of:

@@ -46,7 +46,10 @@ class Collate:
         where: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
 
         def pointers(texts: Sequence[Sequence[str | None]]) -> Tensor:
-            return torch.tensor([[MISSING if text is None else where[text] for text in row] for row in texts], dtype=torch.long)
+            return torch.tensor(
+                [[MISSING if text is None else where[text] for text in row] for row in texts],
+                dtype=torch.long,
+            )
 
         return Batch(
             images=self.images([row.image for row in rows]),

@@ -87,7 +87,11 @@ class CaptionDataset(Dataset[list[Row]]):
         tolerate_broken: bool = False,
     ) -> None:
         self.samples, self.entries, self.texts, self.images = samples, entries, texts, images
-        self.seed, self.companions, self.tolerate_broken = seed, frozenset(companions), tolerate_broken
+        self.seed, self.companions, self.tolerate_broken = (
+            seed,
+            frozenset(companions),
+            tolerate_broken,
+        )
         self.blank = images.blank
 
     def __len__(self) -> int:
@@ -95,14 +99,29 @@ class CaptionDataset(Dataset[list[Row]]):
 
     def __getitem__(self, place: Place) -> list[Row]:
         epoch, entry = place
-        index = MISSING if entry == MISSING else self._drawn(self.entries[entry], epoch, entry, "caption")
+        index = (
+            MISSING
+            if entry == MISSING
+            else self._drawn(self.entries[entry], epoch, entry, "caption")
+        )
         if not self.companions:
             return [self._row(epoch, index)]
-        hard = () if index == MISSING else tuple(c for c in self.samples[index].companions if c in self.companions)
-        return [self._row(epoch, index), self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING)]
+        hard = (
+            ()
+            if index == MISSING
+            else tuple(c for c in self.samples[index].companions if c in self.companions)
+        )
+        return [
+            self._row(epoch, index),
+            self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING),
+        ]
 
     def _drawn(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:
-        return int(group[0] if len(group) == 1 else Random(seed_of(self.seed, epoch, key, purpose)).choice(group))
+        return int(
+            group[0]
+            if len(group) == 1
+            else Random(seed_of(self.seed, epoch, key, purpose)).choice(group)
+        )
 
     def _row(self, epoch: int, index: int) -> Row:
         if index == MISSING:
@@ -112,7 +131,9 @@ class CaptionDataset(Dataset[list[Row]]):
             image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
         except BrokenPhotograph as error:
             if not self.tolerate_broken:
-                raise BrokenPhotograph(f"{error}, or set data.tolerate_broken: true to leave its rows empty") from error
+                raise BrokenPhotograph(
+                    f"{error}, or set data.tolerate_broken: true to leave its rows empty"
+                ) from error
             return self._filling(index)
         return Row(
             image,
@@ -124,4 +145,6 @@ class CaptionDataset(Dataset[list[Row]]):
         )
 
     def _filling(self, index: int) -> Row:
-        return Row(self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index)
+        return Row(
+            self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index
+        )

@@ -73,7 +73,13 @@ class FeatureStore:
     Raises ZooError where the folder holds features of other weights or settings, or a damaged file.
     """
 
-    def __init__(self, settings: Features, backbone: Backbone, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
+    def __init__(
+        self,
+        settings: Features,
+        backbone: Backbone,
+        image_keys: frozenset[TokenKey],
+        text_keys: frozenset[TokenKey],
+    ) -> None:
         self.settings, self.folder = settings, Path(settings.folder)
         claims = {
             "version": VERSION,
@@ -115,21 +121,37 @@ class FeatureStore:
         self.images.open()
         self.texts.open()
         stored = {ref: self.images.row(name) for ref, name in names.items() if name in self.images}
-        self._refuse_absent(len(names) - len(stored), sum(text not in self.texts for text in new_texts), tolerate_broken)
+        self._refuse_absent(
+            len(names) - len(stored),
+            sum(text not in self.texts for text in new_texts),
+            tolerate_broken,
+        )
         return StoredPhotographs(stored)
 
-    def _refuse_over_limit(self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone) -> None:
+    def _refuse_over_limit(
+        self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone
+    ) -> None:
         each = DTYPES[self.settings.precision].itemsize
         size = self.images.bytes + self.texts.bytes
         probe = _Encoder(backbone, PhotographFinder([]), 0, False)
         if images:
             item = probe.blank_image(frozenset(self.images.keys))
-            size += len(images) * each * (item.pooled.numel() + sum(t.numel() for t in item.tokens.values()))
+            size += (
+                len(images)
+                * each
+                * (item.pooled.numel() + sum(t.numel() for t in item.tokens.values()))
+            )
         if texts:
             item = probe.blank_text(frozenset(self.texts.keys))
             widths = sum(t.shape[-1] for t in item.tokens.values())
-            lengths = sum(int(probe.bank(some).lengths.sum()) for some in _batches(texts, TEXTS_A_FILE)) if widths else 0
-            size += each * (len(texts) * item.pooled.numel() + widths * lengths) + sum(map(len, texts))
+            lengths = (
+                sum(int(probe.bank(some).lengths.sum()) for some in _batches(texts, TEXTS_A_FILE))
+                if widths
+                else 0
+            )
+            size += each * (len(texts) * item.pooled.numel() + widths * lengths) + sum(
+                map(len, texts)
+            )
         if size > self.settings.limit_gib * GIB:
             raise ZooError(
                 f"{len(images):,} photographs and {len(texts):,} texts would make {self.folder} {size / GIB:.3g} GiB large, and "
@@ -148,15 +170,21 @@ def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
     """redrawn: whether texts are drawn anew in every epoch. Raises ZooError where features would not be what a step encodes."""
     wants = "data.features encodes photographs and texts once"
     if any(backbone.trains(tower) for tower in ("image", "text")):
-        raise ZooError(f"{wants}, and model.backbone.tune is {backbone.tune}: set it to none, or data.features to null")
+        raise ZooError(
+            f"{wants}, and model.backbone.tune is {backbone.tune}: set it to none, or data.features to null"
+        )
     if spec(backbone)["init_args"]["augment"]:
         raise ZooError(
             f"{wants}, and model.backbone.augment crops training photographs at random: set it to false, or data.features to null"
         )
     if redrawn:
-        raise ZooError(f"{wants}, and data.redraw draws negatives and units anew in every epoch: set it to false, or data.features to null")
+        raise ZooError(
+            f"{wants}, and data.redraw draws negatives and units anew in every epoch: set it to false, or data.features to null"
+        )
     if strategy.restore_checkpoint_after_setup:
-        raise ZooError(f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: set trainer.strategy to ddp")
+        raise ZooError(
+            f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: set trainer.strategy to ddp"
+        )
 
 
 def together(share: Callable[[], None]) -> None:
@@ -166,7 +194,11 @@ def together(share: Callable[[], None]) -> None:
         share()
     except ZooError as error:
         failed = error
-    messages = [message for message in gather_objects(None if failed is None else str(failed)) if message is not None]
+    messages = [
+        message
+        for message in gather_objects(None if failed is None else str(failed))
+        if message is not None
+    ]
     if messages:
         raise ZooError(messages[0]) from failed
 
@@ -176,13 +208,17 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
     manifest = folder / "manifest.json"
     if not manifest.exists():
         if any(folder.glob("*/*.safetensors")):
-            raise ZooError(f"{folder} holds features and no {manifest.name} that says of what: delete the folder, or name another one")
+            raise ZooError(
+                f"{folder} holds features and no {manifest.name} that says of what: delete the folder, or name another one"
+            )
         write_beside(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
         there = dict(json.loads(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
-        raise ZooError(f"{manifest} cannot be read ({error}): name another data.features.folder, or delete the folder") from error
+        raise ZooError(
+            f"{manifest} cannot be read ({error}): name another data.features.folder, or delete the folder"
+        ) from error
     for name, value in claims.items():
         if there.get(name) != value:
             raise ZooError(
@@ -227,13 +263,17 @@ def _written(shards: Shards, parts: Iterator[Part], items_a_file: int) -> None:
 
 def _write(shards: Shards, parts: Sequence[Part]) -> None:
     names, items, hashes = zip(*parts, strict=True)
-    shards.write([name for some in names for name in some], concatenate(list(items)), torch.cat(hashes))
+    shards.write(
+        [name for some in names for name in some], concatenate(list(items)), torch.cat(hashes)
+    )
 
 
 class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
     """Photographs as the towers take them, errors as values: a worker's exception would come with its traceback."""
 
-    def __init__(self, refs: Sequence[ImageRef], finder: PhotographFinder, transform: Transform) -> None:
+    def __init__(
+        self, refs: Sequence[ImageRef], finder: PhotographFinder, transform: Transform
+    ) -> None:
         self.refs, self.finder, self.transform = refs, finder, transform
 
     def __len__(self) -> int:
@@ -249,13 +289,22 @@ class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
 class _Encoder:
     """Encodes batch by batch, in the precision of the weights, on the device that they are on."""
 
-    def __init__(self, backbone: Backbone, finder: PhotographFinder, workers: int, tolerate_broken: bool) -> None:
-        self.backbone, self.finder, self.workers, self.tolerate_broken = backbone, finder, workers, tolerate_broken
+    def __init__(
+        self, backbone: Backbone, finder: PhotographFinder, workers: int, tolerate_broken: bool
+    ) -> None:
+        self.backbone, self.finder, self.workers, self.tolerate_broken = (
+            backbone,
+            finder,
+            workers,
+            tolerate_broken,
+        )
         weight = next(backbone.parameters())
         self.device, self.dtype = weight.device, weight.dtype
 
     @torch.no_grad()
-    def images(self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]) -> Iterator[Part]:
+    def images(
+        self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]
+    ) -> Iterator[Part]:
         decoded = _Decoded(refs, self.finder, self.backbone.eval_transform)
         loader = DataLoader(decoded, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
         for batch in _tracked(loader, "encoding photographs"):
@@ -267,14 +316,24 @@ class _Encoder:
                     raise error
             if whole:
                 pixels = torch.stack([pixels for _, pixels in whole])
-                encoded = self.backbone.encode_images(pixels.to(self.device, self.dtype), keys).to("cpu")
-                yield [name for name, _ in whole], encoded, torch.zeros(len(whole), dtype=torch.long)
+                encoded = self.backbone.encode_images(pixels.to(self.device, self.dtype), keys).to(
+                    "cpu"
+                )
+                yield (
+                    [name for name, _ in whole],
+                    encoded,
+                    torch.zeros(len(whole), dtype=torch.long),
+                )
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[Part]:
         for batch in _tracked(list(_batches(texts, TEXT_BATCH)), "encoding texts"):
             bank = self.bank(batch)
-            yield list(batch), self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys).to("cpu"), bank.hashes
+            yield (
+                list(batch),
+                self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys).to("cpu"),
+                bank.hashes,
+            )
 
     def bank(self, texts: Sequence[str]) -> TextBank:
         """Returns the texts as they are, duplicates among their tokens included."""

@@ -73,14 +73,20 @@ def identity(ref: ImageRef) -> str:
     if ref.source != "file":
         return str(replace(ref, crop=None))
     path = PurePosixPath(ref.key)
-    return str(flickr_ref(path.name) if _FLICKR_HASHED.fullmatch(path.name) else _meant(path) or ImageRef("file", ref.key))
+    return str(
+        flickr_ref(path.name)
+        if _FLICKR_HASHED.fullmatch(path.name)
+        else _meant(path) or ImageRef("file", ref.key)
+    )
 
 
 def _meant(path: PurePosixPath) -> ImageRef | None:
     folders = " ".join(path.parts[-3:-1]).lower()
     if _COCO_NAME.fullmatch(path.name):
         return coco_ref(path.name)
-    if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(path.name):
+    if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(
+        path.name
+    ):
         return _named("visual_genome", path.name)
     if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
         return flickr_ref(path.name)
@@ -90,7 +96,9 @@ def _meant(path: PurePosixPath) -> ImageRef | None:
 def _named(source: str, name: str) -> ImageRef:
     match = _NAMES[source].fullmatch(PurePosixPath(name).name)
     if match is None:
-        raise ZooError(f"{name!r} is not a file name of {source}: expected one like {_example(source)}")
+        raise ZooError(
+            f"{name!r} is not a file name of {source}: expected one like {_example(source)}"
+        )
     return ImageRef(source, str(int(match[1])))
 
 
@@ -103,7 +111,11 @@ def _written(source: str, key: str) -> ImageRef:
 
 
 def _example(source: str) -> str:
-    return {"coco": "COCO_val2014_000000391895.jpg", "visual_genome": "2317429.jpg", "flickr": "1007129816_e794419615.jpg"}[source]
+    return {
+        "coco": "COCO_val2014_000000391895.jpg",
+        "visual_genome": "2317429.jpg",
+        "flickr": "1007129816_e794419615.jpg",
+    }[source]
 
 
 class PhotographFinder:
@@ -130,7 +142,9 @@ class PhotographFinder:
             return self._file(ref.key)
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
-        raise ZooError(f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}")
+        raise ZooError(
+            f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}"
+        )
 
     def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
         """Returns the references without a file, in their order."""
@@ -151,7 +165,9 @@ class PhotographFinder:
             with Image.open(content) as file:
                 picture = file.convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BrokenPhotograph(f"{path} ({ref}) is not a whole picture ({error}): fetch it again") from error
+            raise BrokenPhotograph(
+                f"{path} ({ref}) is not a whole picture ({error}): fetch it again"
+            ) from error
         if ref.crop is None:
             return picture
         left, top, width, height = ref.crop
@@ -195,13 +211,17 @@ class PhotographFinder:
         value = self._row(path, row, column, ref)
         content = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(content, bytes):
-            raise BrokenPhotograph(f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column")
+            raise BrokenPhotograph(
+                f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column"
+            )
         return io.BytesIO(content)
 
     def _row(self, path: Path, row: int, column: str, ref: ImageRef) -> Any:
         file = pq.ParquetFile(path)
         if column not in file.schema_arrow.names:
-            raise ZooError(f"{path} has no column {column!r}, which {ref} names: it has {', '.join(file.schema_arrow.names)}")
+            raise ZooError(
+                f"{path} has no column {column!r}, which {ref} names: it has {', '.join(file.schema_arrow.names)}"
+            )
         first = 0
         for group in range(file.num_row_groups):
             n = file.metadata.row_group(group).num_rows

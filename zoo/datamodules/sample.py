@@ -13,7 +13,9 @@ class ImageRef:
     crop: tuple[int, int, int, int] | None = None
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.key}" + (f"@{','.join(map(str, self.crop))}" if self.crop else "")
+        return f"{self.source}:{self.key}" + (
+            f"@{','.join(map(str, self.crop))}" if self.crop else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,15 @@ class GlobalBatchSampler(DistributedSampler[Place]):
     that pads with repeated samples.
     """
 
-    def __init__(self, n: int, batch_size: int, seed: int = 0, rank: int = 0, world: int = 1, fixed: bool = False) -> None:
+    def __init__(
+        self,
+        n: int,
+        batch_size: int,
+        seed: int = 0,
+        rank: int = 0,
+        world: int = 1,
+        fixed: bool = False,
+    ) -> None:
         super().__init__(range(n), world, rank, shuffle=True, seed=seed)  # type: ignore[arg-type]
         self.n, self.local, self.fixed = n, local_batch_size(batch_size, world), fixed
         self.batches = -(-n // batch_size)
@@ -55,7 +63,9 @@ def local_batch_size(batch_size: int, world: int) -> int:
     if batch_size % world:
         below, above = batch_size // world * world, -(-batch_size // world) * world
         choice = f"{below} or {above}" if below else f"{above}"
-        raise ZooError(f"batch_size {batch_size} counts the rows of all devices, and {world} devices do not divide it: give {choice}")
+        raise ZooError(
+            f"batch_size {batch_size} counts the rows of all devices, and {world} devices do not divide it: give {choice}"
+        )
     return batch_size // world
 
 

@@ -42,7 +42,9 @@ class Shards:
     keys: the tokens that every item has. precision: of what is written; what is read is fp32. Raises ZooError for a damaged file.
     """
 
-    def __init__(self, folder: Path, keys: frozenset[TokenKey], precision: Precision = "fp32") -> None:
+    def __init__(
+        self, folder: Path, keys: frozenset[TokenKey], precision: Precision = "fp32"
+    ) -> None:
         self.folder, self.keys, self.precision = folder, sorted(keys), precision
         self.open()
 
@@ -59,7 +61,11 @@ class Shards:
         self._starts = np.array(starts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Shards, (self.folder, frozenset(self.keys), self.precision)  # a worker maps the files anew rather than be sent them
+        return Shards, (
+            self.folder,
+            frozenset(self.keys),
+            self.precision,
+        )  # a worker maps the files anew rather than be sent them
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
@@ -82,16 +88,26 @@ class Shards:
             tensors[f"tokens{number}"] = items.tokens[key][mask].to(dtype)
             tensors[f"lengths{number}"] = mask.sum(1)
         if not all(t.isfinite().all() for t in tensors.values()):
-            raise ZooError(f"{self.folder} was to hold numbers over the range of {self.precision}: set data.features.precision to fp32")
+            raise ZooError(
+                f"{self.folder} was to hold numbers over the range of {self.precision}: set data.features.precision to fp32"
+            )
         listed = json.dumps(list(names))
-        content = save({name: t.cpu().contiguous() for name, t in tensors.items()}, {"names": listed})
-        write_beside(self.folder / f"{blake2b(listed.encode(), digest_size=16).hexdigest()}.safetensors", content)
+        content = save(
+            {name: t.cpu().contiguous() for name, t in tensors.items()}, {"names": listed}
+        )
+        write_beside(
+            self.folder / f"{blake2b(listed.encode(), digest_size=16).hexdigest()}.safetensors",
+            content,
+        )
 
     def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
         """Returns the items at those rows in fp32, token sets padded to the longest, and their hashes [m]."""
         index = np.asarray(rows, dtype=np.int64)
         shards = np.searchsorted(self._starts, index, side="right") - 1
-        places = [(self._shards[s], r) for s, r in zip(shards.tolist(), (index - self._starts[shards]).tolist(), strict=True)]
+        places = [
+            (self._shards[s], r)
+            for s, r in zip(shards.tolist(), (index - self._starts[shards]).tolist(), strict=True)
+        ]
         pooled = np.empty((len(places), self._shards[0].pooled.shape[1]), np.float32)
         hashes = np.empty(len(places), np.int64)
         for i, (shard, r) in enumerate(places):
@@ -117,7 +133,14 @@ class Shards:
                 arrays = {name: content.get_tensor(name).numpy() for name in content.keys()}  # noqa: SIM118  not a mapping
                 numbers = range(len(self.keys))
                 ends = [np.concatenate([[0], arrays[f"lengths{n}"].cumsum()]) for n in numbers]
-                shard = _Shard(arrays["pooled"], arrays["hashes"], [arrays[f"tokens{n}"] for n in numbers], ends)
+                shard = _Shard(
+                    arrays["pooled"],
+                    arrays["hashes"],
+                    [arrays[f"tokens{n}"] for n in numbers],
+                    ends,
+                )
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ZooError(f"{file} is no whole file of features ({error}): delete it, what it held is encoded again") from error
+            raise ZooError(
+                f"{file} is no whole file of features ({error}): delete it, what it held is encoded again"
+            ) from error
         return names, shard

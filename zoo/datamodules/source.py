@@ -68,7 +68,9 @@ def read(reader: Reader) -> Source:
     with _collector_off():
         samples = reader.samples()
     if not samples:
-        raise ZooError(f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: check its path and its splits")
+        raise ZooError(
+            f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: check its path and its splits"
+        )
     return Source(reader, samples, list(range(len(samples))))
 
 
@@ -88,15 +90,21 @@ def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing:
     return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
 
 
-def split_by_image(source: Source, share: float | None, n_images: int | None) -> tuple[Source, Source]:
+def split_by_image(
+    source: Source, share: float | None, n_images: int | None
+) -> tuple[Source, Source]:
     """Returns (train, validation). The photographs with the smallest hashes of their ids are held out, all captions of each together:
     n_images of them, or that share of all. Raises ZooError where nothing is left on a side."""
     ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
     n = n_images if n_images is not None else round((share or 0) * len(ids))
     if not 0 < n < len(ids):
-        raise ZooError(f"val_share or val_images holds out {n:,} of {len(ids):,} photographs: leave at least one on each side")
+        raise ZooError(
+            f"val_share or val_images holds out {n:,} of {len(ids):,} photographs: leave at least one on each side"
+        )
     held_out = frozenset(ids[:n])
-    return source.where(lambda s: s.image_id not in held_out), source.where(lambda s: s.image_id in held_out)
+    return source.where(lambda s: s.image_id not in held_out), source.where(
+        lambda s: s.image_id in held_out
+    )
 
 
 @contextmanager

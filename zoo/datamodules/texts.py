@@ -45,7 +45,11 @@ class CaptionTexts:
             made.append(self._random(epoch, index, SOURCE_NEGATIVES).choice(own) if own else None)
         record = self.records.get(sample.caption_id)
         for k, generator in enumerate(self.generators):
-            made.append(generator.negative(sample.caption, self._random(epoch, index, f"negative/{k}"), record))
+            made.append(
+                generator.negative(
+                    sample.caption, self._random(epoch, index, f"negative/{k}"), record
+                )
+            )
         return made
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
@@ -80,7 +84,10 @@ class DrawnOnce(CaptionTexts):
 
     def all_of(self, sample: Sample, index: int) -> list[str]:
         """Returns every text that comes with the sample: caption, negatives, units and foils."""
-        beside = [*self.negatives(sample, 0, index), *(text for pair in self.pairs(sample, 0, index) if pair for text in pair)]
+        beside = [
+            *self.negatives(sample, 0, index),
+            *(text for pair in self.pairs(sample, 0, index) if pair for text in pair),
+        ]
         return [sample.caption, *(text for text in beside if text is not None)]
 
 
@@ -89,7 +96,9 @@ def usable_negatives(sample: Sample) -> list[str]:
     return [text for text in sample.negatives if not same_words(text, sample.caption)]
 
 
-def check_units(units: UnitSampler, samples: Iterable[Sample], others: Callable[[], Iterable[Sample]] = tuple) -> dict[str, UnitRecord]:
+def check_units(
+    units: UnitSampler, samples: Iterable[Sample], others: Callable[[], Iterable[Sample]] = tuple
+) -> dict[str, UnitRecord]:
     """Returns the records by caption id.
 
     samples: those in use. others: reads further captions that units may be of (other splits of the files), if a record asks for them.

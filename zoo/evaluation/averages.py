@@ -21,7 +21,9 @@ class Member:
     unscorable: bool = False
 
     def __str__(self) -> str:
-        return self.benchmark if self.unscorable else f"{self.benchmark}/{self.subset}/{self.figure}"
+        return (
+            self.benchmark if self.unscorable else f"{self.benchmark}/{self.subset}/{self.figure}"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class Preset:
     means: tuple[Mean, ...]
 
 
-def averages(preset: Preset, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None] | None = None) -> list[Average]:
+def averages(
+    preset: Preset, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None] | None = None
+) -> list[Average]:
     """samples: what the figures were made of, for intervals; none is given without them.
 
     Returns the preset's means that have at least one of their members among the figures. Of a benchmark that was asked for twice over the
@@ -83,11 +87,21 @@ def _runs(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
     """Returns the figures without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
     no benchmark was asked for twice over the same subsets."""
     times = Counter((plain(f.benchmark), f.subset, f.figure) for f in figures)
-    again = dict.fromkeys(f.benchmark for f in figures if times[plain(f.benchmark), f.subset, f.figure] > 1)
-    return {run: [f for f in figures if f.benchmark == run or f.benchmark not in again] for run in again} or {"": list(figures)}
+    again = dict.fromkeys(
+        f.benchmark for f in figures if times[plain(f.benchmark), f.subset, f.figure] > 1
+    )
+    return {
+        run: [f for f in figures if f.benchmark == run or f.benchmark not in again] for run in again
+    } or {"": list(figures)}
 
 
-def _average(preset: str, mean: Mean, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None], run: str) -> Average:
+def _average(
+    preset: str,
+    mean: Mean,
+    figures: Sequence[Figure],
+    samples: Mapping[Figure, Sample | None],
+    run: str,
+) -> Average:
     taken = _take(mean, figures)
     used = [figure for figure, _ in taken.shares]
     n, of = sum(f.n for f in used), sum(f.of for f in used)
@@ -101,7 +115,19 @@ def _average(preset: str, mean: Mean, figures: Sequence[Figure], samples: Mappin
             low, high = 100 * low, 100 * high
     name = f"{mean.name} ({run})" if any(f.benchmark == run for f in used) else mean.name
     members = tuple(str(m) for m in mean.members)
-    return Average(preset, name, value, mean.weighting, members, tuple(dict.fromkeys(taken.missing)), n, of, low, high, how)
+    return Average(
+        preset,
+        name,
+        value,
+        mean.weighting,
+        members,
+        tuple(dict.fromkeys(taken.missing)),
+        n,
+        of,
+        low,
+        high,
+        how,
+    )
 
 
 @dataclass(frozen=True)
@@ -115,26 +141,48 @@ class _Taken:
 
 def _take(node: Mean | Member, figures: Sequence[Figure]) -> _Taken:
     if isinstance(node, Member):
-        used = [f for f in figures if plain(f.benchmark) == node.benchmark and f.figure == node.figure and node.subset in ("*", f.subset)]
+        used = [
+            f
+            for f in figures
+            if plain(f.benchmark) == node.benchmark
+            and f.figure == node.figure
+            and node.subset in ("*", f.subset)
+        ]
         cases = sum(f.of for f in used)
-        missing = [_named(f) for f in used if f.value is None or f.partial_gallery] if used else [str(node)]
+        missing = (
+            [_named(f) for f in used if f.value is None or f.partial_gallery]
+            if used
+            else [str(node)]
+        )
         return _Taken([(f, f.of / cases) for f in used], cases, missing)
     taken = [_take(member, figures) for member in node.members]
     cases = sum(t.cases for t in taken)
-    parts = [1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken]
-    shares = [(figure, part * share) for t, part in zip(taken, parts, strict=True) for figure, share in t.shares]
+    parts = [
+        1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken
+    ]
+    shares = [
+        (figure, part * share)
+        for t, part in zip(taken, parts, strict=True)
+        for figure, share in t.shares
+    ]
     return _Taken(shares, cases, [m for t in taken for m in t.missing])
 
 
 def _named(figure: Figure) -> str:
-    gallery = f" (a gallery of {figure.photographs:,} of {figure.gallery_of:,})" if figure.partial_gallery else ""
+    gallery = (
+        f" (a gallery of {figure.photographs:,} of {figure.gallery_of:,})"
+        if figure.partial_gallery
+        else ""
+    )
     return f"{figure.benchmark}/{figure.subset}/{figure.figure}{gallery}"
 
 
 def preset_named(name: str) -> Preset:
     """Returns a preset; raises ZooError with near names where there is none."""
     if name not in PRESETS:
-        raise ZooError(f"there is no preset {name!r}{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}")
+        raise ZooError(
+            f"there is no preset {name!r}{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
+        )
     return PRESETS[name]
 
 
@@ -151,7 +199,9 @@ ARO_ORDER = _members("aro", ("COCO-Order", "Flickr30k-Order"))
 REPLACE = _members("sugarcrepe", ("replace_obj", "replace_att", "replace_rel"))
 SWAP = _members("sugarcrepe", ("swap_obj", "swap_att"))
 ADD = _members("sugarcrepe", ("add_obj", "add_att"))
-WINOGROUND = {figure: Member("winoground", "winoground", figure) for figure in ("text", "image", "group")}
+WINOGROUND = {
+    figure: Member("winoground", "winoground", figure) for figure in ("text", "image", "group")
+}
 
 # The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or odd, VG-Attribution without pairs of
 # fewer than 25 cases.
@@ -189,7 +239,10 @@ CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
 )
 VL_COMPO_BENCHMARKS = (
     Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
-    Mean("sugarcrepe", (Mean("replace", REPLACE, "cases"), Mean("swap", SWAP, "cases"), Mean("add", ADD, "cases"))),
+    Mean(
+        "sugarcrepe",
+        (Mean("replace", REPLACE, "cases"), Mean("swap", SWAP, "cases"), Mean("add", ADD, "cases")),
+    ),
     Mean("winoground", (WINOGROUND["group"],)),
 )
 
@@ -212,7 +265,10 @@ PRESETS = {
             "cs_clip",
             "the aggregation of CS-CLIP's Table 11 over official protocols: not its figures, which come from other ones",
             Rules(official_ties=True, drop_identical=False, macros=ALL_GROUPS),
-            (*(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)), Mean("suite of 16", CS_CLIP_BENCHMARKS)),
+            (
+                *(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)),
+                Mean("suite of 16", CS_CLIP_BENCHMARKS),
+            ),
         ),
         Preset(
             "vl_compo",
@@ -224,7 +280,17 @@ PRESETS = {
                     "comp_avg",
                     (
                         *VL_COMPO_BENCHMARKS,
-                        *_absent("colorswap", "crepe", "eqben", "imagecode", "mmvp", "svo_probes", "valse", "vl_checklist", "whatsup"),
+                        *_absent(
+                            "colorswap",
+                            "crepe",
+                            "eqben",
+                            "imagecode",
+                            "mmvp",
+                            "svo_probes",
+                            "valse",
+                            "vl_checklist",
+                            "whatsup",
+                        ),
                     ),
                 ),
                 Mean("i2t_avg", _members("retrieval", ("coco_karpathy", "flickr30k"), "i2t_r@1")),

@@ -49,7 +49,13 @@ def differences(first: pa.Table, second: pa.Table) -> list[Difference]:
     for key, a, b in _matched(first, second):
         if a["right"] != b["right"]:
             found.append(Difference(*key, a["right"], b["right"], margin(a), margin(b)))
-    return sorted(found, key=lambda d: (np.nan_to_num(max(abs(d.first_margin), abs(d.second_margin)), nan=np.inf), d.case))
+    return sorted(
+        found,
+        key=lambda d: (
+            np.nan_to_num(max(abs(d.first_margin), abs(d.second_margin)), nan=np.inf),
+            d.case,
+        ),
+    )
 
 
 def paired(first: pa.Table, second: pa.Table) -> list[Paired]:
@@ -64,7 +70,14 @@ def paired(first: pa.Table, second: pa.Table) -> list[Paired]:
     p = [mcnemar(pairs[:, 0], pairs[:, 1]) for pairs in outcomes.values()]
     q = benjamini_hochberg(p)
     return [
-        Paired(place, len(o), int((o[:, 0] & ~o[:, 1]).sum()), int((o[:, 1] & ~o[:, 0]).sum()), one_p, float(one_q))
+        Paired(
+            place,
+            len(o),
+            int((o[:, 0] & ~o[:, 1]).sum()),
+            int((o[:, 1] & ~o[:, 0]).sum()),
+            one_p,
+            float(one_q),
+        )
         for (place, o), one_p, one_q in zip(outcomes.items(), p, q, strict=True)
     ]
 
@@ -76,7 +89,9 @@ def largest_difference(first: pa.Table, second: pa.Table) -> float:
         if a["scores"] is not None and b["scores"] is not None:
             one, other = np.array(a["scores"]), np.array(b["scores"])
             same = one == other  # minus infinity, off a short-list, has no difference from itself
-            largest = max(largest, float(np.abs(np.where(same, 0.0, one) - np.where(same, 0.0, other)).max()))
+            largest = max(
+                largest, float(np.abs(np.where(same, 0.0, one) - np.where(same, 0.0, other)).max())
+            )
     return largest
 
 
@@ -92,7 +107,9 @@ def _matched(first: pa.Table, second: pa.Table) -> list[tuple[Key, Entry, Entry]
     a, b = _by_key(first), _by_key(second)
     if a.keys() != b.keys():
         alone = next(iter(a.keys() ^ b.keys()))
-        raise ZooError(f"the two runs are not over the same cases: {len(a.keys() ^ b.keys()):,} are in one alone, such as {alone}")
+        raise ZooError(
+            f"the two runs are not over the same cases: {len(a.keys() ^ b.keys()):,} are in one alone, such as {alone}"
+        )
     return [(key, row, b[key]) for key, row in a.items()]
 
 

@@ -33,7 +33,16 @@ class EvaluationDataModule(LightningDataModule):
     ) -> None:
         super().__init__()
         self.quiet = quiet
-        self.evaluation = Evaluation(benchmarks, data_root, out, presets, image_batch, text_batch, shortlist=shortlist, workers=workers)
+        self.evaluation = Evaluation(
+            benchmarks,
+            data_root,
+            out,
+            presets,
+            image_batch,
+            text_batch,
+            shortlist=shortlist,
+            workers=workers,
+        )
 
     def setup(self, stage: str) -> None:
         self.evaluation.prepare()
@@ -43,10 +52,19 @@ class EvaluationDataModule(LightningDataModule):
         module = self.trainer.lightning_module
         assert isinstance(module, ZooModule)
         self.evaluation.trained_images = frozenset(module.origin.get("trained_images", ()))
-        if self.evaluation.out is None and self.trainer.logger is not None and self.trainer.log_dir is not None:
+        if (
+            self.evaluation.out is None
+            and self.trainer.logger is not None
+            and self.trainer.log_dir is not None
+        ):
             self.evaluation.out = Path(self.trainer.log_dir)
         return self.evaluation.loaders(module.backbone, module.head)
 
     def teardown(self, stage: str) -> None:
-        if not self.quiet and self.evaluation.results is not None and self.trainer is not None and self.trainer.is_global_zero:
+        if (
+            not self.quiet
+            and self.evaluation.results is not None
+            and self.trainer is not None
+            and self.trainer.is_global_zero
+        ):
             show(self.evaluation.results)

@@ -25,7 +25,14 @@ from zoo.evaluation.plan import Plan, Question, make_plan
 from zoo.evaluation.portions import FILLING, Maker, Portion, Window
 from zoo.evaluation.protocols import RECALLS, Outcome, judge, recalls
 from zoo.evaluation.report import CUT, SHORT_LISTS, Results, report
-from zoo.evaluation.scoring import assembled, finite, judge_pooled, pair_scores, reads_tokens, token_bytes
+from zoo.evaluation.scoring import (
+    assembled,
+    finite,
+    judge_pooled,
+    pair_scores,
+    reads_tokens,
+    token_bytes,
+)
 from zoo.evaluation.shortlist import ShortLists, score_tiles, short_lists, tiles
 from zoo.fingerprint import weights_hash
 from zoo.gather import gather_objects, rank, world_size
@@ -68,10 +75,16 @@ class Evaluation:
             ("workers", workers, 0),
         ):
             if n < least:
-                raise ZooError(f"{name} of an evaluation is {n}: give a whole number from {least} up")
-        self.benchmarks = [named_benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks]
+                raise ZooError(
+                    f"{name} of an evaluation is {n}: give a whole number from {least} up"
+                )
+        self.benchmarks = [
+            named_benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks
+        ]
         self.presets = [preset_named(name) for name in presets or ["official"]]
-        self.roots = [Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)]
+        self.roots = [
+            Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
+        ]
         self.out = None if out is None else Path(out)
         self.image_batch, self.text_batch, self.workers = image_batch, text_batch, workers
         self.window_bytes, self.shortlist = window_bytes, shortlist
@@ -101,12 +114,22 @@ class Evaluation:
             self._cut = portions.cut_texts(self.plan, backbone.tokenizer)
         maker = self._maker(backbone)
         if not reads_tokens(head):
-            return portions.item_loaders(self.plan.questions, maker, self.image_batch, self.text_batch, self.workers)
+            return portions.item_loaders(
+                self.plan.questions, maker, self.image_batch, self.text_batch, self.workers
+            )
         made = portions.windows(self.plan, *token_bytes(backbone, head), self.window_bytes)
         images, texts = portions.encoded_twice(made)
-        self._notes = {"windows": len(made), "photographs encoded twice": images, "texts encoded twice": texts}
+        self._notes = {
+            "windows": len(made),
+            "photographs encoded twice": images,
+            "texts encoded twice": texts,
+        }
         galleries = [self.plan.questions[q] for q in self._galleries]
-        items = portions.item_loaders(galleries, maker, self.image_batch, self.text_batch, self.workers) if galleries else []
+        items = (
+            portions.item_loaders(galleries, maker, self.image_batch, self.text_batch, self.workers)
+            if galleries
+            else []
+        )
         return [*items, portions.loader(made, Window(), maker.of_window, None, self.workers)]
 
     def start(self, backbone: Backbone, head: Head) -> None:
@@ -120,9 +143,13 @@ class Evaluation:
         portion.checked()
         images = texts = None
         # Items without a question are wanted for their pooled vectors, whatever the head reads.
-        image_keys, text_keys = (head.image_keys, head.text_keys) if portion.questions else (frozenset(), frozenset())
+        image_keys, text_keys = (
+            (head.image_keys, head.text_keys) if portion.questions else (frozenset(), frozenset())
+        )
         if portion.pixels is not None:
-            images = portions.encode_photographs(backbone, portion.pixels, image_keys, self.image_batch)
+            images = portions.encode_photographs(
+                backbone, portion.pixels, image_keys, self.image_batch
+            )
             self._dtype = str(images.pooled.dtype).removeprefix("torch.")
         if portion.texts is not None:
             texts = backbone.encode_texts(portion.texts, text_keys).rows(portion.bank_rows)
@@ -176,7 +203,10 @@ class Evaluation:
             case = question.case
             parts = []
             for start in range(0, len(case.images), self.image_batch):
-                pictures = [self.finder.load(image) for image in case.images[start : start + self.image_batch]]
+                pictures = [
+                    self.finder.load(image)
+                    for image in case.images[start : start + self.image_batch]
+                ]
                 found = np.asarray(model.score(pictures, list(case.texts)), dtype=np.float32)
                 if found.shape != (len(pictures), len(case.texts)):
                     raise ZooError(
@@ -186,13 +216,19 @@ class Evaluation:
                 parts.append(found)
             return np.concatenate(parts)
 
-        judged = ((question, judge(question.case, finite(question, scores(question)))) for question in self.plan.questions)
+        judged = (
+            (question, judge(question.case, finite(question, scores(question))))
+            for question in self.plan.questions
+        )
         about = {"model": f"{type(model).__module__}.{type(model).__qualname__}"}
         self.results = self._report(judged, [], about, {"pairs": "as the model gives them"})
         return self.results
 
     def _finish(
-        self, head: Head, shares: list[tuple[Share, Share, dict[int, Scores], dict[int, Share], str]], about: dict[str, Any]
+        self,
+        head: Head,
+        shares: list[tuple[Share, Share, dict[int, Scores], dict[int, Share], str]],
+        about: dict[str, Any],
     ) -> Results:
         device = next((p.device for p in head.parameters()), torch.device("cpu"))
         notes = {
@@ -204,18 +240,37 @@ class Evaluation:
             CUT: self._cut or {},
             **self._notes,
         }
-        images, images_reached = assembled((part for share in shares for part in share[0]), len(self.plan.images))
-        texts, texts_reached = assembled((part for share in shares for part in share[1]), len(self.plan.texts))
-        reached = np.array([images_reached[q.images].all() and texts_reached[q.texts].all() for q in self.plan.questions])
+        images, images_reached = assembled(
+            (part for share in shares for part in share[0]), len(self.plan.images)
+        )
+        texts, texts_reached = assembled(
+            (part for share in shares for part in share[1]), len(self.plan.texts)
+        )
+        reached = np.array(
+            [
+                images_reached[q.images].all() and texts_reached[q.texts].all()
+                for q in self.plan.questions
+            ]
+        )
         if head.reranks and self._galleries:
-            notes[SHORT_LISTS] = f"the {self.shortlist} best by cosine of pooled vectors, ordered by {type(head).__name__}"
+            notes[SHORT_LISTS] = (
+                f"the {self.shortlist} best by cosine of pooled vectors, ordered by {type(head).__name__}"
+            )
         judged: Iterable[tuple[Question, list[Outcome]]]
         if reads_tokens(head):
             scores = {q: s for share in shares for q, s in share[2].items()}
-            reached = np.array([q in scores or (q in self._galleries and at) for q, at in enumerate(reached)])
-            pairs = {q: [part for share in shares for part in share[3].get(q, [])] for q in self._galleries}
+            reached = np.array(
+                [q in scores or (q in self._galleries and at) for q, at in enumerate(reached)]
+            )
+            pairs = {
+                q: [part for share in shares for part in share[3].get(q, [])]
+                for q in self._galleries
+            }
             judged = (
-                (question, judge(question.case, scores[q]) if q in scores else self._reranked(q, pairs[q]))
+                (
+                    question,
+                    judge(question.case, scores[q]) if q in scores else self._reranked(q, pairs[q]),
+                )
                 for q, question in enumerate(self.plan.questions)
                 if reached[q]
             )
@@ -226,14 +281,22 @@ class Evaluation:
         return self._report(judged, left, {**about, "weights_sha256": self._weights}, notes)
 
     def _report(
-        self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question], about: dict[str, Any], notes: dict[str, Any]
+        self,
+        judged: Iterable[tuple[Question, list[Outcome]]],
+        left: Sequence[Question],
+        about: dict[str, Any],
+        notes: dict[str, Any],
     ) -> Results:
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
         cases = table(self._rows(judged, left))
-        return report(self.plan, self.benchmarks, self.roots, self.presets, cases, about, notes, self.out)
+        return report(
+            self.plan, self.benchmarks, self.roots, self.presets, cases, about, notes, self.out
+        )
 
-    def _rows(self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question]) -> Iterator[Row]:
+    def _rows(
+        self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question]
+    ) -> Iterator[Row]:
         trained = frozenset(identity(photograph_ref(image)) for image in self.trained_images)
         for question, outcomes in judged:
             yield from rows(question.benchmark, question.case, outcomes, trained)
@@ -244,15 +307,24 @@ class Evaluation:
     def _rerank(self, backbone: Backbone, head: Head) -> dict[int, Share]:
         """Returns which pairs of the galleries' short-lists this rank scored, and their scores."""
         shares = gather_objects((self._images, self._texts))
-        images, images_reached = assembled((part for share in shares for part in share[0]), len(self.plan.images))
-        texts, texts_reached = assembled((part for share in shares for part in share[1]), len(self.plan.texts))
-        at_once = max(1, min(self.window_bytes // max(token_bytes(backbone, head)[0], 1), 8 * self.image_batch))
+        images, images_reached = assembled(
+            (part for share in shares for part in share[0]), len(self.plan.images)
+        )
+        texts, texts_reached = assembled(
+            (part for share in shares for part in share[1]), len(self.plan.texts)
+        )
+        at_once = max(
+            1,
+            min(self.window_bytes // max(token_bytes(backbone, head)[0], 1), 8 * self.image_batch),
+        )
         found = {}
         for q in self._galleries:
             question = self.plan.questions[q]
             if not (images_reached[question.images].all() and texts_reached[question.texts].all()):
                 continue
-            lists = self._lists[q] = short_lists(images[question.images], texts[question.texts], self.shortlist)
+            lists = self._lists[q] = short_lists(
+                images[question.images], texts[question.texts], self.shortlist
+            )
             runs = tiles(lists, question.images, question.texts, at_once, self.text_batch)
             own = [tile for run in runs[rank() :: world_size()] for tile in run]
             what = f"{question.benchmark}/{question.case.subset}, short-lists"
@@ -266,14 +338,28 @@ class Evaluation:
         scores = np.full(len(lists.pairs), np.nan, np.float32)
         for pairs, part in parts:
             scores[pairs] = part
-        return list(recalls(question.case.match, *lists.ranks(question.case.match, finite(question, scores))))
+        return list(
+            recalls(
+                question.case.match, *lists.ranks(question.case.match, finite(question, scores))
+            )
+        )
 
     @property
     def _galleries(self) -> list[int]:
-        return [q for q, question in enumerate(self.plan.questions) if question.case.protocol == "retrieval"]
+        return [
+            q
+            for q, question in enumerate(self.plan.questions)
+            if question.case.protocol == "retrieval"
+        ]
 
     def _maker(self, backbone: Backbone) -> Maker:
-        return Maker(self.plan.images, self.plan.texts, self.finder, backbone.eval_transform, backbone.tokenizer)
+        return Maker(
+            self.plan.images,
+            self.plan.texts,
+            self.finder,
+            backbone.eval_transform,
+            backbone.tokenizer,
+        )
 
     def _score_window(self, head: Head, portion: Portion, images: Encoded, texts: Encoded) -> None:
         image_of = {row: i for i, row in enumerate(portion.image_rows.tolist())}
@@ -286,7 +372,9 @@ class Evaluation:
             local.append(Question(question.benchmark, question.case, own_images, own_texts))
         prepared = head.prepare_images(images), head.prepare_texts(texts)
         scored = pair_scores(head, *prepared, local)
-        self._scores.update({q: scores for q, (_, scores) in zip(portion.questions, scored, strict=True)})
+        self._scores.update(
+            {q: scores for q, (_, scores) in zip(portion.questions, scored, strict=True)}
+        )
 
     def _clear(self) -> None:
         self._images: Share = []

@@ -56,8 +56,13 @@ class Rules:
 
     def counts_like(self, other: "Rules", part: pa.Table) -> bool:
         """Whether both count the rows of one figure alike, macro averages apart."""
-        ties = self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
-        return ties and (self.drop_identical == other.drop_identical or not pc.any(pc.list_flatten(part["identical"])).as_py())
+        ties = (
+            self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
+        )
+        return ties and (
+            self.drop_identical == other.drop_identical
+            or not pc.any(pc.list_flatten(part["identical"])).as_py()
+        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,10 @@ def plain(benchmark: str) -> str:
 
 
 def figures(
-    outcomes: pa.Table, rules: Rules, references: Mapping[tuple[str, str], Reference], published: Rules | None = None
+    outcomes: pa.Table,
+    rules: Rules,
+    references: Mapping[tuple[str, str], Reference],
+    published: Rules | None = None,
 ) -> dict[Figure, Sample | None]:
     """references: by benchmark and subset. published: the rules under which the references' values were found, these where None.
 
@@ -113,8 +121,12 @@ def figures(
     """
     columns = ["benchmark", "subset", "figure"]
     found: dict[Figure, Sample | None] = {}
-    for place in dict.fromkeys(zip(*(outcomes[column].to_pylist() for column in columns), strict=True)):
-        same = [pc.equal(outcomes[column], name) for column, name in zip(columns, place, strict=True)]
+    for place in dict.fromkeys(
+        zip(*(outcomes[column].to_pylist() for column in columns), strict=True)
+    ):
+        same = [
+            pc.equal(outcomes[column], name) for column, name in zip(columns, place, strict=True)
+        ]
         part = outcomes.filter(pc.and_(same[0], pc.and_(same[1], same[2])))
         benchmark, subset, name = place
         known = references.get((benchmark, subset), Reference())
@@ -126,18 +138,30 @@ def figures(
         macro = rules.macro(benchmark, subset)
         if macro is not None:
             alike = alike and macro == official.macro(benchmark, subset)
-            figure, sample = _figure((benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike)
+            figure, sample = _figure(
+                (benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike
+            )
             found[figure] = sample
     return found
 
 
 def _grouped(outcome: Judged, macro: Macro) -> Judged:
-    names, index, sizes = np.unique(outcome.group.astype(str), return_inverse=True, return_counts=True)
-    counts = np.array([size >= macro.at_least and name not in macro.without for name, size in zip(names, sizes, strict=True)], dtype=bool)
+    names, index, sizes = np.unique(
+        outcome.group.astype(str), return_inverse=True, return_counts=True
+    )
+    counts = np.array(
+        [
+            size >= macro.at_least and name not in macro.without
+            for name, size in zip(names, sizes, strict=True)
+        ],
+        dtype=bool,
+    )
     return outcome.where(counts[index])
 
 
-def _figure(place: Place, counted: str, outcome: Judged, known: Reference, alike: bool) -> tuple[Figure, Sample | None]:
+def _figure(
+    place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
+) -> tuple[Figure, Sample | None]:
     """counted: the figure whose outcomes these are. alike: whether they are counted as the published ones were."""
     scored = outcome.where(outcome.scored)
     n, name = len(scored.right), place[2]
@@ -145,11 +169,18 @@ def _figure(place: Place, counted: str, outcome: Judged, known: Reference, alike
     how = ""
     if n:
         clusters = np.array(["|".join(images) for images in scored.images])
-        sample = Sample(scored.right.astype(np.float64), clusters, scored.group.astype(str) if name == MACRO else np.zeros(n))
+        sample = Sample(
+            scored.right.astype(np.float64),
+            clusters,
+            scored.group.astype(str) if name == MACRO else np.zeros(n),
+        )
         low, high, how = interval([sample], [1.0])
         chance = _chance(counted, scored, sample.weight)
     trained = {
-        image for images, seen in zip(scored.images, scored.trained, strict=True) for image, s in zip(images, seen, strict=True) if s
+        image
+        for images, seen in zip(scored.images, scored.trained, strict=True)
+        for image, s in zip(images, seen, strict=True)
+        if s
     }
     photographs = len({image for images in scored.images for image in images})
     photographs_of = len({image for images in outcome.images for image in images})

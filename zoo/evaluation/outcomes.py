@@ -65,7 +65,13 @@ SCHEMA = pa.schema(
 )
 
 
-def rows(benchmark: str, case: Case, outcomes: Iterable[Outcome], trained: frozenset[str], scored: bool = True) -> Iterator[Row]:
+def rows(
+    benchmark: str,
+    case: Case,
+    outcomes: Iterable[Outcome],
+    trained: frozenset[str],
+    scored: bool = True,
+) -> Iterator[Row]:
     """trained: identities of the photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the
     outcomes of any scores."""
     photographs = [identity(image) for image in case.images]
@@ -95,7 +101,10 @@ def rows(benchmark: str, case: Case, outcomes: Iterable[Outcome], trained: froze
 def identical(case: Case, image: int) -> list[bool]:
     """Returns which wrong texts of a case are, as strings, a right text of that image: identity permutations."""
     right = {text for text, match in zip(case.texts, case.match[image], strict=True) if match}
-    return [text in right and not match for text, match in zip(case.texts, case.match[image], strict=True)]
+    return [
+        text in right and not match
+        for text, match in zip(case.texts, case.match[image], strict=True)
+    ]
 
 
 def table(rows: Iterable[Row]) -> pa.Table:
@@ -142,7 +151,11 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
     scored = ~np.asarray(part["right"].is_null())
     right = np.array(part["right"].fill_null(False), dtype=bool)
     tie = np.array(part["tie"].fill_null(False), dtype=bool)
-    options = np.array(pc.coalesce(part["options"], pc.list_value_length(part["match"]).cast(pa.int64())).to_numpy())
+    options = np.array(
+        pc.coalesce(
+            part["options"], pc.list_value_length(part["match"]).cast(pa.int64())
+        ).to_numpy()
+    )
     right_options = np.array(part["right_options"].fill_null(0), dtype=np.int64)
     keep = np.ones(len(right), dtype=bool)
     if drop_identical:
@@ -153,7 +166,9 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
             match = np.array(part["match"][q].as_py())[others]
             options[q], keep[q] = others.sum(), not match.all()
             if keep[q] and scored[q]:
-                right[q], tie[q] = above_all(np.array(part["scores"][q].as_py(), np.float32)[others], match)
+                right[q], tie[q] = above_all(
+                    np.array(part["scores"][q].as_py(), np.float32)[others], match
+                )
     counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
     group = np.array(part["group"].to_pylist(), dtype=object)
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()

@@ -41,7 +41,9 @@ class Plan:
     parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
 
 
-def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder) -> Plan:
+def make_plan(
+    benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder
+) -> Plan:
     """Reads the benchmarks and looks for their photographs.
 
     Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
@@ -79,20 +81,34 @@ def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
     specs = [spec(benchmark) for benchmark in benchmarks]
     names = []
     for benchmark, own in zip(benchmarks, specs, strict=True):
-        others = [other["init_args"] for b, other in zip(benchmarks, specs, strict=True) if b.name == benchmark.name]
-        apart = {k: v for k, v in own["init_args"].items() if v and any(other.get(k) != v for other in others)}
+        others = [
+            other["init_args"]
+            for b, other in zip(benchmarks, specs, strict=True)
+            if b.name == benchmark.name
+        ]
+        apart = {
+            k: v
+            for k, v in own["init_args"].items()
+            if v and any(other.get(k) != v for other in others)
+        }
         first = apart.pop(ARGUMENT.get(benchmark.name, ""), None)
         telling = [] if first is None else [_short(first)]
         telling += [f"{key}={_short(value)}" for key, value in apart.items()]
         names.append(":".join([benchmark.name, *([",".join(telling)] if telling else [])]))
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ZooError(f"the benchmark {twice} is asked for twice: name it once, or with another file or option")
+        raise ZooError(
+            f"the benchmark {twice} is asked for twice: name it once, or with another file or option"
+        )
     return names
 
 
 def _short(value: Any) -> str:
-    return value["class_path"].rpartition(".")[2] if isinstance(value, dict) and "class_path" in value else str(value)
+    return (
+        value["class_path"].rpartition(".")[2]
+        if isinstance(value, dict) and "class_path" in value
+        else str(value)
+    )
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
@@ -120,10 +136,18 @@ def _check(benchmark: str, case: Case) -> None:
         raise ZooError(
             f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader"
         )
-    if case.protocol in ("i2t", "half_truth", "group") and not (case.match.any(1).all() and (~case.match).any(1).all()):
-        raise ZooError(f"{place} has an image without a right or without a wrong text: {case.protocol} needs both")
-    if case.protocol in ("t2i", "group") and not (case.match.any(0).all() and (~case.match).any(0).all()):
-        raise ZooError(f"{place} has a text without a right or without a wrong image: {case.protocol} needs both")
+    if case.protocol in ("i2t", "half_truth", "group") and not (
+        case.match.any(1).all() and (~case.match).any(1).all()
+    ):
+        raise ZooError(
+            f"{place} has an image without a right or without a wrong text: {case.protocol} needs both"
+        )
+    if case.protocol in ("t2i", "group") and not (
+        case.match.any(0).all() and (~case.match).any(0).all()
+    ):
+        raise ZooError(
+            f"{place} has a text without a right or without a wrong image: {case.protocol} needs both"
+        )
 
 
 def _nothing(made: Plan, finder: PhotographFinder) -> str:

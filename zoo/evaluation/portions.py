@@ -125,8 +125,18 @@ class Maker:
         return self._of_both(tile.images, tile.texts)
 
     def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
-        images, texts = self.of_images(image_rows) if image_rows else Portion(), self.of_texts(text_rows)
-        return Portion(images.image_rows, images.pixels, texts.text_rows, texts.texts, texts.bank_rows, error=images.error)
+        images, texts = (
+            self.of_images(image_rows) if image_rows else Portion(),
+            self.of_texts(text_rows),
+        )
+        return Portion(
+            images.image_rows,
+            images.pixels,
+            texts.text_rows,
+            texts.texts,
+            texts.bank_rows,
+            error=images.error,
+        )
 
 
 class Rows(Dataset[Any]):
@@ -142,17 +152,30 @@ class Rows(Dataset[Any]):
         return self.entries[index]
 
 
-def loader(entries: Sequence[Any], filling: Any, make: Callable[[Any], Portion], batch: int | None, workers: int) -> DataLoader[Any]:
+def loader(
+    entries: Sequence[Any],
+    filling: Any,
+    make: Callable[[Any], Portion],
+    batch: int | None,
+    workers: int,
+) -> DataLoader[Any]:
     """entries: dealt to ranks by turns, none twice. filling: what a rank gets that would have none, since Lightning refuses an empty
     loader."""
     whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
     data = Rows(whole)
-    return DataLoader(data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make)
+    return DataLoader(
+        data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make
+    )
 
 
-def item_loaders(questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int) -> list[DataLoader[Any]]:
+def item_loaders(
+    questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int
+) -> list[DataLoader[Any]]:
     """Returns a loader of the questions' distinct photographs and one of their distinct texts, those of like length together."""
-    images, texts = (sorted({row for q in questions for row in getattr(q, side).tolist()}) for side in ("images", "texts"))
+    images, texts = (
+        sorted({row for q in questions for row in getattr(q, side).tolist()})
+        for side in ("images", "texts")
+    )
     by_length = sorted(texts, key=lambda row: len(maker.texts[row]))
     return [
         loader(images, FILLING, maker.of_images, image_batch, workers),
@@ -166,7 +189,9 @@ def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[
     return DataLoader(Rows(made), None, num_workers=workers, collate_fn=make)
 
 
-def encode_photographs(backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int) -> Encoded:
+def encode_photographs(
+    backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int
+) -> Encoded:
     """pixels: [n, 3, H, W]. Returns them encoded, `batch` at a time."""
     return concatenate([backbone.encode_images(part, keys) for part in torch.split(pixels, batch)])
 
@@ -176,19 +201,25 @@ def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
     cut = set(overlong(plan.texts, tokenizer))
     found: dict[str, set[int]] = {}
     for question in plan.questions:
-        found.setdefault(f"{question.benchmark}/{question.case.subset}", set()).update(cut.intersection(question.texts.tolist()))
+        found.setdefault(f"{question.benchmark}/{question.case.subset}", set()).update(
+            cut.intersection(question.texts.tolist())
+        )
     return {place: len(rows) for place, rows in found.items() if rows}
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
     """image_bytes, text_bytes: of one item, encoded. Returns windows of all questions but galleries, sorted by photograph, that hold at
     most `limit` bytes each, or one question."""
-    named = [q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"]
+    named = [
+        q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"
+    ]
     order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
     return list(_windows(plan, order, image_bytes, text_bytes, limit))
 
 
-def _windows(plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int) -> Iterator[Window]:
+def _windows(
+    plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int
+) -> Iterator[Window]:
     questions: list[int] = []
     images: dict[int, None] = {}
     texts: dict[int, None] = {}
@@ -208,5 +239,8 @@ def _windows(plan: Plan, order: list[int], image_bytes: int, text_bytes: int, li
 
 def encoded_twice(made: Sequence[Window]) -> tuple[int, int]:
     """Returns how many photographs and texts more the windows encode than there are distinct ones."""
-    counts = [np.array([row for w in made for row in getattr(w, side)], dtype=np.int64) for side in ("images", "texts")]
+    counts = [
+        np.array([row for w in made for row in getattr(w, side)], dtype=np.int64)
+        for side in ("images", "texts")
+    ]
     return len(counts[0]) - len(np.unique(counts[0])), len(counts[1]) - len(np.unique(counts[1]))

@@ -85,7 +85,9 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
     for figure, answers in (("text", text), ("image", image), ("group", [*text, *image])):
         right = all(r for r, _ in answers)
         tie = not right and all(r or t for r, t in answers)
-        yield Outcome(figure, 0, right, tie, scores.ravel(), match.ravel(), tuple(range(len(match))))
+        yield Outcome(
+            figure, 0, right, tie, scores.ravel(), match.ravel(), tuple(range(len(match)))
+        )
 
 
 def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -114,13 +116,24 @@ def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
     each depth."""
     for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
         for q in np.flatnonzero(side_match.any(1)):
-            about = (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))
+            about = (
+                (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))
+            )
             scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
             among = (side_match.shape[1], int(side_match[q].sum()))
             for k in RECALLS:
                 right = bool(found.above[q] + found.level[q] < k)
                 tie = not right and bool(found.above[q] < k)
-                yield Outcome(f"{side}_r@{k}", int(q), right, tie, scores, np.array([True, False]), about, *among)
+                yield Outcome(
+                    f"{side}_r@{k}",
+                    int(q),
+                    right,
+                    tie,
+                    scores,
+                    np.array([True, False]),
+                    about,
+                    *among,
+                )
 
 
 def recall_depth(figure: str) -> int | None:
@@ -139,7 +152,10 @@ def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
         scores, right = rows(part), match[part]
         true, false = np.where(right, scores, -np.inf), np.where(right, -np.inf, scores)
         image_best[part], image_hardest[part] = true.max(1), false.max(1)
-        text_best, text_hardest = np.maximum(text_best, true.max(0)), np.maximum(text_hardest, false.max(0))
+        text_best, text_hardest = (
+            np.maximum(text_best, true.max(0)),
+            np.maximum(text_hardest, false.max(0)),
+        )
     image_above, image_level = np.zeros(n, np.int64), np.zeros(n, np.int64)
     text_above, text_level = np.zeros(m, np.int64), np.zeros(m, np.int64)
     for part in parts:

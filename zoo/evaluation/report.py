@@ -60,7 +60,11 @@ class Results:
 
     def scalars(self) -> dict[str, float]:
         """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/figure'."""
-        return {f"{f.benchmark}/{f.subset}/{f.figure}": f.value for f in self.figures if f.value is not None}
+        return {
+            f"{f.benchmark}/{f.subset}/{f.figure}": f.value
+            for f in self.figures
+            if f.value is not None
+        }
 
     def value(self, benchmark: str, subset: str, figure: str) -> float | None:
         """Returns one value of the first preset in per cent, None where it was not scored; raises ZooError where there is no such
@@ -69,7 +73,9 @@ class Results:
             if (found.benchmark, found.subset, found.figure) == (benchmark, subset, figure):
                 return found.value
         known = ", ".join(f"{f.benchmark}/{f.subset}/{f.figure}" for f in self.figures)
-        raise ZooError(f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}")
+        raise ZooError(
+            f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Returns what results.json holds."""
@@ -98,8 +104,14 @@ def report(
         "model": dict(model),
         "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
         "data_root": [str(root) for root in roots],
-        "benchmarks": {name: _described(name, b, plan) for name, b in zip(plan.readings, benchmarks, strict=True)},
-        "absent": [{"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how} for name, part in plan.absent],
+        "benchmarks": {
+            name: _described(name, b, plan)
+            for name, b in zip(plan.readings, benchmarks, strict=True)
+        },
+        "absent": [
+            {"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how}
+            for name, part in plan.absent
+        ],
     }
     results = Results(header, count(cases, presets, header), cases)
     if out is not None:
@@ -107,15 +119,23 @@ def report(
     return results
 
 
-def count(cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]) -> tuple[Counted, ...]:
+def count(
+    cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
+) -> tuple[Counted, ...]:
     """Returns figures, in the order of the header's benchmarks and their parts, and averages by preset."""
-    order = [(name, subset) for name, benchmark in header["benchmarks"].items() for subset in benchmark["parts"]]
+    order = [
+        (name, subset)
+        for name, benchmark in header["benchmarks"].items()
+        for subset in benchmark["parts"]
+    ]
     place = {key: i for i, key in enumerate(order)}
     known, official, counted = references(header), preset_named("official").rules, []
     for preset in presets:
         samples = figures(cases, preset.rules, known, official)
         found = sorted(samples, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
-        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples))))
+        counted.append(
+            Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples)))
+        )
     return tuple(counted)
 
 
@@ -156,7 +176,9 @@ def write(results: Results, out: Path) -> None:
             for path in beside.values():
                 path.unlink(missing_ok=True)
     except OSError as error:
-        raise ZooError(f"results cannot be written to {out} ({error}): make room, or name another folder by --out") from error
+        raise ZooError(
+            f"results cannot be written to {out} ({error}): make room, or name another folder by --out"
+        ) from error
 
 
 def read(run: Path) -> Results:
@@ -175,21 +197,35 @@ def read(run: Path) -> Results:
             counted = tuple(map(_counted, content.pop("presets")))
             header = header or content
         if header is None:
-            raise ZooError(f"{run / CASES} is of an older zoo, which kept chance, notes and published values in {RESULTS}: put it beside")
+            raise ZooError(
+                f"{run / CASES} is of an older zoo, which kept chance, notes and published values in {RESULTS}: put it beside"
+            )
         if header["schema"] > SCHEMA_VERSION:
-            raise ZooError(f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo")
+            raise ZooError(
+                f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo"
+            )
         for field in SCHEMA:
             if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
                 cases = cases.append_column(field, pa.nulls(len(cases), field.type))
         cases = cases.select(SCHEMA.names).cast(SCHEMA)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise ZooError(f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again") from error
+        raise ZooError(
+            f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
+        ) from error
     return Results(header, counted or count(cases, [preset_named("official")], header), cases)
 
 
 def _counted(preset: Mapping[str, Any]) -> Counted:
-    averages = (Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])}) for a in preset["averages"])
-    return Counted(preset["preset"], preset["says"], tuple(Figure(**figure) for figure in preset["figures"]), tuple(averages))
+    averages = (
+        Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
+        for a in preset["averages"]
+    )
+    return Counted(
+        preset["preset"],
+        preset["says"],
+        tuple(Figure(**figure) for figure in preset["figures"]),
+        tuple(averages),
+    )
 
 
 def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
@@ -200,7 +236,11 @@ def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
         "notes": reading.notes,
         "files": {str(path): file_hash(path) for path in _files(reading.files)},
         "parts": {
-            part.subset: {"published_n": part.n, "chance": dict(part.chance), "published": dict(part.published)}
+            part.subset: {
+                "published_n": part.n,
+                "chance": dict(part.chance),
+                "published": dict(part.published),
+            }
             for part in plan.parts[name]
         },
     }

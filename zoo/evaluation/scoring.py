@@ -31,7 +31,9 @@ def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
     )
 
 
-def assembled(parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def assembled(
+    parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """parts: rows and their vectors, from all ranks. Returns the vectors of n items, zeros where none came, and which came."""
     whole, reached = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
     for index, vectors in parts:
@@ -42,12 +44,22 @@ def assembled(parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n:
 
 
 def judge_pooled(
-    head: Head, images: Scores, texts: Scores, questions: Sequence[Question], shortlist: int, device: torch.device
+    head: Head,
+    images: Scores,
+    texts: Scores,
+    questions: Sequence[Question],
+    shortlist: int,
+    device: torch.device,
 ) -> Iterator[tuple[Question, list[Outcome]]]:
     """images, texts: pooled vectors of the plan. Yields the outcomes of each question: of the pairs it names, or of its gallery, whole in
     blocks of rows or by short-lists."""
-    prepared = _prepared(head.prepare_images, images, device), _prepared(head.prepare_texts, texts, device)
-    for question, scores in pair_scores(head, *prepared, [q for q in questions if q.case.protocol != "retrieval"]):
+    prepared = (
+        _prepared(head.prepare_images, images, device),
+        _prepared(head.prepare_texts, texts, device),
+    )
+    for question, scores in pair_scores(
+        head, *prepared, [q for q in questions if q.case.protocol != "retrieval"]
+    ):
         yield question, judge(question.case, scores)
     for question in questions:
         if question.case.protocol != "retrieval":
@@ -62,43 +74,62 @@ def judge_pooled(
         yield question, list(recalls(match, *lists.ranks(match, finite(question, scores))))
 
 
-def pair_scores(head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]) -> Iterator[tuple[Question, Scores]]:
+def pair_scores(
+    head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]
+) -> Iterator[tuple[Question, Scores]]:
     """Yields each question's scores [images, texts], many questions at a time, in fp32; raises ZooError where one is not finite."""
     start = 0
     while start < len(questions):
         stop, pairs = start, 0
-        while stop < len(questions) and (stop == start or pairs + questions[stop].case.match.size <= PAIRS_AT_ONCE):
+        while stop < len(questions) and (
+            stop == start or pairs + questions[stop].case.match.size <= PAIRS_AT_ONCE
+        ):
             pairs, stop = pairs + questions[stop].case.match.size, stop + 1
         some = questions[start:stop]
         i = np.concatenate([np.repeat(q.images, len(q.texts)) for q in some])
         j = np.concatenate([np.tile(q.texts, len(q.images)) for q in some])
-        parts = np.split(_scored(head, images, texts, i, j), np.cumsum([q.case.match.size for q in some])[:-1])
+        parts = np.split(
+            _scored(head, images, texts, i, j), np.cumsum([q.case.match.size for q in some])[:-1]
+        )
         for question, part in zip(some, parts, strict=True):
             yield question, finite(question, part.reshape(question.case.match.shape))
         start = stop
 
 
-def _scored(head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]) -> Scores:
+def _scored(
+    head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]
+) -> Scores:
     """i, j: [P] rows of prepared items. Returns the scores [P] in fp32."""
     device = images.pooled.device
-    parts = zip(*(torch.split(torch.from_numpy(rows).to(device), PAIRS_AT_ONCE) for rows in (i, j)), strict=True)
+    parts = zip(
+        *(torch.split(torch.from_numpy(rows).to(device), PAIRS_AT_ONCE) for rows in (i, j)),
+        strict=True,
+    )
     with torch.autocast(device.type, enabled=False):
-        return np.concatenate([head.pairs(images, texts, *part).float().cpu().numpy() for part in parts])
+        return np.concatenate(
+            [head.pairs(images, texts, *part).float().cpu().numpy() for part in parts]
+        )
 
 
-def _blocks(head: Head, images: Encoded, texts: Encoded, question: Question) -> Callable[[slice], Scores]:
+def _blocks(
+    head: Head, images: Encoded, texts: Encoded, question: Question
+) -> Callable[[slice], Scores]:
     device = images.pooled.device
     columns = texts.rows(torch.from_numpy(question.texts).to(device))
     image_rows = torch.from_numpy(question.images).to(device)
 
     def block(part: slice) -> Scores:
         with torch.autocast(device.type, enabled=False):
-            return finite(question, head.block(images.rows(image_rows[part]), columns).float().cpu().numpy())
+            return finite(
+                question, head.block(images.rows(image_rows[part]), columns).float().cpu().numpy()
+            )
 
     return block
 
 
-def _prepared(prepare: Callable[[Encoded], Encoded], vectors: NDArray[np.float32], device: torch.device) -> Encoded:
+def _prepared(
+    prepare: Callable[[Encoded], Encoded], vectors: NDArray[np.float32], device: torch.device
+) -> Encoded:
     with torch.autocast(device.type, enabled=False):
         return prepare(Encoded(torch.from_numpy(vectors).to(device)))
 

@@ -36,21 +36,34 @@ class ShortLists:
         n, m = len(self.texts), len(self.images)
         of_images, of_texts = np.arange(n)[:, None], np.arange(m)[:, None]
         return (
-            _ranks(match[of_images, self.texts], scores[np.searchsorted(self.pairs, of_images * m + self.texts)]),
-            _ranks(match[self.images, of_texts], scores[np.searchsorted(self.pairs, self.images * m + of_texts)]),
+            _ranks(
+                match[of_images, self.texts],
+                scores[np.searchsorted(self.pairs, of_images * m + self.texts)],
+            ),
+            _ranks(
+                match[self.images, of_texts],
+                scores[np.searchsorted(self.pairs, self.images * m + of_texts)],
+            ),
         )
 
 
 def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int) -> ShortLists:
     """images, texts: [n, D] and [m, D], pooled. Returns the k nearest by cosine, or all where there are fewer."""
-    images, texts = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12) for vectors in (images, texts))
+    images, texts = (
+        vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        for vectors in (images, texts)
+    )
     of_images, of_texts = _nearest(images, texts, k), _nearest(texts, images, k)
     m = len(texts)
     pairs = [np.arange(len(images))[:, None] * m + of_images, of_texts * m + np.arange(m)[:, None]]
-    return ShortLists(of_images, of_texts, np.unique(np.concatenate([part.ravel() for part in pairs])))
+    return ShortLists(
+        of_images, of_texts, np.unique(np.concatenate([part.ravel() for part in pairs]))
+    )
 
 
-def tiles(lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, texts_at_once: int) -> list[list[Tile]]:
+def tiles(
+    lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, texts_at_once: int
+) -> list[list[Tile]]:
     """images, texts: the gallery's rows of the plan. Returns runs of tiles, one for each `images_at_once` photographs, that hold every pair
     once; the first tile of a run brings the photographs, and each its texts."""
     i, j = lists.rows
@@ -63,14 +76,26 @@ def tiles(lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, tex
             here = (place >= first) & (place < first + texts_at_once)
             own = images[start : start + images_at_once] if not run else images[:0]
             columns = texts[needed[first : first + texts_at_once]]
-            run.append(Tile(tuple(own.tolist()), tuple(columns.tolist()), inside[here], i[inside[here]] - start, place[here] - first))
+            run.append(
+                Tile(
+                    tuple(own.tolist()),
+                    tuple(columns.tolist()),
+                    inside[here],
+                    i[inside[here]] - start,
+                    place[here] - first,
+                )
+            )
         runs.append(run)
     return runs
 
 
 @torch.no_grad()
 def score_tiles(
-    backbone: Backbone, head: Head, made: Sequence[Tile], portions: Iterable[Portion], image_batch: int
+    backbone: Backbone,
+    head: Head,
+    made: Sequence[Tile],
+    portions: Iterable[Portion],
+    image_batch: int,
 ) -> Iterator[tuple[Rows, Scores]]:
     """portions: those of the tiles, in their order. Yields which pairs were scored, and their scores in fp32."""
     device = next(backbone.parameters()).device
@@ -78,16 +103,22 @@ def score_tiles(
     for tile, portion in zip(made, portions, strict=True):
         portion = portion.checked().to(device)
         if portion.pixels is not None:
-            images = head.prepare_images(encode_photographs(backbone, portion.pixels, head.image_keys, image_batch))
+            images = head.prepare_images(
+                encode_photographs(backbone, portion.pixels, head.image_keys, image_batch)
+            )
         assert images is not None
         assert portion.texts is not None
-        texts = head.prepare_texts(backbone.encode_texts(portion.texts, head.text_keys).rows(portion.bank_rows))
+        texts = head.prepare_texts(
+            backbone.encode_texts(portion.texts, head.text_keys).rows(portion.bank_rows)
+        )
         i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
         with torch.autocast(device.type, enabled=False):
             yield tile.pairs, head.pairs(images, texts, i, j).float().cpu().numpy()
 
 
-def _nearest(queries: NDArray[np.float32], candidates: NDArray[np.float32], k: int, step: int = 256) -> Rows:
+def _nearest(
+    queries: NDArray[np.float32], candidates: NDArray[np.float32], k: int, step: int = 256
+) -> Rows:
     """Returns the k candidates of each query with the highest products, [q, k]."""
     if k >= len(candidates):
         return np.tile(np.arange(len(candidates)), (len(queries), 1))

@@ -33,7 +33,11 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield _figures(counted)
         if counted.averages:
             yield _averages(counted)
-            yield from (Text(f"{a.name} is withheld, for want of {', '.join(a.missing)}") for a in counted.averages if a.value is None)
+            yield from (
+                Text(f"{a.name} is withheld, for want of {', '.join(a.missing)}")
+                for a in counted.averages
+                if a.value is None
+            )
         yield Text("")
     yield from _remarks(results.figures)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
@@ -41,9 +45,13 @@ def _lines(results: Results) -> Iterator[RenderableType]:
     for place, n in results.header["scoring"].get(CUT, {}).items():
         yield Text(f"{place}: {n:,} texts are over the context length and cut")
     for name, benchmark in results.header["benchmarks"].items():
-        yield from (Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items())
+        yield from (
+            Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items()
+        )
     for part in results.header["absent"]:
-        yield Text(f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): {part['how']}")
+        yield Text(
+            f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): {part['how']}"
+        )
 
 
 def _figures(counted: Counted) -> Table:
@@ -79,7 +87,12 @@ def _averages(counted: Counted) -> Table:
     table.add_column("n / of all", justify="right")
     table.add_column("")
     for average in counted.averages:
-        figures = (_number(average.value), _interval(average), average.weighting, f"{average.n:,} / {average.of:,}")
+        figures = (
+            _number(average.value),
+            _interval(average),
+            average.weighting,
+            f"{average.n:,} / {average.of:,}",
+        )
         table.add_row(average.name, *figures, _state(average))
     return table
 
@@ -95,12 +108,16 @@ def _remarks(figures: tuple[Figure, ...]) -> Iterator[Text]:
     subsets = {(f.benchmark, f.subset): f for f in reversed(figures) if f.figure != "macro"}
     for (benchmark, subset), f in reversed(subsets.items()):
         if f.photographs < f.photographs_of or f.trained_on or f.partial_gallery:
-            trained = f", {f.trained_on:,} of which the model was trained on" if f.trained_on else ""
+            trained = (
+                f", {f.trained_on:,} of which the model was trained on" if f.trained_on else ""
+            )
             if f.partial_gallery:
                 gallery = f"gallery of {f.photographs:,} of {f.gallery_of:,} photographs: easier than the whole, not comparable"
                 yield Text(f"{benchmark}/{subset}: {gallery}{trained}")
             else:
-                yield Text(f"{benchmark}/{subset}: {f.photographs:,} of {f.photographs_of:,} photographs{trained}")
+                yield Text(
+                    f"{benchmark}/{subset}: {f.photographs:,} of {f.photographs_of:,} photographs{trained}"
+                )
 
 
 def _interval(found: Figure | Average) -> str:

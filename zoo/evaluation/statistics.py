@@ -43,7 +43,11 @@ def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float,
     of their squared weights (Kish 1965).
     """
     first = samples[0]
-    if len(samples) == 1 and len(np.unique(first.group)) == 1 and len(np.unique(first.cluster)) == len(first.right):
+    if (
+        len(samples) == 1
+        and len(np.unique(first.group)) == 1
+        and len(np.unique(first.cluster)) == len(first.right)
+    ):
         return *wilson(float(first.right.sum()), len(first.right)), "Wilson"
     means = resampled(samples) @ np.asarray(shares)
     whole = means[~np.isnan(means)]
@@ -51,7 +55,12 @@ def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float,
         low, high = np.percentile(whole, [2.5, 97.5])
         return float(low), float(high), "bootstrap by photograph"
     _, c = np.unique(np.concatenate([sample.cluster for sample in samples]), return_inverse=True)
-    weights = np.bincount(c, np.concatenate([share * sample.weight for share, sample in zip(shares, samples, strict=True)]))
+    weights = np.bincount(
+        c,
+        np.concatenate(
+            [share * sample.weight for share, sample in zip(shares, samples, strict=True)]
+        ),
+    )
     n = float(1 / np.square(weights).sum())
     value = sum(share * sample.value for share, sample in zip(shares, samples, strict=True))
     return *wilson(value * n, n), "Wilson on the effective number of photographs"
@@ -65,7 +74,12 @@ def wilson(right: float, n: float, confidence: float = 0.95) -> tuple[float, flo
 
 
 def bootstrap(
-    right: ArrayLike, cluster: ArrayLike, group: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0, confidence: float = 0.95
+    right: ArrayLike,
+    cluster: ArrayLike,
+    group: ArrayLike | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    confidence: float = 0.95,
 ) -> tuple[float, float]:
     """right: [n] outcomes; cluster: [n] labels of what is drawn anew as a whole (photographs); group: [n] labels of a macro average, None
     for the rate.
@@ -74,7 +88,11 @@ def bootstrap(
     draw's mean.
     """
     outcomes = np.asarray(right, dtype=np.float64)
-    sample = Sample(outcomes, np.asarray(cluster), np.zeros(len(outcomes)) if group is None else np.asarray(group))
+    sample = Sample(
+        outcomes,
+        np.asarray(cluster),
+        np.zeros(len(outcomes)) if group is None else np.asarray(group),
+    )
     tail = 50 * (1 - confidence)
     low, high = np.percentile(resampled([sample], draws, seed)[:, 0], [tail, 100 - tail])
     return float(low), float(high)
@@ -83,9 +101,13 @@ def bootstrap(
 def resampled(samples: Sequence[Sample], draws: int = DRAWS, seed: int = 0) -> NDArray[np.float64]:
     """Returns [draws, samples]: the values with the clusters of all samples drawn anew together; not a number where a draw leaves a sample
     empty."""
-    clusters, c = np.unique(np.concatenate([sample.cluster for sample in samples]), return_inverse=True)
+    clusters, c = np.unique(
+        np.concatenate([sample.cluster for sample in samples]), return_inverse=True
+    )
     tables = []
-    for sample, own in zip(samples, np.split(c, np.cumsum([len(sample.right) for sample in samples])[:-1]), strict=True):
+    for sample, own in zip(
+        samples, np.split(c, np.cumsum([len(sample.right) for sample in samples])[:-1]), strict=True
+    ):
         groups, g = np.unique(sample.group, return_inverse=True)
         shape = (len(clusters), len(groups))
         hits = sparse.csr_array((sample.right, (own, g)), shape=shape)
@@ -93,9 +115,19 @@ def resampled(samples: Sequence[Sample], draws: int = DRAWS, seed: int = 0) -> N
     generator = np.random.default_rng(seed)
     values = []
     for start in range(0, draws, CHUNK):
-        drawn = generator.multinomial(len(clusters), np.full(len(clusters), 1 / len(clusters)), size=min(CHUNK, draws - start))
+        drawn = generator.multinomial(
+            len(clusters), np.full(len(clusters), 1 / len(clusters)), size=min(CHUNK, draws - start)
+        )
         weights = sparse.csr_array(drawn.astype(np.float64))
-        values.append(np.stack([_macro((weights @ hits).toarray(), (weights @ sizes).toarray()) for hits, sizes in tables], axis=1))
+        values.append(
+            np.stack(
+                [
+                    _macro((weights @ hits).toarray(), (weights @ sizes).toarray())
+                    for hits, sizes in tables
+                ],
+                axis=1,
+            )
+        )
     return np.concatenate(values)
 
 
@@ -103,7 +135,9 @@ def _macro(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
     """sums, counts: [draws, groups]. Returns the mean rate over the groups that a draw holds, not a number where it holds none."""
     held = (counts > 0).sum(1)
     rates = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0).sum(1)
-    means: NDArray[np.float64] = np.divide(rates, held, out=np.full(len(held), np.nan), where=held > 0)
+    means: NDArray[np.float64] = np.divide(
+        rates, held, out=np.full(len(held), np.nan), where=held > 0
+    )
     return means
 
 

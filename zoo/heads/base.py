@@ -49,15 +49,27 @@ class Head(Recorded, nn.Module, ABC):
 
     scales_cosine: ClassVar[bool] = False
 
-    def __init__(self, scale: float | None = None, max_scale: float = 100.0, learn_scale: bool = True, bias: float | None = None) -> None:
+    def __init__(
+        self,
+        scale: float | None = None,
+        max_scale: float = 100.0,
+        learn_scale: bool = True,
+        bias: float | None = None,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
         if not max_scale > 0:
-            raise ZooError(f"{name}(max_scale={max_scale}): a scale is above 0, give a bound that is (100 in CLIP)")
+            raise ZooError(
+                f"{name}(max_scale={max_scale}): a scale is above 0, give a bound that is (100 in CLIP)"
+            )
         if scale is not None and not 0 < scale < math.inf:
-            raise ZooError(f"{name}(scale={scale}): give a number above 0, or null to take the backbone's")
+            raise ZooError(
+                f"{name}(scale={scale}): give a number above 0, or null to take the backbone's"
+            )
         if scale is not None and scale > max_scale:
-            raise ZooError(f"{name}(scale={scale}) starts above max_scale={max_scale}, where the first step ends it: change one of the two")
+            raise ZooError(
+                f"{name}(scale={scale}) starts above max_scale={max_scale}, where the first step ends it: change one of the two"
+            )
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
         self.bias: nn.Parameter | None = None

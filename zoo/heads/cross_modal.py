@@ -19,9 +19,7 @@ from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes, without_autocast
 
-WHOLE_TEXTS = (
-    "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps no padding, or set attend_pads to false"
-)
+WHOLE_TEXTS = "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps no padding, or set attend_pads to false"
 
 
 class CrossModal(Head):
@@ -61,14 +59,22 @@ class CrossModal(Head):
         bias: float | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
-        counts = {"layers": layers, "width": width, "ffn": ffn, "attention_heads": attention_heads, "chunk": chunk}
+        counts = {
+            "layers": layers,
+            "width": width,
+            "ffn": ffn,
+            "attention_heads": attention_heads,
+            "chunk": chunk,
+        }
         for name, count in counts.items():
             if count < 1:
                 raise ZooError(f"CrossModal({name}={count}): give a whole number of at least 1")
         if not 0 <= dropout < 1:
             raise ZooError(f"CrossModal(dropout={dropout}): give a share from 0 up and under 1")
         if not 0 <= init_std < math.inf:
-            raise ZooError(f"CrossModal(init_std={init_std}): give a standard deviation, a number from 0 up")
+            raise ZooError(
+                f"CrossModal(init_std={init_std}): give a standard deviation, a number from 0 up"
+            )
         if width % attention_heads:
             raise ZooError(
                 f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"
@@ -78,7 +84,15 @@ class CrossModal(Head):
         self.image_key = TokenKey(layer, norm, project=False, prefix=cls_patch)
         self.text_key = TokenKey(layer, norm, project=False)
         self.encoder = nn.ModuleList(
-            nn.TransformerEncoderLayer(width, attention_heads, ffn, dropout, activation, batch_first=True, norm_first=pre_norm)
+            nn.TransformerEncoderLayer(
+                width,
+                attention_heads,
+                ffn,
+                dropout,
+                activation,
+                batch_first=True,
+                norm_first=pre_norm,
+            )
             for _ in range(layers)
         )
         self.final_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
@@ -89,12 +103,16 @@ class CrossModal(Head):
         if self.granularity == "global":
             widths, counts = (shapes.width, shapes.width), (1, 1)
         elif shapes.patches is None:
-            raise ZooError("CrossModal reads patches, and this backbone's image tower gives none: take a ViT, or set granularity to global")
+            raise ZooError(
+                "CrossModal reads patches, and this backbone's image tower gives none: take a ViT, or set granularity to global"
+            )
         else:
             patches = shapes.patches + (shapes.prefix if self.image_key.prefix else 0)
             widths, counts = (shapes.image_width, shapes.text_width), (patches, shapes.context)
             if self.attend_pads and shapes.cuts:
-                raise ZooError(f"CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: {WHOLE_TEXTS}")
+                raise ZooError(
+                    f"CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: {WHOLE_TEXTS}"
+                )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
         self.image_positions, self.text_positions = (self._learned(n) for n in counts)
         separators = self.separator == "token"
@@ -135,16 +153,24 @@ class CrossModal(Head):
         tokens, mask = self._sequence(texts, self.text_key)
         length, places = tokens.shape[1], len(self.text_positions)
         if length > places:
-            raise ZooError(f"CrossModal has positions for {places} text tokens and was given {length}: use the context it was made for")
+            raise ZooError(
+                f"CrossModal has positions for {places} text tokens and was given {length}: use the context it was made for"
+            )
         if self.attend_pads and length < places:
-            raise ZooError(f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was given {length}: {WHOLE_TEXTS}")
+            raise ZooError(
+                f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was given {length}: {WHOLE_TEXTS}"
+            )
         x = self.text_projection(tokens) + self.text_positions[:length]
-        return self._prepared(x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key)
+        return self._prepared(
+            x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key
+        )
 
     def _sequence(self, items: Encoded, key: TokenKey) -> tuple[Tensor, Tensor]:
         if self.granularity == "local":
             return items.tokens[key], items.masks[key]
-        return items.pooled[:, None], torch.ones(len(items), 1, dtype=torch.bool, device=items.pooled.device)
+        return items.pooled[:, None], torch.ones(
+            len(items), 1, dtype=torch.bool, device=items.pooled.device
+        )
 
     def _prepared(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
         return Encoded(x.new_zeros(len(x), 0), {key: x}, {key: mask})
@@ -170,7 +196,10 @@ class CrossModal(Head):
     def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
         patches, patch_mask = images.tokens[self.image_key][i], images.masks[self.image_key][i]
-        words, word_mask = texts.tokens[self.text_key][j, :length], texts.masks[self.text_key][j, :length]
+        words, word_mask = (
+            texts.tokens[self.text_key][j, :length],
+            texts.masks[self.text_key][j, :length],
+        )
         special = (self.special + self.special_positions).to(patches.dtype).expand(len(i), -1, -1)
         one = patch_mask.new_ones(len(i), special.shape[1])
         x = torch.cat([special[:, :1], patches, special[:, 1:], words], dim=1)

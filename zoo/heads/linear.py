@@ -32,7 +32,9 @@ class Linear(Cosine):
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         if weights is not None and side != "text":
-            raise ZooError(f"Linear(weights={weights}) holds a map of the text side, and side is {side}: set side to text")
+            raise ZooError(
+                f"Linear(weights={weights}) holds a map of the text side, and side is {side}: set side to text"
+            )
         self.side, self.weights = side, weights
         self.text_map: nn.Linear | None = None
         self.image_map: nn.Linear | None = None
@@ -49,10 +51,14 @@ class Linear(Cosine):
             self.text_map.weight.data.copy_(matrix)
 
     def prepare_images(self, images: Encoded) -> Encoded:
-        return super().prepare_images(Encoded(images.pooled if self.image_map is None else self.image_map(images.pooled)))
+        return super().prepare_images(
+            Encoded(images.pooled if self.image_map is None else self.image_map(images.pooled))
+        )
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        return super().prepare_texts(Encoded(texts.pooled if self.text_map is None else self.text_map(texts.pooled)))
+        return super().prepare_texts(
+            Encoded(texts.pooled if self.text_map is None else self.text_map(texts.pooled))
+        )
 
 
 def _identity(width: int) -> nn.Linear:
@@ -64,17 +70,25 @@ def _identity(width: int) -> nn.Linear:
 def _published(file: str, width: int) -> tuple[Tensor, Tensor]:
     """Returns the logarithm of the scale, and the map [width, width], of a file of the authors' weights."""
     if not Path(file).is_file():
-        raise ZooError(f"Linear(weights={file}): there is no such file: give the path of a state dict with t and linear.weight")
+        raise ZooError(
+            f"Linear(weights={file}): there is no such file: give the path of a state dict with t and linear.weight"
+        )
     try:
         state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds on what it cannot read
-        raise ZooError(f"Linear(weights={file}) could not be read as a state dict ({error}): download it anew") from error
+        raise ZooError(
+            f"Linear(weights={file}) could not be read as a state dict ({error}): download it anew"
+        ) from error
     found = sorted(map(str, state)) if isinstance(state, dict) else [f"a {type(state).__name__}"]
     if found != ["linear.weight", "t"]:
-        raise ZooError(f"Linear(weights={file}) has {', '.join(found)} where t and linear.weight are wanted: give another file")
+        raise ZooError(
+            f"Linear(weights={file}) has {', '.join(found)} where t and linear.weight are wanted: give another file"
+        )
     for name, held in state.items():
         if not isinstance(held, Tensor):
-            raise ZooError(f"Linear(weights={file}) has a {type(held).__name__} as {name} where a tensor is wanted: give another file")
+            raise ZooError(
+                f"Linear(weights={file}) has a {type(held).__name__} as {name} where a tensor is wanted: give another file"
+            )
     scale, matrix = state["t"], state["linear.weight"]
     if scale.numel() != 1:
         raise ZooError(

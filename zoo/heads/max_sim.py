@@ -40,7 +40,9 @@ class MaxSim(Head):
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         if chunk < 1:
-            raise ZooError(f"MaxSim(chunk={chunk}): give the similarities that are held at once in millions, a whole number of at least 1")
+            raise ZooError(
+                f"MaxSim(chunk={chunk}): give the similarities that are held at once in millions, a whole number of at least 1"
+            )
         self.image_key, self.text_key = TokenKey(layer, prefix=cls_patch), TokenKey(layer)
         self.start_token, self.chunk = start_token, chunk
 
@@ -63,14 +65,17 @@ class MaxSim(Head):
         words = _normalised(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]
-            words.masks[self.text_key] = mask & (torch.arange(mask.shape[1], device=mask.device) > 0)
+            words.masks[self.text_key] = mask & (
+                torch.arange(mask.shape[1], device=mask.device) > 0
+            )
         return words
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._fitting(patches.shape[1] * words.shape[1])
         scores = [
-            self._recomputed(self._pairs, images, texts, a, b) for a, b in zip(torch.split(i, step), torch.split(j, step), strict=True)
+            self._recomputed(self._pairs, images, texts, a, b)
+            for a, b in zip(torch.split(i, step), torch.split(j, step), strict=True)
         ]
         return self.logits(torch.cat(scores))
 
@@ -78,7 +83,9 @@ class MaxSim(Head):
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._fitting(patches.shape[0] * patches.shape[1] * words.shape[1])
         columns = torch.split(torch.arange(len(texts), device=words.device), step)
-        return self.logits(torch.cat([self._recomputed(self._columns, images, texts, j) for j in columns], dim=1))
+        return self.logits(
+            torch.cat([self._recomputed(self._columns, images, texts, j) for j in columns], dim=1)
+        )
 
     def _fitting(self, similarities: int) -> int:
         return max(1, self.chunk * 1_000_000 // max(similarities, 1))
@@ -98,7 +105,9 @@ class MaxSim(Head):
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key][j]
         with without_autocast(patches):
             similarity = torch.einsum("npd,mwd->nmwp", patches, words)
-        best = similarity.masked_fill(~images.masks[self.image_key][:, None, None], -torch.inf).amax(3)
+        best = similarity.masked_fill(
+            ~images.masks[self.image_key][:, None, None], -torch.inf
+        ).amax(3)
         return _mean(best, texts.masks[self.text_key][j])
 
 
@@ -106,7 +115,9 @@ def _normalised(items: Encoded, key: TokenKey) -> Encoded:
     """Returns the items with tokens of unit length, in at least fp32, and without their pooled vectors."""
     tokens = items.tokens[key]
     raised = tokens if tokens.dtype.itemsize >= 4 else tokens.float()
-    return Encoded(raised.new_zeros(len(items), 0), {key: F.normalize(raised, dim=-1)}, {key: items.masks[key]})
+    return Encoded(
+        raised.new_zeros(len(items), 0), {key: F.normalize(raised, dim=-1)}, {key: items.masks[key]}
+    )
 
 
 def _mean(best: Tensor, mask: Tensor) -> Tensor:

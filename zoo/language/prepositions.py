@@ -46,7 +46,10 @@ def _parsed() -> dict[str, tuple[int, int]]:
 _PREPOSITIONS = _parsed()
 _OF_SEVERAL_WORDS = sorted((p.split(" ") for p in _PREPOSITIONS if " " in p), key=len, reverse=True)
 _FIRST_WORDS = frozenset(words[0] for words in _OF_SEVERAL_WORDS)
-_WEIGHTS = {line: {p: float(f) for p, (other, f) in _PREPOSITIONS.items() if other != line} for line, _ in _PREPOSITIONS.values()}
+_WEIGHTS = {
+    line: {p: float(f) for p, (other, f) in _PREPOSITIONS.items() if other != line}
+    for line, _ in _PREPOSITIONS.values()
+}
 
 
 def preposition_words(words: Sequence[str], at: int) -> int:

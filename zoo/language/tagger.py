@@ -65,7 +65,19 @@ def words(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-_MARKS = {".": ".", "!": ".", "?": ".", ",": ",", "(": "-LRB-", "[": "-LRB-", ")": "-RRB-", "]": "-RRB-", '"': "''", "$": "$", "#": "#"}
+_MARKS = {
+    ".": ".",
+    "!": ".",
+    "?": ".",
+    ",": ",",
+    "(": "-LRB-",
+    "[": "-LRB-",
+    ")": "-RRB-",
+    "]": "-RRB-",
+    '"': "''",
+    "$": "$",
+    "#": "#",
+}
 _FORMS_OF_BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am"})
 _DETERMINERS = frozenset({"a", "an", "the"})
 _PHRASE_OPENERS = ("DT", "PRP$", "CD")
@@ -97,7 +109,10 @@ class TextBlobTagger(Tagger):
         self._mend(tagged)
         chunked = self._chunks(tagged, language="en")
         _mend_noun_phrases(chunked)
-        return [Token(token, start, end, tag, chunk) for token, (start, end), (_, tag, chunk) in zip(tokens, found, chunked, strict=True)]
+        return [
+            Token(token, start, end, tag, chunk)
+            for token, (start, end), (_, tag, chunk) in zip(tokens, found, chunked, strict=True)
+        ]
 
     def _mend(self, tagged: list[list[str]]) -> None:
         before = ""
@@ -107,11 +122,23 @@ class TextBlobTagger(Tagger):
                 item[1] = _mark_tag(word, before)
             elif tag == "NN" and before in _FORMS_OF_BE and word.endswith("ing"):
                 item[1] = "VBG"
-            elif tag == "NNS" and i > 0 and tagged[i - 1][1] == "NN" and _follows(tagged, i, *_PHRASE_OPENERS):
+            elif (
+                tag == "NNS"
+                and i > 0
+                and tagged[i - 1][1] == "NN"
+                and _follows(tagged, i, *_PHRASE_OPENERS)
+            ):
                 item[1] = "VBZ"
-            elif (tag == "VB" and before in _DETERMINERS) or (word == "top" and tagged[i + 1 : i + 2] == [["of", "IN"]]):
+            elif (tag == "VB" and before in _DETERMINERS) or (
+                word == "top" and tagged[i + 1 : i + 2] == [["of", "IN"]]
+            ):
                 item[1] = "NN"
-            elif tag == "JJ" and "-" in word and word not in self._lexicon and not _follows(tagged, i, "NN", "NNS", "NNP", "JJ"):
+            elif (
+                tag == "JJ"
+                and "-" in word
+                and word not in self._lexicon
+                and not _follows(tagged, i, "NN", "NNS", "NNP", "JJ")
+            ):
                 last = self._lexicon.get(word.rpartition("-")[2])
                 item[1] = last if last in ("NN", "NNS") else tag
             before = word.lower()
@@ -121,7 +148,10 @@ def _for_lexicon(tokens: list[str], shouted: bool) -> list[str]:
     """Lowers what is a capital for its place alone, so that the lexicon does not take it for a name."""
     if shouted:
         return [token.lower() for token in tokens]
-    return [token.lower() if token.istitle() and (i == 0 or tokens[i - 1] in (".", "!", "?")) else token for i, token in enumerate(tokens)]
+    return [
+        token.lower() if token.istitle() and (i == 0 or tokens[i - 1] in (".", "!", "?")) else token
+        for i, token in enumerate(tokens)
+    ]
 
 
 def _mark_tag(mark: str, before: str) -> str:
@@ -142,9 +172,18 @@ def _mend_noun_phrases(chunked: list[list[str]]) -> None:
             here[2] = after[2] = "I-NP"
         elif here[1] == "CC" and here[2] == "I-NP" and before[1].startswith("NN"):
             here[2], after[2] = "O", "B-NP"
-        elif here[1] == "CC" and before[1].startswith("JJ") and after[2] == "B-NP" and after[1] in ("JJ", "RB"):
+        elif (
+            here[1] == "CC"
+            and before[1].startswith("JJ")
+            and after[2] == "B-NP"
+            and after[1] in ("JJ", "RB")
+        ):
             first = i - 1
-            while first > 0 and chunked[first - 1][1] in ("JJ", "RB", *_PHRASE_OPENERS) and chunked[first][1] not in _PHRASE_OPENERS:
+            while (
+                first > 0
+                and chunked[first - 1][1] in ("JJ", "RB", *_PHRASE_OPENERS)
+                and chunked[first][1] not in _PHRASE_OPENERS
+            ):
                 first -= 1
             for item in chunked[first : i + 2]:
                 item[2] = "I-NP"

@@ -81,7 +81,13 @@ def mend_article(text: str, at: int) -> str:
 
     def mended(found: re.Match[str]) -> str:
         right = article(text[at:])
-        return (right.upper() if text.isupper() else right.capitalize() if found[1][0].isupper() else right) + found[2]
+        return (
+            right.upper()
+            if text.isupper()
+            else right.capitalize()
+            if found[1][0].isupper()
+            else right
+        ) + found[2]
 
     return _ARTICLE_AT_END.sub(mended, text[:at]) + text[at:]
 

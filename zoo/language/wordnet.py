@@ -31,19 +31,25 @@ class WordNet:
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
             if isinstance(root, str) and root not in nltk.data.path:
-                nltk.data.path.append(root)  # NLTK reads nothing that lies outside the folders named there
+                nltk.data.path.append(
+                    root
+                )  # NLTK reads nothing that lies outside the folders named there
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
                 self._reader = _Reader(root, None)
             self._counts = self._reader.counts()
         except (OSError, ValueError, WordNetError) as error:
-            raise ZooError(f"{root} is no folder of WordNet's database files ({error}): {HOW_TO_GET}") from error
+            raise ZooError(
+                f"{root} is no folder of WordNet's database files ({error}): {HOW_TO_GET}"
+            ) from error
 
     @cached_property
     def version(self) -> str:
         return str(self._reader.get_version())
 
-    def alternatives(self, word: str, part: Part, sense_prior: bool = False, min_count: int = 0) -> dict[str, float]:
+    def alternatives(
+        self, word: str, part: Part, sense_prior: bool = False, min_count: int = 0
+    ) -> dict[str, float]:
         """Returns the antonyms and cousins of all senses of a word, inflected or not, with their weights; FSC-CLIP, A.1.
 
         A cousin is reached by two steps up to a hypernym's hypernym and two down; an adjective's by way of the nouns that it is derived
@@ -56,7 +62,11 @@ class WordNet:
         synonyms = {lemma.name().lower() for sense in senses for lemma in sense.lemmas()}
         weights: dict[str, float] = {}
         for sense in senses:
-            hits = [(name, max(count, 1)) for name, count in self._hits(sense) if name.lower() not in synonyms and count >= min_count]
+            hits = [
+                (name, max(count, 1))
+                for name, count in self._hits(sense)
+                if name.lower() not in synonyms and count >= min_count
+            ]
             scale = 1.0
             if sense_prior and hits:
                 scale = (1 + self._frequency(word, sense)) / sum(weight for _, weight in hits)
@@ -69,15 +79,23 @@ class WordNet:
         return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
 
     def _count(self, lemma: Any) -> int:
-        return self._counts.get(lemma.key(), 0)  # by key, since NLTK holds all lemmas that are spelt alike to be equal
+        return self._counts.get(
+            lemma.key(), 0
+        )  # by key, since NLTK holds all lemmas that are spelt alike to be equal
 
     def _hits(self, sense: Any) -> Iterator[Hit]:
         for lemma in sense.lemmas():
             yield from ((antonym.name(), self._count(antonym)) for antonym in lemma.antonyms())
         if sense.pos() not in "as":
-            yield from ((name, count) for synset, name, count in self._cousins(sense) if synset != sense)
+            yield from (
+                (name, count) for synset, name, count in self._cousins(sense) if synset != sense
+            )
             return
-        derived = {form.synset() for lemma in sense.lemmas() for form in lemma.derivationally_related_forms()}
+        derived = {
+            form.synset()
+            for lemma in sense.lemmas()
+            for form in lemma.derivationally_related_forms()
+        }
         for noun in sorted(synset for synset in derived if synset.pos() == "n"):
             for grandparent in _grandparents(noun):
                 for synset, adjective, name, count in self._adjectives_below(grandparent):
@@ -90,12 +108,25 @@ class WordNet:
 
     def _read_grandchildren(self, grandparent: Any) -> list[tuple[Any, str, int]]:
         children = [child for parent in grandparent.hyponyms() for child in parent.hyponyms()]
-        return [(child, lemma.name(), self._count(lemma)) for child in children for lemma in child.lemmas()]
+        return [
+            (child, lemma.name(), self._count(lemma))
+            for child in children
+            for lemma in child.lemmas()
+        ]
 
     def _read_adjectives_below(self, grandparent: Any) -> list[tuple[Any, Any, str, int]]:
         nouns = [child for parent in grandparent.hyponyms() for child in parent.hyponyms()]
-        forms = [(noun, form) for noun in nouns for lemma in noun.lemmas() for form in lemma.derivationally_related_forms()]
-        return [(noun, form.synset(), form.name(), self._count(form)) for noun, form in forms if form.synset().pos() in "as"]
+        forms = [
+            (noun, form)
+            for noun in nouns
+            for lemma in noun.lemmas()
+            for form in lemma.derivationally_related_forms()
+        ]
+        return [
+            (noun, form.synset(), form.name(), self._count(form))
+            for noun, form in forms
+            if form.synset().pos() in "as"
+        ]
 
 
 def _grandparents(synset: Any) -> Iterator[Any]:
@@ -121,7 +152,11 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
     neither is needed here."""
 
     def open(self, file: str) -> Any:
-        return io.StringIO("".join(f"{i:02d} file{i:02d} 1\n" for i in range(45))) if file == "lexnames" else super().open(file)
+        return (
+            io.StringIO("".join(f"{i:02d} file{i:02d} 1\n" for i in range(45)))
+            if file == "lexnames"
+            else super().open(file)
+        )
 
     def base_forms(self, word: str, part: str) -> list[str]:
         """Returns those that NLTK looks up for a word, itself among them."""

@@ -21,7 +21,11 @@ def shuffle_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
 
 def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
     """Returns the words with all that are neither noun nor adjective, marks included, permuted among themselves."""
-    return _permuted_within(tokens, ([i for i, token in enumerate(tokens) if not token.tag.startswith(("NN", "JJ"))],), rng)
+    return _permuted_within(
+        tokens,
+        ([i for i, token in enumerate(tokens) if not token.tag.startswith(("NN", "JJ"))],),
+        rng,
+    )
 
 
 def shuffle_within_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
@@ -39,7 +43,13 @@ def shuffle_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
 Perturbation = Callable[[Sequence[Token], Random], list[str]]
 
 PERTURBATIONS: dict[str, Perturbation] = {
-    f.__name__: f for f in (shuffle_nouns_and_adj, shuffle_allbut_nouns_and_adj, shuffle_within_trigrams, shuffle_trigrams)
+    f.__name__: f
+    for f in (
+        shuffle_nouns_and_adj,
+        shuffle_allbut_nouns_and_adj,
+        shuffle_within_trigrams,
+        shuffle_trigrams,
+    )
 }
 
 
@@ -60,7 +70,9 @@ def pre_caption(text: str, max_words: int = 30) -> str:
     return " ".join(_CLEANED.sub(" ", text.lower()).split()[:max_words])
 
 
-def _permuted_within(tokens: Sequence[Token], groups: Iterable[list[int]], rng: Random) -> list[str]:
+def _permuted_within(
+    tokens: Sequence[Token], groups: Iterable[list[int]], rng: Random
+) -> list[str]:
     words = [token.text for token in tokens]
     for group in groups:
         drawn = rng.sample(group, len(group))
@@ -90,10 +102,14 @@ class AROShuffle(NegativeGenerator):
 
     def __init__(self, kinds: Sequence[str] = tuple(PERTURBATIONS), tagger: str = "auto") -> None:
         if not kinds:
-            raise ZooError(f"aro_shuffle was given no kinds: choose among {', '.join(PERTURBATIONS)}")
+            raise ZooError(
+                f"aro_shuffle was given no kinds: choose among {', '.join(PERTURBATIONS)}"
+            )
         for kind in kinds:
             if kind not in PERTURBATIONS:
-                raise ZooError(f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose among {', '.join(PERTURBATIONS)}")
+                raise ZooError(
+                    f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose among {', '.join(PERTURBATIONS)}"
+                )
         tagger_named(tagger)
         self.kinds, self.tagger = tuple(kinds), tagger
 

@@ -30,10 +30,23 @@ def build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> Non
     wordnet = WordNet(arguments.wordnet)
     keys = vocabulary((sample.caption for sample in samples), tagger)
     rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
-    made_by = tagger.describe() | inflection() | {"wordnet": wordnet.version} | {name: str(value).lower() for name, value in rule.items()}
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
+    made_by = (
+        tagger.describe()
+        | inflection()
+        | {"wordnet": wordnet.version}
+        | {name: str(value).lower() for name, value in rule.items()}
+    )
+    with Progress(
+        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
+    ) as progress:
         task = progress.add_task("words", total=len(keys))
-        build(keys, lambda key: replacements(key, wordnet, **rule), arguments.out, lambda done: progress.advance(task, done), **made_by)
+        build(
+            keys,
+            lambda key: replacements(key, wordnet, **rule),
+            arguments.out,
+            lambda done: progress.advance(task, done),
+            **made_by,
+        )
     table = ReplacementTable(arguments.out)
     counts = [count for key in keys if (count := table.count(key))]
     print(
@@ -44,7 +57,14 @@ def build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> Non
 
 def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
     """Returns every (word, tag) of the captions that Replace may change, prepositions apart, in order."""
-    return sorted({(part.word, part.tag) for caption in captions for part in parts_of(tagger.analyse(caption)) if part.tag is not None})
+    return sorted(
+        {
+            (part.word, part.tag)
+            for caption in captions
+            for part in parts_of(tagger.analyse(caption))
+            if part.tag is not None
+        }
+    )
 
 
 def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
@@ -71,7 +91,10 @@ def build(
     Raises ZooError where something cannot be written, and where another build wrote to the same table.
     """
     unfinished = out.with_name(f".{out.name}.unfinished")
-    head = {"words": hashlib.blake2b(json.dumps(keys).encode(), digest_size=8).hexdigest(), **made_by}
+    head = {
+        "words": hashlib.blake2b(json.dumps(keys).encode(), digest_size=8).hexdigest(),
+        **made_by,
+    }
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with unfinished.open("a+b") as file:
@@ -86,7 +109,9 @@ def build(
             write_table(out, _entries(file, keys), **made_by)
         unfinished.unlink()
     except ValueError as error:
-        raise ZooError(f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and build again") from error
+        raise ZooError(
+            f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and build again"
+        ) from error
     except OSError as error:
         raise ZooError(
             f"{unfinished} cannot be written ({error.strerror or error}): give --out a folder with room that you may write to"

@@ -41,14 +41,18 @@ def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(own)
     if arguments.command == "build":
         if given:
-            raise ZooError(f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the table of the generator replace")
+            raise ZooError(
+                f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the table of the generator replace"
+            )
         from zoo.negatives.build import build_table  # brings NLTK, which takes a second
 
         build_table(_samples(arguments.captions), arguments)
         return 0
     generator = _generator(arguments.generator, arguments.tagger, given)
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
-        raise ZooError(f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it")
+        raise ZooError(
+            f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it"
+        )
     samples = _samples(arguments.captions)
     generator.check(sample.caption for sample in samples)
     records = {} if arguments.units is None else _records(arguments.units, samples)
@@ -67,7 +71,12 @@ class Made:
     negative: str | None
 
 
-def make(generator: NegativeGenerator, samples: Iterable[tuple[int, Sample]], records: dict[str, UnitRecord], seed: int) -> Iterator[Made]:
+def make(
+    generator: NegativeGenerator,
+    samples: Iterable[tuple[int, Sample]],
+    records: dict[str, UnitRecord],
+    seed: int,
+) -> Iterator[Made]:
     """samples: with their positions in the source. Yields what `fit` makes of each in its first epoch with this seed and generator."""
     for index, sample in samples:
         rng = Random(seed_of(seed, 0, index, "negative/0"))
@@ -75,7 +84,12 @@ def make(generator: NegativeGenerator, samples: Iterable[tuple[int, Sample]], re
 
 
 def preview(
-    generator: NegativeGenerator, samples: Sequence[Sample], records: dict[str, UnitRecord], seed: int, n: int, judged: int = JUDGED
+    generator: NegativeGenerator,
+    samples: Sequence[Sample],
+    records: dict[str, UnitRecord],
+    seed: int,
+    n: int,
+    judged: int = JUDGED,
 ) -> None:
     """Prints n captions with their negatives, and the rates over `judged` captions drawn by seed (all, where there are fewer)."""
     drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
@@ -86,7 +100,12 @@ def preview(
     console = Console()
     console.print(table)
     console.print(
-        "\n".join([", ".join(f"{key} {value}" for key, value in generator.describe().items()), *rates(made)]),
+        "\n".join(
+            [
+                ", ".join(f"{key} {value}" for key, value in generator.describe().items()),
+                *rates(made),
+            ]
+        ),
         highlight=False,
         soft_wrap=True,
     )
@@ -100,17 +119,43 @@ def rates(made: Sequence[Made]) -> list[str]:
     identical = sum(same_words(caption, negative) for caption, negative in negatives)
     reordered = sum(only_reordered(caption, negative) for caption, negative in negatives)
     distinct = len({_key(negative) for _, negative in negatives})
-    captioned = sum(_key(negative) in captions and not same_words(caption, negative) for caption, negative in negatives)
+    captioned = sum(
+        _key(negative) in captions and not same_words(caption, negative)
+        for caption, negative in negatives
+    )
     return [
         _share("yield", len(negatives), len(made), "captions have a negative"),
-        _share("identity", identical, len(negatives), "negatives are their caption in other spacing or case"),
-        _share("reordered", reordered, len(negatives), "negatives only order otherwise what 'and', 'or' or commas join, and say the same"),
-        _share("duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"),
-        _share("captions", captioned, len(negatives), "negatives are another caption of these, perhaps a true one"),
+        _share(
+            "identity",
+            identical,
+            len(negatives),
+            "negatives are their caption in other spacing or case",
+        ),
+        _share(
+            "reordered",
+            reordered,
+            len(negatives),
+            "negatives only order otherwise what 'and', 'or' or commas join, and say the same",
+        ),
+        _share(
+            "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
+        ),
+        _share(
+            "captions",
+            captioned,
+            len(negatives),
+            "negatives are another caption of these, perhaps a true one",
+        ),
     ]
 
 
-def export(generator: NegativeGenerator, samples: Sequence[Sample], records: dict[str, UnitRecord], seed: int, out: Path) -> None:
+def export(
+    generator: NegativeGenerator,
+    samples: Sequence[Sample],
+    records: dict[str, UnitRecord],
+    seed: int,
+    out: Path,
+) -> None:
     """Writes a line a caption: caption_id, caption, negative (null where there is none), and what made it.
 
     The file appears when it is whole. Raises ZooError where it cannot be written.
@@ -123,7 +168,12 @@ def export(generator: NegativeGenerator, samples: Sequence[Sample], records: dic
             out.parent.mkdir(parents=True, exist_ok=True)
             with beside.open("w", encoding="utf-8") as file:
                 for item in make(generator, _progress(list(enumerate(samples))), records, seed):
-                    line = {"caption_id": item.sample.caption_id, "caption": item.sample.caption, "negative": item.negative, **made_by}
+                    line = {
+                        "caption_id": item.sample.caption_id,
+                        "caption": item.sample.caption,
+                        "negative": item.negative,
+                        **made_by,
+                    }
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
                     n += item.negative is not None
             os.replace(beside, out)
@@ -141,7 +191,8 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True)
     captions = Parser(add_help=False)
     captions.add_argument(
-        "captions", help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes"
+        "captions",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
     )
     captions.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
     shared = Parser(add_help=False)
@@ -152,16 +203,51 @@ def _parser() -> Parser:
     )
     shared.add_argument("--units", help="a units file, for entity foils")
     shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
-    show = commands.add_parser("preview", parents=[captions, shared], help="print captions beside their negatives, and rates")
+    show = commands.add_parser(
+        "preview",
+        parents=[captions, shared],
+        help="print captions beside their negatives, and rates",
+    )
     show.add_argument("--n", type=whole_number(0), default=20, help="how many to print (20)")
-    show.add_argument("--judged", type=whole_number(1), default=JUDGED, help=f"how many captions the rates are of ({JUDGED:,})")
-    write = commands.add_parser("export", parents=[captions, shared], help="write a file that zoo.negatives.replay.Replay reads")
+    show.add_argument(
+        "--judged",
+        type=whole_number(1),
+        default=JUDGED,
+        help=f"how many captions the rates are of ({JUDGED:,})",
+    )
+    write = commands.add_parser(
+        "export",
+        parents=[captions, shared],
+        help="write a file that zoo.negatives.replay.Replay reads",
+    )
     write.add_argument("--out", required=True, help="the file to write, .jsonl")
-    table = commands.add_parser("build", parents=[captions], help="write the table of words that zoo.negatives.replace.Replace draws from")
-    table.add_argument("--out", required=True, type=Path, help="the file to write, .arrow; a build that was stopped goes on")
-    table.add_argument("--wordnet", type=Path, help="the folder of WordNet's database files (NLTK's own, or Debian's)")
-    table.add_argument("--sense_prior", action="store_true", help="weigh the senses of a word by how often it has them")
-    table.add_argument("--min_count", type=whole_number(0), default=0, help="how often WordNet's texts must have an alternative (0)")
+    table = commands.add_parser(
+        "build",
+        parents=[captions],
+        help="write the table of words that zoo.negatives.replace.Replace draws from",
+    )
+    table.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        help="the file to write, .arrow; a build that was stopped goes on",
+    )
+    table.add_argument(
+        "--wordnet",
+        type=Path,
+        help="the folder of WordNet's database files (NLTK's own, or Debian's)",
+    )
+    table.add_argument(
+        "--sense_prior",
+        action="store_true",
+        help="weigh the senses of a word by how often it has them",
+    )
+    table.add_argument(
+        "--min_count",
+        type=whole_number(0),
+        default=0,
+        help="how often WordNet's texts must have an alternative (0)",
+    )
     return parser
 
 
@@ -197,17 +283,23 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
             f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` or a dotted class path"
         ) from error
     if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
-        raise ZooError(f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator")
+        raise ZooError(
+            f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator"
+        )
     declared = list(inspect.signature(made.__init__).parameters.values())[1:]
     parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
     known = [p.name for p in parameters]
     other = next((word for word in sorted(names) if word not in known), None)
     if other is not None and not any(p.kind is p.VAR_KEYWORD for p in declared):
-        raise ZooError(f"--generator {name} takes no {other}{near(other, known)}: it takes {', '.join(known) or 'no arguments'}")
+        raise ZooError(
+            f"--generator {name} takes no {other}{near(other, known)}: it takes {', '.join(known) or 'no arguments'}"
+        )
     needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
     if needed:
-        raise ZooError(f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value")
+        raise ZooError(
+            f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value"
+        )
     if "tagger" in {p.name for p in parameters} - names:
         given = [*given, f"--generator.tagger={tagger}"]
     parser = ArgumentParser(exit_on_error=False)
@@ -226,7 +318,9 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
 def _path_of(name: str) -> str:
     known = {known: path for known, path, _ in classes("negatives")}
     if name not in known:
-        raise ZooError(f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} or give a dotted class path")
+        raise ZooError(
+            f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} or give a dotted class path"
+        )
     return known[name]
 
 
@@ -235,9 +329,13 @@ def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
     captions = {sample.caption_id: sample.caption for sample in samples}
     for caption_id, record in records.items():
         if not same_words(captions.get(caption_id, record.caption), record.caption):
-            raise ZooError(f"{units} has other words than the captions for {caption_id!r}: extract the units of these captions")
+            raise ZooError(
+                f"{units} has other words than the captions for {caption_id!r}: extract the units of these captions"
+            )
     if not captions.keys() & records.keys():
-        raise ZooError(f"{units} has no units of these captions (their ids differ): extract the units of these captions")
+        raise ZooError(
+            f"{units} has no units of these captions (their ids differ): extract the units of these captions"
+        )
     return records
 
 
@@ -246,7 +344,9 @@ def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
     if negative is None:
         return Text(caption), Text("none", style="dim")
     left, right = caption.split(), negative.split()
-    matcher = difflib.SequenceMatcher(None, [w.lower() for w in left], [w.lower() for w in right], autojunk=False)
+    matcher = difflib.SequenceMatcher(
+        None, [w.lower() for w in left], [w.lower() for w in right], autojunk=False
+    )
     same = matcher.get_matching_blocks()
     kept_left = {i for block in same for i in range(block.a, block.a + block.size)}
     kept_right = {i for block in same for i in range(block.b, block.b + block.size)}
@@ -254,11 +354,19 @@ def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
 
 
 def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
-    return Text(" ").join(Text(word) if i in kept else Text(word, style) for i, word in enumerate(words))
+    return Text(" ").join(
+        Text(word) if i in kept else Text(word, style) for i, word in enumerate(words)
+    )
 
 
 def _progress(samples: Sequence[tuple[int, Sample]]) -> Iterable[tuple[int, Sample]]:
-    return track(samples, "negatives", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    return track(
+        samples,
+        "negatives",
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
 
 
 def _key(text: str) -> str:

@@ -45,4 +45,8 @@ def in_place(caption: str, start: int, end: int, foil: str) -> str:
 
 def _places(entity: Entity, caption: str) -> list[tuple[int, int]]:
     words = r"\s+".join(map(re.escape, entity.text.split()))
-    return [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", caption, re.IGNORECASE)] if words else []
+    return (
+        [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", caption, re.IGNORECASE)]
+        if words
+        else []
+    )

@@ -28,7 +28,9 @@ class SwapOrFoil(NegativeGenerator):
         fall_back: bool = False,
     ) -> None:
         if not 0.0 <= sentence_swap_share <= 1.0:
-            raise ZooError(f"swap_or_foil was given sentence_swap_share {sentence_swap_share}: it is a probability, from 0 to 1")
+            raise ZooError(
+                f"swap_or_foil was given sentence_swap_share {sentence_swap_share}: it is a probability, from 0 to 1"
+            )
         self.swap, self.foil = swap or NegCLIPSwap(), foil or EntityFoilInPlace()
         self.sentence_swap_share, self.fall_back = sentence_swap_share, fall_back
 

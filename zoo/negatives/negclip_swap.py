@@ -35,7 +35,11 @@ class NegCLIPSwap(NegativeGenerator):
         return super().describe() | kept | tagger_named(self.tagger).describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        categories = [spans for spans in swappable(tagger_named(self.tagger).analyse(caption)).values() if len(spans) > 1]
+        categories = [
+            spans
+            for spans in swappable(tagger_named(self.tagger).analyse(caption)).values()
+            if len(spans) > 1
+        ]
         for spans in rng.sample(categories, len(categories)):
             for first in rng.sample(spans, len(spans)):
                 swaps = [_swapped(caption, first, second) for second in spans if second != first]
@@ -45,13 +49,19 @@ class NegCLIPSwap(NegativeGenerator):
         return None
 
     def _says_the_same(self, swap: str, caption: str) -> bool:
-        return same_words(swap, caption) or (not self.reorder_lists and only_reordered(swap, caption))
+        return same_words(swap, caption) or (
+            not self.reorder_lists and only_reordered(swap, caption)
+        )
 
 
 def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
     """Returns the spans (start, end in characters) that may change places, by category."""
     return {
-        "noun_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _noun_phrases(tokens) if j - i >= MIN_PHRASE],
+        "noun_phrase": [
+            (tokens[i].start, tokens[j - 1].end)
+            for i, j in _noun_phrases(tokens)
+            if j - i >= MIN_PHRASE
+        ],
         "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrases(tokens)],
         "noun": _tagged(tokens, "NN"),
         "plural_noun": _tagged(tokens, "NNS"),
@@ -66,11 +76,16 @@ def _tagged(tokens: Sequence[Token], *tags: str) -> list[Span]:
 
 def _noun_phrases(tokens: Sequence[Token]) -> list[Span]:
     starts = [i for i, token in enumerate(tokens) if token.chunk == "B-NP"]
-    ends = [next((j for j in range(i + 1, len(tokens)) if tokens[j].chunk != "I-NP"), len(tokens)) for i in starts]
+    ends = [
+        next((j for j in range(i + 1, len(tokens)) if tokens[j].chunk != "I-NP"), len(tokens))
+        for i in starts
+    ]
     return list(zip(starts, ends, strict=True))
 
 
-_VERB_PHRASE = re.compile(r"v?a*x*v+")  # the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
+_VERB_PHRASE = re.compile(
+    r"v?a*x*v+"
+)  # the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
 _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
 
 

@@ -38,8 +38,17 @@ class Replace(NegativeGenerator):
 
     def describe(self) -> dict[str, str]:
         settings = table_at(self.table).settings
-        made_by = {f"table_{key}": value for key, value in settings.items() if key not in ("tagger", "tagger_version")}
-        return super().describe() | tagger_named(settings["tagger"]).describe() | {"table": str(self.table)} | made_by
+        made_by = {
+            f"table_{key}": value
+            for key, value in settings.items()
+            if key not in ("tagger", "tagger_version")
+        }
+        return (
+            super().describe()
+            | tagger_named(settings["tagger"]).describe()
+            | {"table": str(self.table)}
+            | made_by
+        )
 
     def check(self, captions: Iterable[str]) -> None:
         """Looks at some thousand captions only."""
@@ -47,7 +56,12 @@ class Replace(NegativeGenerator):
         table = table_at(self.table)
         tagger = tagger_named(table.settings["tagger"])
         looked_at = captions[:: -(-len(captions) // CHECKED) or 1]
-        keys = [(part.word, part.tag) for caption in looked_at for part in parts_of(tagger.analyse(caption)) if part.tag is not None]
+        keys = [
+            (part.word, part.tag)
+            for caption in looked_at
+            for part in parts_of(tagger.analyse(caption))
+            if part.tag is not None
+        ]
         unknown = [key for key in keys if key not in table]
         if len(unknown) > self.max_unknown * len(keys):
             named = ", ".join(dict.fromkeys(word for word, _ in islice(unknown, 3)))
@@ -68,7 +82,9 @@ class Replace(NegativeGenerator):
         for _ in range(DRAWS):
             (part,) = rng.choices(parts, draws)
             new = _drawn(table, part, rng)
-            negative = mend_article(caption[: part.start] + cased_like(new, part.text) + caption[part.end :], part.start)
+            negative = mend_article(
+                caption[: part.start] + cased_like(new, part.text) + caption[part.end :], part.start
+            )
             if not same_words(negative, caption):
                 return negative
         return None
@@ -100,13 +116,26 @@ def parts_of(tokens: Sequence[Token]) -> list[Part]:
     parts, at = [], 0
     while at < len(tokens):
         token = tokens[at]
-        n_words = 0 if token.tag == "RP" or _is_infinitive(tokens, at) else preposition_words(words, at)
+        n_words = (
+            0 if token.tag == "RP" or _is_infinitive(tokens, at) else preposition_words(words, at)
+        )
         if n_words > 1 or (n_words and token.tag in ("IN", "TO")):
-            parts.append(Part(token.start, tokens[at + n_words - 1].end, " ".join(words[at : at + n_words]), None))
+            parts.append(
+                Part(
+                    token.start,
+                    tokens[at + n_words - 1].end,
+                    " ".join(words[at : at + n_words]),
+                    None,
+                )
+            )
             at += n_words
             continue
         inside = token.chunk.endswith("-NP")
-        if at in heads or (inside and token.tag in _MODIFIERS) or (not inside and token.tag.startswith("VB") and _carries(tokens, at)):
+        if (
+            at in heads
+            or (inside and token.tag in _MODIFIERS)
+            or (not inside and token.tag.startswith("VB") and _carries(tokens, at))
+        ):
             parts.append(Part(token.start, token.end, token.text, token.tag))
         at += 1
     return parts
@@ -137,7 +166,11 @@ def _carries(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _count(table: ReplacementTable, part: Part) -> int:
-    return len(other_prepositions(part.word)) if part.tag is None else table.count((part.word, part.tag))
+    return (
+        len(other_prepositions(part.word))
+        if part.tag is None
+        else table.count((part.word, part.tag))
+    )
 
 
 def _drawn(table: ReplacementTable, part: Part, rng: Random) -> str:

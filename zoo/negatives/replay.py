@@ -55,7 +55,9 @@ def _read(file: Path) -> dict[str, list[str]]:
     try:
         lines = file.read_text("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(f"{file} cannot be read ({error}): `zoo negatives export CAPTIONS --out {file}` makes one") from error
+        raise ZooError(
+            f"{file} cannot be read ({error}): `zoo negatives export CAPTIONS --out {file}` makes one"
+        ) from error
     for number, line in enumerate(lines, start=1):
         caption, negative = _fields(line, f"{file}:{number}")
         found = negatives.setdefault(_key(caption), [])
@@ -69,9 +71,15 @@ def _fields(line: str, origin: str) -> tuple[str, str | None]:
         entry = json.loads(line)
         caption, negative = entry["caption"], entry["negative"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ZooError(f'{origin} is not {{"caption": .., "negative": ..}} ({error}): export the file again') from error
+        raise ZooError(
+            f'{origin} is not {{"caption": .., "negative": ..}} ({error}): export the file again'
+        ) from error
     if not isinstance(caption, str) or not (negative is None or isinstance(negative, str)):
-        raise ZooError(f"{origin} has a caption or negative that is not text: export the file again")
+        raise ZooError(
+            f"{origin} has a caption or negative that is not text: export the file again"
+        )
     if negative is not None and same_words(caption, negative):
-        raise ZooError(f"{origin} has the caption itself as its negative ({negative[:60]!r}): take the line out or set it to null")
+        raise ZooError(
+            f"{origin} has the caption itself as its negative ({negative[:60]!r}): take the line out or set it to null"
+        )
     return caption, negative

@@ -34,13 +34,22 @@ class ReplacementTable:
             content = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
             self.settings: dict[str, str] = json.loads(content.schema.metadata[b"zoo"])
             if self.settings["version"] != str(VERSION):
-                raise ZooError(f"{path} is a table of version {self.settings['version']}, and {VERSION} is read here: {HOW_TO_MAKE}")
-            words, tags, lists, cumulative = (content.column(name) for name in ("word", "tag", "alternatives", "cumulative"))
+                raise ZooError(
+                    f"{path} is a table of version {self.settings['version']}, and {VERSION} is read here: {HOW_TO_MAKE}"
+                )
+            words, tags, lists, cumulative = (
+                content.column(name) for name in ("word", "tag", "alternatives", "cumulative")
+            )
         except FileNotFoundError as error:
             raise ZooError(f"{path} is not there: {HOW_TO_MAKE}") from error
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-            raise ZooError(f"{path} cannot be read as a table of replacements ({error}): {HOW_TO_MAKE}") from error
-        self._rows = {key: row for row, key in enumerate(zip(words.to_pylist(), tags.to_pylist(), strict=True))}
+            raise ZooError(
+                f"{path} cannot be read as a table of replacements ({error}): {HOW_TO_MAKE}"
+            ) from error
+        self._rows = {
+            key: row
+            for row, key in enumerate(zip(words.to_pylist(), tags.to_pylist(), strict=True))
+        }
         self._offsets = lists.offsets.to_pylist()
         self._ids, self._texts = lists.values.indices.to_numpy(), lists.values.dictionary
         self._cumulative = cumulative.values.to_numpy()
@@ -66,7 +75,10 @@ class ReplacementTable:
         """Returns an alternative by weight, of a word that has some."""
         start, end = self._span(key)
         cumulative = self._cumulative[start:end]
-        return self._text(start + int(np.searchsorted(cumulative, rng.random() * float(cumulative[-1]), side="right")))
+        return self._text(
+            start
+            + int(np.searchsorted(cumulative, rng.random() * float(cumulative[-1]), side="right"))
+        )
 
     def _span(self, key: Key) -> tuple[int, int]:
         row = self._rows[key]
@@ -82,7 +94,11 @@ def table_at(path: Path) -> ReplacementTable:
     return ReplacementTable(path)
 
 
-def write_table(path: Path, entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]], **made_by: str) -> None:
+def write_table(
+    path: Path,
+    entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]],
+    **made_by: str,
+) -> None:
     """entries: alternatives with their weights by (word, tag). made_by: what results say of the table, the name of the tagger with it.
 
     The file appears when it is whole. Raises ZooError where it cannot be written.
@@ -99,7 +115,9 @@ def write_table(path: Path, entries: Mapping[Key, Mapping[str, float]] | Iterabl
         cumulative.extend(accumulate(alternatives.values()))
         ends.append(len(ids))
     offsets = pa.array(ends, pa.int32())
-    texts = pa.DictionaryArray.from_arrays(pa.array(np.asarray(ids)), pa.array(list(known), pa.string()))
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array(np.asarray(ids)), pa.array(list(known), pa.string())
+    )
     columns = {
         "word": pa.array(words, pa.string()),
         "tag": pa.array(tags, pa.string()),

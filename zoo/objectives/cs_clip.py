@@ -36,7 +36,9 @@ class CSCLIP(Objective):
     ) -> None:
         super().__init__(mask_same_image, mask_same_text)
         if not 0 <= lambda_u < math.inf:
-            raise ZooError(f"CSCLIP's lambda_u is {lambda_u}: give the weight of the unit loss, from 0 up")
+            raise ZooError(
+                f"CSCLIP's lambda_u is {lambda_u}: give the weight of the unit loss, from 0 up"
+            )
         self.lambda_u = lambda_u
         self.global_negatives, self.units, self.foils = global_negatives, units, foils
 
@@ -45,10 +47,19 @@ class CSCLIP(Objective):
         return Needs(negatives=self.global_negatives, units=self.units)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        parts = {"global": negclip_loss(batch, scores) if self.global_negatives else clip_loss(batch, scores)}
+        parts = {
+            "global": negclip_loss(batch, scores)
+            if self.global_negatives
+            else clip_loss(batch, scores)
+        }
         if self.units:
-            per_k = [self.unit_loss(scores, u, f) for u, f in zip(batch.units.T, batch.foils.T, strict=True)]
-            parts["unit"] = self.lambda_u * (sum(per_k, start=parts["global"].new_zeros(())) / max(len(per_k), 1))  # Eq. 5
+            per_k = [
+                self.unit_loss(scores, u, f)
+                for u, f in zip(batch.units.T, batch.foils.T, strict=True)
+            ]
+            parts["unit"] = self.lambda_u * (
+                sum(per_k, start=parts["global"].new_zeros(())) / max(len(per_k), 1)
+            )  # Eq. 5
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
 
     def unit_loss(self, scores: Scores, units: Tensor, foils: Tensor) -> Tensor:
@@ -58,5 +69,7 @@ class CSCLIP(Objective):
         if self.foils:
             candidates = candidates.beside(scores.own(foils))  # + [B, 1]: its own foil only
         image_to_unit = candidates.cross_entropy(valid)  # Eq. 3
-        unit_to_image = scores.texts_against_images(units).cross_entropy(valid)  # Eq. 4, without foils
+        unit_to_image = scores.texts_against_images(units).cross_entropy(
+            valid
+        )  # Eq. 4, without foils
         return (scores.mean(image_to_unit, valid) + scores.mean(unit_to_image, valid)) / 2

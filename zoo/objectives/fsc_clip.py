@@ -69,9 +69,13 @@ class FSCCLIP(Objective):
             if not 0 <= value < math.inf:
                 raise ZooError(f"FSCCLIP({name}={value}): give a number from 0 up, 0 leaves it out")
         if not 0 <= beta <= 1:
-            raise ZooError(f"FSCCLIP(beta={beta}): give a share of the labels from 0 to 1, 0 smooths nothing")
+            raise ZooError(
+                f"FSCCLIP(beta={beta}): give a share of the labels from 0 to 1, 0 smooths nothing"
+            )
         if local_scale is not None and not 0 < local_scale < math.inf:
-            raise ZooError(f"FSCCLIP(local_scale={local_scale}): give a number above 0, or null to take that of head or backbone")
+            raise ZooError(
+                f"FSCCLIP(local_scale={local_scale}): give a number above 0, or null to take that of head or backbone"
+            )
         self.lambda_g, self.lambda_l, self.gamma, self.beta = lambda_g, lambda_l, gamma, beta
         self.weights, self.detach_map, self.mean_over = weights, detach_map, rows
         self.start_token, self.pooling = start_token, pooling
@@ -81,8 +85,14 @@ class FSCCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        image_keys, text_keys = (frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key))
-        return Needs(negatives=bool(self.lambda_g or self.lambda_l), image_keys=image_keys, text_keys=text_keys)
+        image_keys, text_keys = (
+            frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key)
+        )
+        return Needs(
+            negatives=bool(self.lambda_g or self.lambda_l),
+            image_keys=image_keys,
+            text_keys=text_keys,
+        )
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
         if not self.lambda_l:
@@ -94,7 +104,9 @@ class FSCCLIP(Objective):
             )
         if self.local_scale is None:
             self._fixed_scale = None if head.scales_cosine else shapes.scale
-        if "local_scale" in self._recorded:  # a checkpoint is loaded into a backbone that begins with another scale
+        if (
+            "local_scale" in self._recorded
+        ):  # a checkpoint is loaded into a backbone that begins with another scale
             self._recorded["local_scale"] = self._fixed_scale
         if not trains and (self._fixed_scale is not None or not head.log_scale.requires_grad):
             raise ZooError(
@@ -121,21 +133,43 @@ class FSCCLIP(Objective):
 
     def local_logits(self, rows: Tensor, scores: Scores) -> Tensor:
         """rows: [B, K] of the bank. Returns log S_l of each image with its own texts (Eq. 8), [B, K]."""
-        patches, patch_mask = scores.images.tokens[self.image_key], scores.images.masks[self.image_key]
-        texts = scores.texts.rows(rows.reshape(-1)).map(lambda t: t.reshape(*rows.shape, *t.shape[1:]))
-        words, mask = texts.tokens[self.text_key], texts.masks[self.text_key]  # [B, K, W, D], [B, K, W]
+        patches, patch_mask = (
+            scores.images.tokens[self.image_key],
+            scores.images.masks[self.image_key],
+        )
+        texts = scores.texts.rows(rows.reshape(-1)).map(
+            lambda t: t.reshape(*rows.shape, *t.shape[1:])
+        )
+        words, mask = (
+            texts.tokens[self.text_key],
+            texts.masks[self.text_key],
+        )  # [B, K, W, D], [B, K, W]
         if not self.start_token:
             mask = mask & (torch.arange(mask.shape[-1], device=mask.device) > 0)
         with without_autocast(patches):
-            patches, words = (x if x.dtype is torch.float64 else x.float() for x in (patches, words))
+            patches, words = (
+                x if x.dtype is torch.float64 else x.float() for x in (patches, words)
+            )
             similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
-            weights = attention(similarity.detach() if self.detach_map else similarity, patch_mask[:, None, None], self.weights)
+            weights = attention(
+                similarity.detach() if self.detach_map else similarity,
+                patch_mask[:, None, None],
+                self.weights,
+            )
             aligned = torch.einsum("bkwp,bpd->bkwd", weights, patches)  # Eq. 7
-            scale = scores.head.scale.to(words.dtype) if self._fixed_scale is None else self._fixed_scale
+            scale = (
+                scores.head.scale.to(words.dtype)
+                if self._fixed_scale is None
+                else self._fixed_scale
+            )
             logits = scale * F.cosine_similarity(aligned, words, dim=-1)
         logits = logits.masked_fill(~mask, -torch.inf)
         logits = torch.where(mask.any(-1, keepdim=True), logits, 0.0).logsumexp(-1)
-        return logits - mask.sum(-1).clamp(min=1).to(logits.dtype).log() if self.pooling == "mean" else logits
+        return (
+            logits - mask.sum(-1).clamp(min=1).to(logits.dtype).log()
+            if self.pooling == "mean"
+            else logits
+        )
 
 
 def attention(similarity: Tensor, mask: Tensor, weights: Weights) -> Tensor:
@@ -153,7 +187,9 @@ def attention(similarity: Tensor, mask: Tensor, weights: Weights) -> Tensor:
     return normalised / normalised.sum(-1, keepdim=True)
 
 
-def smoothed_focal(logits: Tensor, candidate: Tensor, valid: Tensor, gamma: float, beta: float) -> Tensor:
+def smoothed_focal(
+    logits: Tensor, candidate: Tensor, valid: Tensor, gamma: float, beta: float
+) -> Tensor:
     """logits, candidate: [n, 1 + K], column 0 right; valid: [n]. Returns Eq. 9 with the labels of Eq. 10, [n], in nats; 0 where not
     valid."""
     logits = torch.where(valid[:, None], logits.masked_fill(~candidate, -torch.inf), 0.0)

@@ -29,7 +29,9 @@ class NegCLIP(Objective):
 
 def negclip_loss(batch: Batch, scores: Scores) -> Tensor:
     """Returns CS-CLIP's Eq. 11 over the captions and negatives of all ranks, in nats."""
-    candidates = scores.images_against(batch.captions).beside(scores.images_against(batch.negatives, true=False))
+    candidates = scores.images_against(batch.captions).beside(
+        scores.images_against(batch.negatives, true=False)
+    )
     image_to_text = candidates.cross_entropy(scores.rows)
     text_to_image = scores.texts_against_images(batch.captions).cross_entropy(scores.rows)
     return (scores.mean(image_to_text, scores.rows) + scores.mean(text_to_image, scores.rows)) / 2

@@ -23,7 +23,9 @@ class SigLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         if scores.head.bias is None:
-            raise ZooError("SigLIP needs a head with a bias and the backbone has none: set model.head.init_args.bias (-10 in the paper)")
+            raise ZooError(
+                "SigLIP needs a head with a bias and the backbone has none: set model.head.init_args.bias (-10 in the paper)"
+            )
         block = scores.images_against(batch.captions)
         total = scores.mean(sigmoid_loss(block.logits, block.own, block.candidate), scores.rows)
         return Loss(total, {"global": total})

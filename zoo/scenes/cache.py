@@ -32,7 +32,14 @@ VERSION = 1
 SPLITS = ("train", "val", "test", "held_out")
 # two colours a shape and each colour at most once, so that all colours and shapes are still seen in training
 HELD_OUT: frozenset[Pair] = frozenset(
-    {("gray", "cube"), ("green", "cube"), ("red", "cylinder"), ("purple", "cylinder"), ("blue", "sphere"), ("yellow", "sphere")}
+    {
+        ("gray", "cube"),
+        ("green", "cube"),
+        ("red", "cylinder"),
+        ("purple", "cylinder"),
+        ("blue", "sphere"),
+        ("yellow", "sphere"),
+    }
 )
 
 
@@ -64,7 +71,13 @@ def render_scenes(
     rendered with other settings or cannot be written.
     """
     folder = Path(folder)
-    _check(n=n, size=size, samples=samples, fewest=n_objects[0] - 1, most=n_objects[1] - n_objects[0] + 1)
+    _check(
+        n=n,
+        size=size,
+        samples=samples,
+        fewest=n_objects[0] - 1,
+        most=n_objects[1] - n_objects[0] + 1,
+    )
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
@@ -77,8 +90,17 @@ def render_scenes(
     }
     _claim(folder, settings)
     graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
-    missing = [(folder / image_id(i), graph, size, samples) for i, graph in enumerate(graphs) if not (folder / image_id(i)).exists()]
-    for _ in track(_rendered(missing, workers), description=f"rendering {size} px scenes", total=len(missing), disable=not missing):
+    missing = [
+        (folder / image_id(i), graph, size, samples)
+        for i, graph in enumerate(graphs)
+        if not (folder / image_id(i)).exists()
+    ]
+    for _ in track(
+        _rendered(missing, workers),
+        description=f"rendering {size} px scenes",
+        total=len(missing),
+        disable=not missing,
+    ):
         pass
     for leftover in (folder / "images").glob(".*.part"):
         leftover.unlink(missing_ok=True)
@@ -90,7 +112,9 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
     """name: 'scenes.jsonl' or 'captions.jsonl'. Returns its lines; raises ZooError where the folder is not (yet) one of scenes."""
     path = Path(folder) / name
     if not path.is_file():
-        raise ZooError(f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on where it was interrupted")
+        raise ZooError(
+            f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on where it was interrupted"
+        )
     lines = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
@@ -105,8 +129,13 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
 def _check(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
-            what = {"fewest": "the fewest objects must be two", "most": "the most objects may not be under the fewest"}
-            raise ZooError(f"scenes cannot be rendered with {name}: {what.get(name, f'{value} was given, at least 1 is needed')}")
+            what = {
+                "fewest": "the fewest objects must be two",
+                "most": "the most objects may not be under the fewest",
+            }
+            raise ZooError(
+                f"scenes cannot be rendered with {name}: {what.get(name, f'{value} was given, at least 1 is needed')}"
+            )
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:
@@ -118,7 +147,9 @@ def _claim(folder: Path, settings: dict[str, Any]) -> None:
     try:
         there = json.loads(manifest.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
-        raise ZooError(f"{manifest} is not JSON ({error.msg}): name another folder or delete this one") from error
+        raise ZooError(
+            f"{manifest} is not JSON ({error.msg}): name another folder or delete this one"
+        ) from error
     for name in settings:
         if there.get(name) != settings[name]:
             raise ZooError(
@@ -126,7 +157,9 @@ def _claim(folder: Path, settings: dict[str, Any]) -> None:
             )
 
 
-def _graph(seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[Pair]) -> SceneGraph:
+def _graph(
+    seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[Pair]
+) -> SceneGraph:
     if held_out and split_of(index) == "held_out":
         return draw_scene(seed, index, size, n_objects, required=held_out)
     return draw_scene(seed, index, size, n_objects, excluded=held_out)
@@ -148,7 +181,9 @@ def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> It
             for done in as_completed([pool.submit(_render_to, *job) for job in jobs]):
                 yield done.result()
         except BrokenProcessPool as error:
-            raise ZooError("a process that rendered scenes was killed: run the same command again with fewer --workers") from error
+            raise ZooError(
+                "a process that rendered scenes was killed: run the same command again with fewer --workers"
+            ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -161,12 +196,18 @@ def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
 
 def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Pair]) -> None:
     splits = [split_of(i) for i in range(len(graphs))]
-    described = [describe(graph, image_id(i), frozenset() if splits[i] == "held_out" else held_out) for i, graph in enumerate(graphs)]
+    described = [
+        describe(graph, image_id(i), frozenset() if splits[i] == "held_out" else held_out)
+        for i, graph in enumerate(graphs)
+    ]
     write_units((d.record for scene in described for d in scene), folder / "units.jsonl")
     for split in SPLITS:
         scenes = (scene for scene, its in zip(described, splits, strict=True) if its == split)
         write_units((d.record for scene in scenes for d in scene), folder / f"units.{split}.jsonl")
-    _write_lines(folder / "scenes.jsonl", (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)))
+    _write_lines(
+        folder / "scenes.jsonl",
+        (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)),
+    )
     _write_lines(
         folder / "captions.jsonl",
         (

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from random import Random
 
-from zoo.scenes.graph import COLORS, MATERIALS, OPPOSITE, SHAPES, SIZES, Pair, SceneGraph, SceneObject
+from zoo.scenes.graph import (
+    COLORS,
+    MATERIALS,
+    OPPOSITE,
+    SHAPES,
+    SIZES,
+    Pair,
+    SceneGraph,
+    SceneObject,
+)
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 VERSION = 1
@@ -16,7 +25,11 @@ PER_SCENE = 5  # as COCO has: four relations and a conjunction
 ENTITY_FOILS = 2  # of each kind, at most
 VALUES: dict[str, tuple[str, ...]] = {"size": tuple(SIZES), "color": COLORS, "material": MATERIALS}
 RELATION_TEMPLATES = ("a {0} {1} a {2}", "there is a {0} {1} a {2}", "a {0} is {1} a {2}")
-CONJUNCTION_TEMPLATES = ("a {0} and a {2}", "there are a {0} and a {2}", "a scene with a {0} and a {2}")
+CONJUNCTION_TEMPLATES = (
+    "a {0} and a {2}",
+    "there are a {0} and a {2}",
+    "a scene with a {0} and a {2}",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,9 @@ class Phrase:
 
     def true_of(self, object: SceneObject) -> bool:
         """Returns whether the object has every attribute that is named."""
-        return all(value is None or value == getattr(object, name) for name, value in vars(self).items())
+        return all(
+            value is None or value == getattr(object, name) for name, value in vars(self).items()
+        )
 
 
 @dataclass(frozen=True)
@@ -59,12 +74,16 @@ def phrase(graph: SceneGraph, object: SceneObject) -> Phrase:
 def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) -> bool:
     """predicate: one of `OPPOSITE` or 'and'. Returns whether some two objects of the scene bear the statement out."""
     return any(
-        subject.true_of(graph.objects[i]) and object.true_of(graph.objects[j]) and (predicate == "and" or graph.holds(i, predicate, j))
+        subject.true_of(graph.objects[i])
+        and object.true_of(graph.objects[j])
+        and (predicate == "and" or graph.holds(i, predicate, j))
         for i, j in permutations(range(len(graph.objects)), 2)
     )
 
 
-def describe(graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozenset()) -> list[Description]:
+def describe(
+    graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozenset()
+) -> list[Description]:
     """Returns up to four relation captions and a conjunction, a function of the arguments alone.
 
     avoid: (colour, shape) pairs that no foil and no swap may name, so that a training text never names what is held out.
@@ -74,27 +93,50 @@ def describe(graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozense
     told = rng.sample(relations, min(PER_SCENE - 1, len(relations)))
     subject, object = rng.sample(range(len(graph.objects)), 2)
     told.append((subject, "and", object))
-    return [_description(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid) for k, statement in enumerate(told)]
+    return [
+        _description(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid)
+        for k, statement in enumerate(told)
+    ]
 
 
-def wrong_twins(graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[Pair] = frozenset()) -> list[Phrase]:
+def wrong_twins(
+    graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[Pair] = frozenset()
+) -> list[Phrase]:
     """part: 'head' or 'attribute'. Returns the phrases that differ from the right one in that part alone and are true of no object."""
-    changes = ({"shape": shape} for shape in SHAPES) if part == "head" else _attribute_changes(right)
+    changes = (
+        ({"shape": shape} for shape in SHAPES) if part == "head" else _attribute_changes(right)
+    )
     twins = (replace(right, **change) for change in changes)
-    return [twin for twin in twins if twin.pair not in avoid and not any(map(twin.true_of, graph.objects))]
+    return [
+        twin
+        for twin in twins
+        if twin.pair not in avoid and not any(map(twin.true_of, graph.objects))
+    ]
 
 
 def _attribute_changes(right: Phrase) -> Iterator[dict[str, str]]:
-    return ({name: value} for name, values in VALUES.items() if getattr(right, name) is not None for value in values)
+    return (
+        {name: value}
+        for name, values in VALUES.items()
+        if getattr(right, name) is not None
+        for value in values
+    )
 
 
 def _description(
-    graph: SceneGraph, rng: Random, image_id: str, caption_id: str, statement: tuple[int, str, int], avoid: frozenset[Pair]
+    graph: SceneGraph,
+    rng: Random,
+    image_id: str,
+    caption_id: str,
+    statement: tuple[int, str, int],
+    avoid: frozenset[Pair],
 ) -> Description:
     subject, object = (phrase(graph, graph.objects[i]) for i in (statement[0], statement[2]))
     predicate = statement[1]
     template = rng.choice(CONJUNCTION_TEMPLATES if predicate == "and" else RELATION_TEMPLATES)
-    relation = () if predicate == "and" else (_relation(graph, rng, subject, predicate, object, avoid),)
+    relation = (
+        () if predicate == "and" else (_relation(graph, rng, subject, predicate, object, avoid),)
+    )
     record = UnitRecord(
         caption_id,
         image_id,
@@ -112,19 +154,36 @@ def _entity(graph: SceneGraph, rng: Random, right: Phrase, avoid: frozenset[Pair
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
         twins = wrong_twins(graph, right, part, avoid)
-        foils += [EntityFoil(str(twin), edit) for twin in rng.sample(twins, min(ENTITY_FOILS, len(twins)))]
+        foils += [
+            EntityFoil(str(twin), edit) for twin in rng.sample(twins, min(ENTITY_FOILS, len(twins)))
+        ]
     return Entity(str(right), tuple(foils))
 
 
-def _relation(graph: SceneGraph, rng: Random, subject: Phrase, predicate: str, object: Phrase, avoid: frozenset[Pair]) -> Relation:
+def _relation(
+    graph: SceneGraph,
+    rng: Random,
+    subject: Phrase,
+    predicate: str,
+    object: Phrase,
+    avoid: frozenset[Pair],
+) -> Relation:
     foils = []
     if not holds(graph, subject, OPPOSITE[predicate], object):
-        foils.append(RelationFoil(str(subject), OPPOSITE[predicate], str(object), "predicate_change", "predicate"))
+        foils.append(
+            RelationFoil(
+                str(subject), OPPOSITE[predicate], str(object), "predicate_change", "predicate"
+            )
+        )
     if not holds(graph, object, predicate, subject):
         foils.append(RelationFoil(str(object), predicate, str(subject), "argument_swap"))
     for part in ("head", "attribute"):
         for component, right in (("subject", subject), ("object", object)):
-            for twin in rng.sample(twins := wrong_twins(graph, right, part, avoid), min(1, len(twins))):
+            for twin in rng.sample(
+                twins := wrong_twins(graph, right, part, avoid), min(1, len(twins))
+            ):
                 a, b = (twin, object) if component == "subject" else (subject, twin)
-                foils.append(RelationFoil(str(a), predicate, str(b), "argument_change", component, part))
+                foils.append(
+                    RelationFoil(str(a), predicate, str(b), "argument_change", component, part)
+                )
     return Relation(str(subject), predicate, str(object), tuple(foils))

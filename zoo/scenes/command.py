@@ -11,20 +11,54 @@ def main(argv: list[str]) -> int:
     """argv: what follows `zoo scenes`. Returns the exit status."""
     parser = Parser(prog="zoo scenes", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    rendering = commands.add_parser("render", help="render scenes with captions, units and foils; goes on where it was interrupted")
+    rendering = commands.add_parser(
+        "render",
+        help="render scenes with captions, units and foils; goes on where it was interrupted",
+    )
     rendering.add_argument("--out", required=True, help="folder to fill")
-    rendering.add_argument("--n", type=whole_number(1), default=1500, help="scenes (default: %(default)s)")
-    rendering.add_argument("--size", type=int, default=48, help="pixels a side; from 128 on CLEVR's view (default: %(default)s)")
-    rendering.add_argument("--samples", type=int, default=None, help="paths a pixel (default: 16; 64 from 128 pixels on)")
-    rendering.add_argument("--objects", default="2-2", help="fewest and most objects, as 2-4 (default: %(default)s)")
-    rendering.add_argument("--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)")
-    rendering.add_argument("--workers", type=whole_number(0), default=2, help="processes; 0 renders in this one (default: %(default)s)")
-    rendering.add_argument("--held_out", default=None, help="pairs that training never has, as 'red cube,blue sphere'; '' for none")
-    laying_out = commands.add_parser("sheet", help="write a picture of the first scenes with their captions")
+    rendering.add_argument(
+        "--n", type=whole_number(1), default=1500, help="scenes (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--size",
+        type=int,
+        default=48,
+        help="pixels a side; from 128 on CLEVR's view (default: %(default)s)",
+    )
+    rendering.add_argument(
+        "--samples",
+        type=int,
+        default=None,
+        help="paths a pixel (default: 16; 64 from 128 pixels on)",
+    )
+    rendering.add_argument(
+        "--objects", default="2-2", help="fewest and most objects, as 2-4 (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--workers",
+        type=whole_number(0),
+        default=2,
+        help="processes; 0 renders in this one (default: %(default)s)",
+    )
+    rendering.add_argument(
+        "--held_out",
+        default=None,
+        help="pairs that training never has, as 'red cube,blue sphere'; '' for none",
+    )
+    laying_out = commands.add_parser(
+        "sheet", help="write a picture of the first scenes with their captions"
+    )
     laying_out.add_argument("folder", help="folder of rendered scenes")
     laying_out.add_argument("--out", required=True, help="PNG to write")
-    laying_out.add_argument("--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)")
-    laying_out.add_argument("--split", default=None, help="train, val, test or held_out; all by default")
+    laying_out.add_argument(
+        "--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)"
+    )
+    laying_out.add_argument(
+        "--split", default=None, help="train, val, test or held_out; all by default"
+    )
     arguments = parser.parse_args(argv)
     return _render(arguments) if arguments.command == "render" else _sheet(arguments)
 
@@ -71,7 +105,14 @@ def _span(text: str) -> tuple[int, int]:
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
     from zoo.scenes.graph import PAIRS
 
-    pairs = frozenset((color, shape) for color, _, shape in (part.strip().partition(" ") for part in text.split(",") if part.strip()))
+    pairs = frozenset(
+        (color, shape)
+        for color, _, shape in (
+            part.strip().partition(" ") for part in text.split(",") if part.strip()
+        )
+    )
     for pair in sorted(pairs.difference(PAIRS)):
-        raise ZooError(f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name pairs as 'red cube,blue sphere'")
+        raise ZooError(
+            f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name pairs as 'red cube,blue sphere'"
+        )
     return pairs

@@ -19,14 +19,30 @@ SHAPES = ("cube", "sphere", "cylinder")
 SIZES = {"large": 0.7, "small": 0.35}
 MATERIALS = ("rubber", "metal")
 PAIRS: tuple[Pair, ...] = tuple((color, shape) for color in COLORS for shape in SHAPES)
-OPPOSITE = {"to the left of": "to the right of", "to the right of": "to the left of", "in front of": "behind", "behind": "in front of"}
+OPPOSITE = {
+    "to the left of": "to the right of",
+    "to the right of": "to the left of",
+    "in front of": "behind",
+    "behind": "in front of",
+}
 
 BLOCK = 0.8  # a cube's half-edge and a cylinder's radius for a sphere's 1, so that all three look equally large
-OUTLINE = {"cube": 1.3, "sphere": 1.0, "cylinder": 1.13}  # radius of the disc that hides the outline, for a sphere's 1
+OUTLINE = {
+    "cube": 1.3,
+    "sphere": 1.0,
+    "cylinder": 1.13,
+}  # radius of the disc that hides the outline, for a sphere's 1
 RELATED = 0.2  # the least offset along an axis that makes a relation, CLEVR's
 MARGIN = 0.4  # the least offset that a drawn scene has along both axes, so that no relation is doubtful; CLEVR's
-LAMPS: tuple[Vector, Vector, Vector] = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
-TRIES, PLACES = 200, 50  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+LAMPS: tuple[Vector, Vector, Vector] = (
+    (6.45, -2.91, 4.26),
+    (-4.67, -4.01, 3.01),
+    (-1.17, 2.65, 5.82),
+)
+TRIES, PLACES = (
+    200,
+    50,
+)  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
 
 
 @dataclass(frozen=True)
@@ -85,10 +101,15 @@ class SceneGraph:
         """Returns how far one object lies from another in the predicate's direction."""
         right, _, forward = self.camera.axes
         behind = _unit((forward[0], forward[1], 0.0))
-        sign, axis = {"to the left of": (-1, right), "to the right of": (1, right), "in front of": (-1, behind), "behind": (1, behind)}[
-            predicate
-        ]
-        return sign * _dot(_minus(self.objects[subject].position, self.objects[object].position), axis)
+        sign, axis = {
+            "to the left of": (-1, right),
+            "to the right of": (1, right),
+            "in front of": (-1, behind),
+            "behind": (1, behind),
+        }[predicate]
+        return sign * _dot(
+            _minus(self.objects[subject].position, self.objects[object].position), axis
+        )
 
     def relations(self) -> Iterator[tuple[int, str, int]]:
         """Yields every relation that holds, as (subject, predicate, object) with rows of `objects`."""
@@ -109,7 +130,11 @@ class SceneGraph:
             plain["id"],
             plain["seed"],
             tuple(SceneObject(**{**o, "position": tuple(o["position"])}) for o in plain["objects"]),
-            Camera(tuple(plain["camera"]["origin"]), tuple(plain["camera"]["target"]), plain["camera"]["fov"]),
+            Camera(
+                tuple(plain["camera"]["origin"]),
+                tuple(plain["camera"]["target"]),
+                plain["camera"]["fov"],
+            ),
             tuple(tuple(lamp) for lamp in plain["lamps"]),  # type: ignore[arg-type]
             tuple(plain["named"]),
         )
@@ -132,10 +157,14 @@ def framing(resolution: int, n_objects: int) -> Framing:
     if resolution >= 128:
         camera = Camera((7.48, -6.51, 5.34), (-0.4, 0.8, 0.0), 37.9)
         return Framing(camera, 3.0, tuple(SIZES), MATERIALS, ("size", "color", "material"))
-    half_frame = 1.4 * math.sqrt(n_objects)  # in CLEVR's units at the target: the same share of the frame is covered for any number
+    half_frame = 1.4 * math.sqrt(
+        n_objects
+    )  # in CLEVR's units at the target: the same share of the frame is covered for any number
     origin, target = (6.8, -6.2, 8.0), (0.0, 0.0, 0.5)
     fov = 2 * math.degrees(math.atan(half_frame / math.dist(origin, target)))
-    return Framing(Camera(origin, target, fov), 1.3 * half_frame, ("large",), ("rubber",), ("color",))
+    return Framing(
+        Camera(origin, target, fov), 1.3 * half_frame, ("large",), ("rubber",), ("color",)
+    )
 
 
 def draw_scene(
@@ -157,14 +186,20 @@ def draw_scene(
     allowed = [pair for pair in PAIRS if pair not in excluded]
     first = [pair for pair in allowed if pair in required] if required else allowed
     if not first or len(allowed) < n:
-        raise ZooError(f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour and shape are held out")
+        raise ZooError(
+            f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour and shape are held out"
+        )
     pairs = [rng.choice(first)]
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
     for _ in range(TRIES):
-        camera = Camera(_jitter(rng, frame.camera.origin, 0.5), frame.camera.target, frame.camera.fov)
+        camera = Camera(
+            _jitter(rng, frame.camera.origin, 0.5), frame.camera.target, frame.camera.fov
+        )
         key, fill, back = (_jitter(rng, lamp, 1.0) for lamp in LAMPS)
-        graph = SceneGraph(f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named)
+        graph = SceneGraph(
+            f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named
+        )
         for pair in pairs:
             grown = _with_one_more(rng, graph, frame, pair)
             if grown is None:
@@ -172,7 +207,9 @@ def draw_scene(
             graph = grown
         else:
             return graph
-    raise ZooError(f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer objects")
+    raise ZooError(
+        f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer objects"
+    )
 
 
 def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph | None:
@@ -186,14 +223,18 @@ def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -
 
 def in_frame(graph: SceneGraph) -> bool:
     """Returns whether every object's outline leaves a rim of 3 % of the frame on each side."""
-    return all(abs(x) + r <= 0.94 and abs(y) + r <= 0.94 for x, y, r in (_disc(graph.camera, o) for o in graph.objects))
+    return all(
+        abs(x) + r <= 0.94 and abs(y) + r <= 0.94
+        for x, y, r in (_disc(graph.camera, o) for o in graph.objects)
+    )
 
 
 def unhidden(graph: SceneGraph) -> bool:
     """Returns whether no two outlines touch, in the picture or on the ground."""
     discs = [_disc(graph.camera, o) for o in graph.objects]
     return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(
-        math.dist(a.position[:2], b.position[:2]) >= OUTLINE[a.shape] * a.radius + OUTLINE[b.shape] * b.radius
+        math.dist(a.position[:2], b.position[:2])
+        >= OUTLINE[a.shape] * a.radius + OUTLINE[b.shape] * b.radius
         for a, b in _pairs(graph.objects)
     )
 
@@ -205,7 +246,9 @@ def undoubted(graph: SceneGraph) -> bool:
         right, behind = graph.offset(i, "to the right of", j), graph.offset(i, "behind", j)
         if min(abs(right), abs(behind)) < MARGIN:
             return False
-        if (seen[i][0] - seen[j][0]) * math.copysign(1, right) < 0.1 or (seen[i][1] - seen[j][1]) * math.copysign(1, behind) < 0.1:
+        if (seen[i][0] - seen[j][0]) * math.copysign(1, right) < 0.1 or (
+            seen[i][1] - seen[j][1]
+        ) * math.copysign(1, behind) < 0.1:
             return False
     return True
 
@@ -216,7 +259,15 @@ def _place(rng: Random, frame: Framing, pair: Pair) -> SceneObject:
     radius = SIZES[size]
     x, y = (rng.uniform(-frame.reach, frame.reach) for _ in range(2))
     z = radius if shape == "sphere" else BLOCK * radius
-    return SceneObject(shape, size, radius, rng.choice(frame.materials), color, (x, y, z), rng.uniform(0, 2 * math.pi))
+    return SceneObject(
+        shape,
+        size,
+        radius,
+        rng.choice(frame.materials),
+        color,
+        (x, y, z),
+        rng.uniform(0, 2 * math.pi),
+    )
 
 
 def _disc(camera: Camera, object: SceneObject) -> tuple[float, float, float]:

@@ -44,7 +44,9 @@ def render(graph: SceneGraph, size: int, samples: int) -> NDArray[np.uint8]:
     mi = _mitsuba()
     scene = mi.load_dict(_scene(mi, graph, size), optimize=False)
     image = mi.render(scene, spp=samples, seed=graph.seed)
-    bitmap = mi.Bitmap(image).convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, srgb_gamma=True)
+    bitmap = mi.Bitmap(image).convert(
+        mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, srgb_gamma=True
+    )
     return np.array(bitmap)
 
 
@@ -64,8 +66,15 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
             "type": "perspective",
             "fov": graph.camera.fov,
             "fov_axis": "smaller",
-            "to_world": mi.ScalarTransform4f().look_at(graph.camera.origin, graph.camera.target, (0, 0, 1)),
-            "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "gaussian"}},
+            "to_world": mi.ScalarTransform4f().look_at(
+                graph.camera.origin, graph.camera.target, (0, 0, 1)
+            ),
+            "film": {
+                "type": "hdrfilm",
+                "width": size,
+                "height": size,
+                "rfilter": {"type": "gaussian"},
+            },
             "sampler": {"type": "independent"},
         },
         "sky": {"type": "constant", "radiance": 0.35},
@@ -78,7 +87,12 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
     }
     for i, (lamp, radiance) in enumerate(zip(graph.lamps, LAMP_RADIANCE, strict=True)):
         emitter = {"type": "area", "radiance": _rgb((radiance,) * 3)}
-        scene[f"lamp{i}"] = {"type": "sphere", "center": list(lamp), "radius": 0.5, "emitter": emitter}
+        scene[f"lamp{i}"] = {
+            "type": "sphere",
+            "center": list(lamp),
+            "radius": 0.5,
+            "emitter": emitter,
+        }
     for i, object in enumerate(graph.objects):
         for j, shape in enumerate(_shapes(mi, object)):
             scene[f"object{i}_{j}"] = shape
@@ -89,14 +103,26 @@ def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
     """Returns the surfaces of one object: a cylinder is a tube and the two discs that close it."""
     bsdf = _material(object)
     radius = object.radius if object.shape == "sphere" else BLOCK * object.radius
-    place = mi.ScalarTransform4f().translate(object.position).rotate((0, 0, 1), math.degrees(object.rotation)).scale(radius)
+    place = (
+        mi.ScalarTransform4f()
+        .translate(object.position)
+        .rotate((0, 0, 1), math.degrees(object.rotation))
+        .scale(radius)
+    )
     if object.shape == "sphere":
         return [{"type": "sphere", "to_world": place, "bsdf": bsdf}]
     if object.shape == "cube":
         return [{"type": "cube", "to_world": place, "bsdf": bsdf}]
     top, bottom = place.translate((0, 0, 1)), place.translate((0, 0, -1)).rotate((1, 0, 0), 180)
     return [
-        {"type": "cylinder", "p0": (0, 0, -1), "p1": (0, 0, 1), "radius": 1.0, "to_world": place, "bsdf": bsdf},
+        {
+            "type": "cylinder",
+            "p0": (0, 0, -1),
+            "p1": (0, 0, 1),
+            "radius": 1.0,
+            "to_world": place,
+            "bsdf": bsdf,
+        },
         {"type": "disk", "to_world": top, "bsdf": bsdf},
         {"type": "disk", "to_world": bottom, "bsdf": bsdf},
     ]
@@ -106,11 +132,21 @@ def _material(object: SceneObject) -> dict[str, Any]:
     red, green, blue = (_linear(value / 255) for value in SRGB[object.color])
     if object.material == "rubber":
         # not `roughplastic`, which makes a table on every load that takes longer than the image
-        surface = {"type": "principled", "base_color": _rgb((red, green, blue)), "roughness": 0.5, "specular": 0.4}
+        surface = {
+            "type": "principled",
+            "base_color": _rgb((red, green, blue)),
+            "roughness": 0.5,
+            "specular": 0.4,
+        }
     else:
         # a smoother metal throws bright specks at few samples
         tint = _rgb((0.15 + 0.85 * red, 0.15 + 0.85 * green, 0.15 + 0.85 * blue))
-        surface = {"type": "roughconductor", "material": "none", "alpha": 0.18, "specular_reflectance": tint}
+        surface = {
+            "type": "roughconductor",
+            "material": "none",
+            "alpha": 0.18,
+            "specular_reflectance": tint,
+        }
     return {"type": "twosided", "bsdf": surface}
 
 

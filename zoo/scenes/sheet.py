@@ -14,7 +14,9 @@ CELL, LINE, MARGIN, COLUMNS = 240, 13, 8, 6
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)
 
 
-def contact_sheet(folder: str | Path, out: str | Path, n: int = 24, split: str | None = None) -> Path:
+def contact_sheet(
+    folder: str | Path, out: str | Path, n: int = 24, split: str | None = None
+) -> Path:
     """Writes a PNG with the first n scenes of a split, or of all, and returns its path: captions in black, an attribute swap in red."""
     if split is not None and split not in SPLITS:
         raise ZooError(f"there is no split '{split}': choose among {', '.join(SPLITS)}")
@@ -27,15 +29,26 @@ def contact_sheet(folder: str | Path, out: str | Path, n: int = 24, split: str |
         raise ZooError(f"{folder} has no scene of the split '{split}': render more")
     columns = min(COLUMNS, len(shown))
     height = CELL + 14 * LINE
-    sheet = Image.new("RGB", (columns * (CELL + MARGIN), -(-len(shown) // columns) * height), "white")
+    sheet = Image.new(
+        "RGB", (columns * (CELL + MARGIN), -(-len(shown) // columns) * height), "white"
+    )
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
     for place, (image_id, rows) in enumerate(shown):
         left, top = place % columns * (CELL + MARGIN), place // columns * height
         with Image.open(Path(folder) / image_id) as image:
-            sheet.paste(image.convert("RGB").resize((CELL, CELL), Image.Resampling.NEAREST), (left, top))
-        texts = [(f"{image_id} ({rows[0]['split']})", INK), *((row["caption"], INK) for row in rows)]
+            sheet.paste(
+                image.convert("RGB").resize((CELL, CELL), Image.Resampling.NEAREST), (left, top)
+            )
+        texts = [
+            (f"{image_id} ({rows[0]['split']})", INK),
+            *((row["caption"], INK) for row in rows),
+        ]
         texts += [(row["attribute_swap"], SWAPPED) for row in rows if row["attribute_swap"]][:1]
-        lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, 42, subsequent_indent="  ")]
+        lines = [
+            (line, ink)
+            for text, ink in texts
+            for line in textwrap.wrap(text, 42, subsequent_indent="  ")
+        ]
         for number, (line, ink) in enumerate(lines[:14]):
             draw.text((left + 2, top + CELL + number * LINE), line, fill=ink, font=font)
     data = io.BytesIO()

@@ -59,7 +59,9 @@ gather leave ; perform watch
 
 # The first take no object, so they are no contrary of a verb that has one; the second need one.
 INTRANSITIVE = "sleep stand sit lie kneel run crawl walk float swim jump fall stop cry smile shout whisper dance land"
-TRANSITIVE = "push repair wash hold drop throw hug remove spill build fill lift lower catch hit ignore"
+TRANSITIVE = (
+    "push repair wash hold drop throw hug remove spill build fill lift lower catch hit ignore"
+)
 
 # Contraries that are not found word by word.
 CONTRARY_PHRASES = {

@@ -41,7 +41,12 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
         phrase = found[i]
         if phrase.kind == "noun":
             run, i = _joined(found, i, bound=bool(now.predicate))
-            yield from ((bearer, " ".join(now.predicate), noun) for bearer in now.bearers for noun in run if _apt(bearer, now, noun))
+            yield from (
+                (bearer, " ".join(now.predicate), noun)
+                for bearer in now.bearers
+                for noun in run
+                if _apt(bearer, now, noun)
+            )
             _take(now, run)
             continue
         if phrase.kind == "verb":
@@ -64,7 +69,9 @@ def _apt(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
 
 def _ends_unseen(predicate: tuple[str, ...]) -> bool:
     """Whether "of" and the like is the preposition, not a part of one ("in front of")."""
-    return predicate[-1] in _UNSEEN and not any(predicate[-len(several) :] == several for several in PREPOSITION_PHRASES)
+    return predicate[-1] in _UNSEEN and not any(
+        predicate[-len(several) :] == several for several in PREPOSITION_PHRASES
+    )
 
 
 def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
@@ -82,7 +89,10 @@ def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase],
         if after == len(found) or found[after].kind != "noun":
             break
         follows = found[after + 1].kind if after + 1 < len(found) else None
-        moves, set_off = found[after].head_text in MOVERS, follows == "verb" and found[after - 1].text == ","
+        moves, set_off = (
+            found[after].head_text in MOVERS,
+            follows == "verb" and found[after - 1].text == ",",
+        )
         if bound and (set_off or (moves and follows in ("verb", "preposition"))):
             break
         run.append(found[after])
@@ -103,7 +113,9 @@ def _take(now: _Reading, run: list[Phrase]) -> None:
 def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
     after_relative = before is not None and before.kind == "relative"
     qualifies = not verb.finite and before is not None and before.kind in ("noun", "joiner")
-    nearest = now.last is not None and (after_relative or (qualifies and (verb.passive or now.last.head_text in BEINGS)))
+    nearest = now.last is not None and (
+        after_relative or (qualifies and (verb.passive or now.last.head_text in BEINGS))
+    )
     # "a man and a dog running": the participle belongs to both
     if nearest and now.last is not None and now.last not in now.subject:
         now.actors = [now.last]
@@ -115,12 +127,21 @@ def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
 
 def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None) -> None:
     if now.object is not None:
-        of_actor = preposition.text == "with" or (now.verb is not None and now.verb.words == ("wearing",))
-        now.bearers = now.actors if of_actor else [] if preposition.text in _DIRECTIONS else [now.object]
+        of_actor = preposition.text == "with" or (
+            now.verb is not None and now.verb.words == ("wearing",)
+        )
+        now.bearers = (
+            now.actors if of_actor else [] if preposition.text in _DIRECTIONS else [now.object]
+        )
         now.predicate = preposition.words
     elif now.predicate:
         now.predicate = (*now.predicate, *preposition.words)
     else:
-        of_its_own = before is not None and before is now.last and before not in now.subject and before.head_text in MOVERS
+        of_its_own = (
+            before is not None
+            and before is now.last
+            and before not in now.subject
+            and before.head_text in MOVERS
+        )
         now.bearers = [before] if of_its_own and before else now.actors
         now.predicate = preposition.words

@@ -30,10 +30,16 @@ def main(argv: list[str]) -> int:
         show(read_units(arguments.file), arguments.n, arguments.seed)
         return 0
     extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
-    samples = _of_splits(guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions)
+    samples = _of_splits(
+        guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions
+    )
     console = Console()
     console.print(extract(extractor, samples, Path(arguments.out)).table(extractor))
-    console.print(f"{arguments.out}: {len(samples):,} captions, {_words(extractor.describe())}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{arguments.out}: {len(samples):,} captions, {_words(extractor.describe())}",
+        highlight=False,
+        soft_wrap=True,
+    )
     return 0
 
 
@@ -58,8 +64,17 @@ class Yield:
         table = Table("", "count", "of captions")
         for name in ("entities", "relations"):
             for what in (name, f"{name} with a foil"):
-                table.add_row(f"captions with {what}", f"{self.having[what]:,}", f"{self.having[what] / max(self.captions, 1):.1%}")
-            table.add_row(name, f"{self.units[name]:,}", f"{self.units[name] / max(self.captions, 1):.2f} a caption", end_section=True)
+                table.add_row(
+                    f"captions with {what}",
+                    f"{self.having[what]:,}",
+                    f"{self.having[what] / max(self.captions, 1):.1%}",
+                )
+            table.add_row(
+                name,
+                f"{self.units[name]:,}",
+                f"{self.units[name] / max(self.captions, 1):.2f} a caption",
+                end_section=True,
+            )
         for edit, n in self.foils.most_common():
             table.add_row(f"foils: {edit}", f"{n:,}", f"{n / max(self.captions, 1):.2f} a caption")
         table.add_section()
@@ -72,7 +87,9 @@ def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Y
     """Writes one record a sample, in order, with the sample's caption and image ids; the file appears when it is whole."""
     found = Yield()
     columns = (TextColumn("units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
         task = progress.add_task("units", total=len(samples))
         captions = ((sample.caption, sample.caption_id, sample.image_id) for sample in samples)
         records = extractor.extract_all(captions, lambda done: progress.advance(task, done))
@@ -85,7 +102,15 @@ def show(records: dict[str, UnitRecord], n: int, seed: int) -> None:
     console = Console()
     drawn = Random(seed).sample(list(records.values()), min(n, len(records)))
     for record in drawn:
-        table = Table("unit", "foil", "edit", title=record.caption, title_justify="left", title_style="bold", expand=False)
+        table = Table(
+            "unit",
+            "foil",
+            "edit",
+            title=record.caption,
+            title_justify="left",
+            title_style="bold",
+            expand=False,
+        )
         units: tuple[Entity | Relation, ...] = (*record.entities, *record.relations)
         for unit in units:
             foils: tuple[EntityFoil | RelationFoil, ...] = unit.foils
@@ -111,7 +136,9 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
     known = {sample.split for sample in samples if sample.split}
     for split in splits:
         if split not in known:
-            raise ZooError(f"{captions} has no split '{split}'{near(split, known)}: it has {', '.join(sorted(known)) or 'none'}")
+            raise ZooError(
+                f"{captions} has no split '{split}'{near(split, known)}: it has {', '.join(sorted(known)) or 'none'}"
+            )
     return [sample for sample in samples if sample.split in splits]
 
 
@@ -123,9 +150,13 @@ def _extractor(name: str, **options: object) -> UnitExtractor:
         try:
             made = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ZooError(f"--extractor {name} cannot be imported ({error}): give 'rule' or a dotted class path") from error
+            raise ZooError(
+                f"--extractor {name} cannot be imported ({error}): give 'rule' or a dotted class path"
+            ) from error
     if not (isinstance(made, type) and issubclass(made, UnitExtractor)):
-        raise ZooError(f"--extractor {name} is no UnitExtractor: subclass zoo.units.extract.UnitExtractor")
+        raise ZooError(
+            f"--extractor {name} is no UnitExtractor: subclass zoo.units.extract.UnitExtractor"
+        )
     taken = inspect.signature(made.__init__).parameters
     return made(**{key: value for key, value in options.items() if key in taken})
 
@@ -135,14 +166,21 @@ def _words(described: dict[str, object]) -> str:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="zoo units", description="Find the units of captions and make their foils.")
+    parser = Parser(
+        prog="zoo units", description="Find the units of captions and make their foils."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("extract", help="write a units file")
     make.add_argument(
-        "captions", help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes"
+        "captions",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
     )
     make.add_argument("--out", required=True, help="the file to write, .jsonl")
-    make.add_argument("--extractor", default=RuleExtractor.name, help="rule, or the dotted class path of a UnitExtractor (rule)")
+    make.add_argument(
+        "--extractor",
+        default=RuleExtractor.name,
+        help="rule, or the dotted class path of a UnitExtractor (rule)",
+    )
     make.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
     make.add_argument("--splits", nargs="+", help="those to take, by the source's own names (all)")
     make.add_argument("--seed", type=int, default=0, help="settles which foils are made (0)")

@@ -27,7 +27,9 @@ class UnitExtractor(Recorded, ABC):
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption, none where it has none; a function of the caption and the extractor's arguments alone."""
 
-    def extract_all(self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None) -> Iterator[UnitRecord]:
+    def extract_all(
+        self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None
+    ) -> Iterator[UnitRecord]:
         """captions: (caption, caption_id, image_id). Yields a record each, in order; `progress` is told how many more are done."""
         for caption, caption_id, image_id in captions:
             yield self.extract(caption, caption_id, image_id)

@@ -21,10 +21,17 @@ def phrase_fault(original: str, foil: str) -> str | None:
 
 def relation_fault(original: Relation, foil: RelationFoil) -> str | None:
     """Returns why a relation is no foil of another, or None: one component differs, or the arguments are swapped."""
-    changed = [c for c in ("subject", "predicate", "object") if getattr(original, c).lower() != getattr(foil, c).lower()]
+    changed = [
+        c
+        for c in ("subject", "predicate", "object")
+        if getattr(original, c).lower() != getattr(foil, c).lower()
+    ]
     if not changed:
         return DUPLICATE
-    if (foil.subject.lower(), foil.object.lower()) == (original.object.lower(), original.subject.lower()) and "predicate" not in changed:
+    if (foil.subject.lower(), foil.object.lower()) == (
+        original.object.lower(),
+        original.subject.lower(),
+    ) and "predicate" not in changed:
         return SYMMETRIC_SWAP if is_symmetric(original.predicate) else None
     if len(changed) > 1:
         return MULTIPLE_EDITS

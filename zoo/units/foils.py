@@ -35,7 +35,9 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
     start, end = phrase.head
     counted = bool(NUMBERS & set(phrase.words))
     heads = [
-        h for h in NOUN_FOILS.get(phrase.head_text, ()) if not (counted and h in UNCOUNTED) and not _named(h, phrase.head_text, mentioned)
+        h
+        for h in NOUN_FOILS.get(phrase.head_text, ())
+        if not (counted and h in UNCOUNTED) and not _named(h, phrase.head_text, mentioned)
     ]
     if phrase.head_text in CHILDREN:
         heads = [h for h in heads if h in CHILDREN] or heads
@@ -46,7 +48,9 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
 def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
     """Yields one foil for each attribute or number that has a contrary or alternatives, in random order."""
     start, end = phrase.head
-    places = [i for i, word in enumerate(phrase.words) if word in ATTRIBUTE_FOILS and not start <= i < end]
+    places = [
+        i for i, word in enumerate(phrase.words) if word in ATTRIBUTE_FOILS and not start <= i < end
+    ]
     for i in rng.sample(places, len(places)):
         others = _other_attributes(phrase, phrase.words[i])
         if others:
@@ -58,11 +62,17 @@ def _other_attributes(phrase: Phrase, attribute: str) -> list[str]:
     head = phrase.head_text
     if (attribute == "young" and head in CHILDREN) or (attribute in COATS and head in PEOPLE):
         return []
-    others = [a for a in ATTRIBUTE_FOILS[attribute] if not any(same_meaning(a, word) for word in phrase.words)]
+    others = [
+        a
+        for a in ATTRIBUTE_FOILS[attribute]
+        if not any(same_meaning(a, word) for word in phrase.words)
+    ]
     return [a for a in others if a in COATS] or others if head in BEINGS else others
 
 
-def relation_foils(relation: Relation, subject: Entity, object_: Entity, rng: Random) -> Iterator[RelationFoil]:
+def relation_foils(
+    relation: Relation, subject: Entity, object_: Entity, rng: Random
+) -> Iterator[RelationFoil]:
     """Yields predicate changes (the preposition's contrary first, then the verb's), the argument swap, and argument changes.
 
     subject, object_: the entities of the arguments, whose foils are put in their places: a head and an attribute each.
@@ -76,7 +86,13 @@ def relation_foils(relation: Relation, subject: Entity, object_: Entity, rng: Ra
             foils = [foil.text for foil in entity.foils if foil.edit == edit]
             if foils:
                 ends = {"subject": before, "object": after, component: rng.choice(foils)}
-                yield RelationFoil(predicate=predicate, edit="argument_change", component=component, part=part, **ends)
+                yield RelationFoil(
+                    predicate=predicate,
+                    edit="argument_change",
+                    component=component,
+                    part=part,
+                    **ends,
+                )
 
 
 def contrary_predicates(predicate: str, object_: str) -> Iterator[str]:
@@ -90,7 +106,11 @@ def contrary_predicates(predicate: str, object_: str) -> Iterator[str]:
         if preposition in CONTRARY_PREPOSITIONS:
             worn = preposition == "in" and object_.split()[-1] in CLOTHING
             if not names_actor(words):
-                yield "without" if worn else " ".join([*words[:i], CONTRARY_PREPOSITIONS[preposition]])
+                yield (
+                    "without"
+                    if worn
+                    else " ".join([*words[:i], CONTRARY_PREPOSITIONS[preposition]])
+                )
             break
     verb = BASES.get(words[0])
     if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:

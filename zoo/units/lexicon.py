@@ -24,7 +24,9 @@ def _others(sets: Sets) -> dict[str, tuple[str, ...]]:
     others: dict[str, dict[str, None]] = {}
     for line in sets:
         for word in line:
-            others.setdefault(word.lstrip("~"), {}).update(dict.fromkeys(w for w in line if w != word and not w.startswith("~")))
+            others.setdefault(word.lstrip("~"), {}).update(
+                dict.fromkeys(w for w in line if w != word and not w.startswith("~"))
+            )
     return {word: tuple(found) for word, found in others.items()}
 
 
@@ -58,7 +60,8 @@ _BEINGS, _VEHICLES, _THINGS = _sets(words.BEINGS), _sets(words.VEHICLES), _sets(
 _SINGULAR_FOILS = _others((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
-    many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED) for many, one in SINGULARS.items()
+    many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
+    for many, one in SINGULARS.items()
 }
 BEINGS = _both_numbers(word.lstrip("~") for line in _BEINGS for word in line)
 PEOPLE = _both_numbers(word_set(words.PEOPLE))
@@ -80,7 +83,13 @@ CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(actions.CONTRARY_VERBS)}
 INTRANSITIVE, TRANSITIVE = word_set(actions.INTRANSITIVE), word_set(actions.TRANSITIVE)
 CONTRARY_PHRASES = actions.CONTRARY_PHRASES
 CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(actions.CONTRARY_PREPOSITIONS)}
-PREPOSITION_PHRASES = tuple(sorted((tuple(p.split()) for line in _sets(actions.PREPOSITION_PHRASES) for p in line), key=len, reverse=True))
+PREPOSITION_PHRASES = tuple(
+    sorted(
+        (tuple(p.split()) for line in _sets(actions.PREPOSITION_PHRASES) for p in line),
+        key=len,
+        reverse=True,
+    )
+)
 _SYMMETRIC_PREPOSITIONS = word_set(actions.SYMMETRIC_PREPOSITIONS)
 _SYMMETRIC_VERBS = word_set(actions.SYMMETRIC_VERBS)
 PREPOSITIONS = frozenset(CONTRARY_PREPOSITIONS)
@@ -140,5 +149,7 @@ def participle(verb: str) -> str:
         base = verb[:-1]
     if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
         return base[:-1] + "ing"
-    short = len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
+    short = (
+        len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
+    )
     return base + (base[-1] if short and sum(c in "aeiou" for c in base) == 1 else "") + "ing"

@@ -26,9 +26,13 @@ _NOUNS = {"NN", "NNS", "NNP", "NNPS"}
 _ADJECTIVES = {"JJ", "JJR", "JJS", "CD"}
 _VERBS = {"VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD"}
 _AFTER_VERB = _DETERMINERS | {"IN", "TO", "RP", "RB", ".", ",", "CC", "PRP"}
-_AUXILIARIES = word_set("is are was were be been being am 's has have had having do does did can will would could may might")
+_AUXILIARIES = word_set(
+    "is are was were be been being am 's has have had having do does did can will would could may might"
+)
 _HAVING = word_set("has have had having")
-_SUBORDINATORS = word_set("as while whilst because if than like unlike during after before until since though although when where how")
+_SUBORDINATORS = word_set(
+    "as while whilst because if than like unlike during after before until since though although when where how"
+)
 _ADVERBIAL = word_set("outside inside")
 _RELATIVES = word_set("that who which")
 
@@ -84,7 +88,11 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
         return Phrase("relative"), i + 1
     if word in _ADVERBIAL and not _starts(tags, i + 1, _DETERMINERS | _NOUNS | _ADJECTIVES):
         return None, i + 1
-    if tag in ("IN", "RP") or _governs(words, tags, i) or (tag == "TO" and not _starts(tags, i + 1, {"VB"})):
+    if (
+        tag in ("IN", "RP")
+        or _governs(words, tags, i)
+        or (tag == "TO" and not _starts(tags, i + 1, {"VB"}))
+    ):
         return Phrase("preposition", (word,)), i + 1
     if tag in _VERBS and not _qualifies_noun(words, tags, i):
         return _verb_group(words, tags, i)
@@ -111,7 +119,12 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
         elif tag == "NN" and before == "TO" and BASES.get(word) == word and after in _AFTER_VERB:
             tags[i] = "VB"
-        elif tag == "JJ" and word in NOUN_FOILS and word not in ATTRIBUTE_FOILS and after not in _NOUNS | _ADJECTIVES:
+        elif (
+            tag == "JJ"
+            and word in NOUN_FOILS
+            and word not in ATTRIBUTE_FOILS
+            and after not in _NOUNS | _ADJECTIVES
+        ):
             tags[i] = "NN"
     return tags
 
@@ -119,17 +132,34 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
 def _acts(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
     word = words[i]
     if word.endswith("ing"):
-        after_noun = before in _NOUNS and (after in ("DT", "PRP$") or (word in BASES and after in _AFTER_VERB))
+        after_noun = before in _NOUNS and (
+            after in ("DT", "PRP$") or (word in BASES and after in _AFTER_VERB)
+        )
         return after_noun or (i > 0 and words[i - 1] in _SUBORDINATORS)
     if word in THIRD_PERSONS:
-        after_colour = before == "JJ" and (after in ("DT", "PRP$") or (tags[i - 2 : i - 1] == ["IN"] and after in _AFTER_VERB))
-        return before in ("NN", "NNP", "PRP") or (before == "NNS" and after in ("IN", "TO", "RP")) or after_colour
-    return BASES.get(word) == word and word not in NOUN_FOILS and before == "NNS" and after not in (".", ",")
+        after_colour = before == "JJ" and (
+            after in ("DT", "PRP$") or (tags[i - 2 : i - 1] == ["IN"] and after in _AFTER_VERB)
+        )
+        return (
+            before in ("NN", "NNP", "PRP")
+            or (before == "NNS" and after in ("IN", "TO", "RP"))
+            or after_colour
+        )
+    return (
+        BASES.get(word) == word
+        and word not in NOUN_FOILS
+        and before == "NNS"
+        and after not in (".", ",")
+    )
 
 
 def _governs(words: list[str], tags: list[str], i: int) -> bool:
     """Whether what is tagged an adverb is a preposition ("skating down a rail")."""
-    return words[i] in PREPOSITIONS and tags[i] in ("RB", "JJ") and _starts(tags, i + 1, _DETERMINERS | _NOUNS | _ADJECTIVES)
+    return (
+        words[i] in PREPOSITIONS
+        and tags[i] in ("RB", "JJ")
+        and _starts(tags, i + 1, _DETERMINERS | _NOUNS | _ADJECTIVES)
+    )
 
 
 def _starts(tags: list[str], i: int, wanted: set[str]) -> bool:
@@ -143,7 +173,11 @@ def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     before = i - 1
     while before >= 0 and tags[before] == "RB":
         before -= 1
-    if tags[i] not in ("VBG", "VBN") or before < 0 or tags[before] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}:
+    if (
+        tags[i] not in ("VBG", "VBN")
+        or before < 0
+        or tags[before] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}
+    ):
         return False
     if tags[before] in ("IN", "TO") and words[before] != "of" and words[i] in BASES:
         return False
@@ -159,7 +193,11 @@ def _noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
             break
         if noun.head_text in QUANTITIES:
             start = len(noun.words) + 1
-            noun = Phrase("noun", (*noun.words, "of", *other.words), (start + other.head[0], start + other.head[1]))
+            noun = Phrase(
+                "noun",
+                (*noun.words, "of", *other.words),
+                (start + other.head[0], start + other.head[1]),
+            )
         elif noun.head_text in PICTURES | PLACEHOLDERS:
             noun = other
         else:
@@ -181,9 +219,17 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
             kept.append((words[j], tag))
         elif tag == "POS" or (words[j] in ("'s", "’s") and after_noun):
             kept, after_noun = [], 0
-        elif not kept and (tag in _DETERMINERS or (tag == "RB" and not _negates(words[j]) and not _governs(words, tags, j))):
+        elif not kept and (
+            tag in _DETERMINERS
+            or (tag == "RB" and not _negates(words[j]) and not _governs(words, tags, j))
+        ):
             pass
-        elif words[j] in ("and", ",") and not after_noun and kept and _starts(tags, j + 1, _ADJECTIVES):
+        elif (
+            words[j] in ("and", ",")
+            and not after_noun
+            and kept
+            and _starts(tags, j + 1, _ADJECTIVES)
+        ):
             if words[j] == "and":
                 kept.append(("and", "CC"))
         else:
@@ -219,8 +265,14 @@ def _verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
     (verb, tag), *rest = main
     first = verb if _stays(verb, tag) else participle(verb)
-    return Phrase("verb", (first, *(word for word, _ in rest)), finite=finite, passive=tag == "VBN"), j
+    return Phrase(
+        "verb", (first, *(word for word, _ in rest)), finite=finite, passive=tag == "VBN"
+    ), j
 
 
 def _stays(verb: str, tag: str) -> bool:
-    return tag in ("VBG", "VBN") or verb.endswith("ing") or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
+    return (
+        tag in ("VBG", "VBN")
+        or verb.endswith("ing")
+        or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
+    )

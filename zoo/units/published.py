@@ -30,7 +30,9 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     try:
         rows = json.loads(file.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise ZooError(f"{file}:{error.lineno}: not JSON ({error.msg} at column {error.colno}): the file may be cut short") from error
+        raise ZooError(
+            f"{file}:{error.lineno}: not JSON ({error.msg} at column {error.colno}): the file may be cut short"
+        ) from error
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(rows):
         where = f"{file}[{i}]"
@@ -42,10 +44,15 @@ def _record(row: dict[str, Any], where: str, source: dict[str, Any]) -> UnitReco
     entities = _entities(row, where)
     foils_of = {e.text: e.foils for e in entities}
     loose = _loose_foils(row, where)
-    relations = tuple(_relation(r, where, f"relations[{i}]", foils_of, loose) for i, r in enumerate(_maybe_list(row, "relations", where)))
+    relations = tuple(
+        _relation(r, where, f"relations[{i}]", foils_of, loose)
+        for i, r in enumerate(_maybe_list(row, "relations", where))
+    )
     caption = text_field(row, _spelling(row, "original_caption", "caption"), where).strip()
     photograph = _COCO_NUMBER.search(_part(row, "image_path", where, ""))
-    image_id = f"coco:{int(photograph[1])}" if photograph else caption_id.rpartition("_")[0] or caption_id
+    image_id = (
+        f"coco:{int(photograph[1])}" if photograph else caption_id.rpartition("_")[0] or caption_id
+    )
     return UnitRecord(caption_id, image_id, caption, entities, relations, source)
 
 
@@ -58,7 +65,9 @@ def _entities(row: dict[str, Any], where: str) -> tuple[Entity, ...]:
         path = f"{negatives}.{name}"
         options = enumerate(list_field(row[negatives], name, where, negatives))
         foils[name.strip()] = tuple(_entity_foil(f, where, f"{path}[{i}]") for i, f in options)
-    texts = [_text(t, where, f"{listed}[{i}]") for i, t in enumerate(_maybe_list(row, listed, where))]
+    texts = [
+        _text(t, where, f"{listed}[{i}]") for i, t in enumerate(_maybe_list(row, listed, where))
+    ]
     return tuple(Entity(text, foils.get(text, ())) for text in dict.fromkeys([*texts, *foils]))
 
 
@@ -70,42 +79,80 @@ def _entity_foil(foil: Any, where: str, path: str) -> EntityFoil:
 
 
 def _relation(
-    row: Any, where: str, path: str, foils_of: dict[str, tuple[EntityFoil, ...]], loose: list[tuple[dict[str, Any], str]]
+    row: Any,
+    where: str,
+    path: str,
+    foils_of: dict[str, tuple[EntityFoil, ...]],
+    loose: list[tuple[dict[str, Any], str]],
 ) -> Relation:
     subject, object_ = (text_field(row, k, where, path).strip() for k in ("subject", "object"))
     predicate = _words(text_field(row, _spelling(row, "relation_type", "predicate"), where, path))
     relation = Relation(subject, predicate, object_)
-    own = [(f, f"{path}.negatives[{i}]") for i, f in enumerate(_maybe_list(row, "negatives", where, path))]
+    own = [
+        (f, f"{path}.negatives[{i}]")
+        for i, f in enumerate(_maybe_list(row, "negatives", where, path))
+    ]
     if not own:
         ends = {subject, object_}
-        own = [(f, at) for f, at in loose if {_part(f, "subject", where, at), _part(f, "object", where, at)} == ends]
+        own = [
+            (f, at)
+            for f, at in loose
+            if {_part(f, "subject", where, at), _part(f, "object", where, at)} == ends
+        ]
     foils = [_relation_foil(f, relation, where, at) for f, at in own]
     for component, argument in (("subject", subject), ("object", object_)):
         for foil in foils_of.get(argument, ()):
             changed = {"subject": subject, "object": object_, component: foil.text}
             part = _PART_OF_EDIT.get(foil.edit)
-            foils.append(RelationFoil(predicate=predicate, edit="argument_change", component=component, part=part, **changed))
-    return Relation(subject, predicate, object_, tuple(f for f in dict.fromkeys(foils) if f.text != relation.text))
+            foils.append(
+                RelationFoil(
+                    predicate=predicate,
+                    edit="argument_change",
+                    component=component,
+                    part=part,
+                    **changed,
+                )
+            )
+    return Relation(
+        subject,
+        predicate,
+        object_,
+        tuple(f for f in dict.fromkeys(foils) if f.text != relation.text),
+    )
 
 
 def _loose_foils(row: dict[str, Any], where: str) -> list[tuple[dict[str, Any], str]]:
     """Relation foils that stand beside the relations, as in older files; they belong to the relation between the same two entities."""
     foils = _maybe_list(row, "negative_relations", where)
-    return [(object_field(f, where, f"negative_relations[{i}]"), f"negative_relations[{i}]") for i, f in enumerate(foils)]
+    return [
+        (object_field(f, where, f"negative_relations[{i}]"), f"negative_relations[{i}]")
+        for i, f in enumerate(foils)
+    ]
 
 
 def _relation_foil(row: Any, relation: Relation, where: str, path: str) -> RelationFoil:
     """What a foil does not say is as in the relation. A bare text is another predicate."""
     if isinstance(row, str):
-        return RelationFoil(relation.subject, _words(_text(row, where, path)), relation.object, "predicate_change", "predicate")
+        return RelationFoil(
+            relation.subject,
+            _words(_text(row, where, path)),
+            relation.object,
+            "predicate_change",
+            "predicate",
+        )
     edit = object_field(row, where, path).get("change_type") or "relation_change"
     if edit in _SWAPS:
         return RelationFoil(relation.object, relation.predicate, relation.subject, "argument_swap")
     subject = _part(row, "subject", where, path) or relation.subject
-    predicate = _words(_part(row, _spelling(row, "relation_type", "predicate"), where, path)) or relation.predicate
+    predicate = (
+        _words(_part(row, _spelling(row, "relation_type", "predicate"), where, path))
+        or relation.predicate
+    )
     object_ = _part(row, "object", where, path) or relation.object
     foil = RelationFoil(subject, predicate, object_, edit)
-    changed = [c for c in ("subject", "predicate", "object") if getattr(foil, c) != getattr(relation, c)]
+    changed = [
+        c for c in ("subject", "predicate", "object") if getattr(foil, c) != getattr(relation, c)
+    ]
     return replace(foil, component=changed[0]) if len(changed) == 1 else foil
 
 

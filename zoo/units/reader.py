@@ -29,7 +29,9 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
             records[record.caption_id] = record
             found[record.caption_id] = where
     if not records:
-        raise ZooError(f"{path} holds no units: `zoo units extract CAPTIONS --out {path}` makes them from captions")
+        raise ZooError(
+            f"{path} holds no units: `zoo units extract CAPTIONS --out {path}` makes them from captions"
+        )
     return records
 
 
@@ -39,10 +41,14 @@ def unit_files(path: str | Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise ZooError(f"the units file {path} does not exist: `zoo units extract CAPTIONS --out {path}` makes one from captions")
+        raise ZooError(
+            f"the units file {path} does not exist: `zoo units extract CAPTIONS --out {path}` makes one from captions"
+        )
     files = sorted(f for f in path.iterdir() if f.suffix in (".json", ".jsonl"))
     if not files:
-        raise ZooError(f"the folder {path} holds no *.json and no *.jsonl: name the folder of the units files")
+        raise ZooError(
+            f"the folder {path} holds no *.json and no *.jsonl: name the folder of the units files"
+        )
     return files
 
 
@@ -74,7 +80,9 @@ def to_json(record: UnitRecord) -> dict[str, Any]:
         "caption_id": record.caption_id,
         "image_id": record.image_id,
         "caption": record.caption,
-        "entities": [{"text": e.text, "foils": [vars(f) for f in e.foils]} for e in record.entities],
+        "entities": [
+            {"text": e.text, "foils": [vars(f) for f in e.foils]} for e in record.entities
+        ],
         "relations": [
             {
                 "subject": r.subject,
@@ -102,21 +110,31 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
                 if line.strip():
                     yield f"{file}:{number}", _record(line, f"{file}:{number}", sources)
     except UnicodeDecodeError as error:
-        raise ZooError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8") from error
+        raise ZooError(
+            f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
+        ) from error
 
 
 def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ZooError(f"{where}: not a JSON object ({error.msg} at column {error.colno}): mend or remove the line") from error
+        raise ZooError(
+            f"{where}: not a JSON object ({error.msg} at column {error.colno}): mend or remove the line"
+        ) from error
     source = object_field(object_field(row, where).get("source", {}), where, "source")
     return UnitRecord(
         caption_id=text_field(row, "caption_id", where),
         image_id=text_field(row, "image_id", where),
         caption=text_field(row, "caption", where),
-        entities=tuple(_entity(e, where, f"entities[{i}]") for i, e in enumerate(list_field(row, "entities", where))),
-        relations=tuple(_relation(r, where, f"relations[{i}]") for i, r in enumerate(list_field(row, "relations", where))),
+        entities=tuple(
+            _entity(e, where, f"entities[{i}]")
+            for i, e in enumerate(list_field(row, "entities", where))
+        ),
+        relations=tuple(
+            _relation(r, where, f"relations[{i}]")
+            for i, r in enumerate(list_field(row, "relations", where))
+        ),
         # a source is the same in every line as a rule: one object for all of them
         source=sources.setdefault(json.dumps(source, sort_keys=True), source),
     )
@@ -124,7 +142,10 @@ def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRe
 
 def _entity(row: Any, where: str, path: str) -> Entity:
     foils = enumerate(list_field(row, "foils", where, path))
-    return Entity(text_field(row, "text", where, path), tuple(_entity_foil(f, where, f"{path}.foils[{i}]") for i, f in foils))
+    return Entity(
+        text_field(row, "text", where, path),
+        tuple(_entity_foil(f, where, f"{path}.foils[{i}]") for i, f in foils),
+    )
 
 
 def _entity_foil(row: Any, where: str, path: str) -> EntityFoil:
@@ -133,14 +154,27 @@ def _entity_foil(row: Any, where: str, path: str) -> EntityFoil:
 
 def _relation(row: Any, where: str, path: str) -> Relation:
     foils = enumerate(list_field(row, "foils", where, path))
-    return Relation(*_triple(row, where, path), foils=tuple(_relation_foil(f, where, f"{path}.foils[{i}]") for i, f in foils))
+    return Relation(
+        *_triple(row, where, path),
+        foils=tuple(_relation_foil(f, where, f"{path}.foils[{i}]") for i, f in foils),
+    )
 
 
 def _relation_foil(row: Any, where: str, path: str) -> RelationFoil:
-    component, part = (text_field(row, k, where, path) if row.get(k) is not None else None for k in ("component", "part"))
-    return RelationFoil(*_triple(row, where, path), edit=text_field(row, "edit", where, path), component=component, part=part)
+    component, part = (
+        text_field(row, k, where, path) if row.get(k) is not None else None
+        for k in ("component", "part")
+    )
+    return RelationFoil(
+        *_triple(row, where, path),
+        edit=text_field(row, "edit", where, path),
+        component=component,
+        part=part,
+    )
 
 
 def _triple(row: Any, where: str, path: str) -> tuple[str, str, str]:
-    subject, predicate, object_ = (text_field(row, k, where, path) for k in ("subject", "predicate", "object"))
+    subject, predicate, object_ = (
+        text_field(row, k, where, path) for k in ("subject", "predicate", "object")
+    )
     return subject, predicate, object_

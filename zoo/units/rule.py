@@ -41,15 +41,22 @@ class RuleExtractor(UnitExtractor):
         rng = Random(f"{self.seed}:{caption}")
         mentioned = frozenset(token.text.lower() for token in tokens)
         taken = set(nouns) | {relation.text for relation in relations}
-        entities = {text: Entity(text, foils) for text, foils in self._entity_foils(nouns, mentioned, taken, rng).items()}
+        entities = {
+            text: Entity(text, foils)
+            for text, foils in self._entity_foils(nouns, mentioned, taken, rng).items()
+        }
         whole = tuple(
             Relation(
                 *(r.subject, r.predicate, r.object),
-                foils=self._relation_foils(r, relation_foils(r, entities[r.subject], entities[r.object], rng), taken),
+                foils=self._relation_foils(
+                    r, relation_foils(r, entities[r.subject], entities[r.object], rng), taken
+                ),
             )
             for r in relations
         )
-        return UnitRecord(caption_id, image_id, caption, tuple(entities.values()), whole, self._source)
+        return UnitRecord(
+            caption_id, image_id, caption, tuple(entities.values()), whole, self._source
+        )
 
     def describe(self) -> dict[str, Any]:
         return self._source
@@ -64,14 +71,24 @@ class RuleExtractor(UnitExtractor):
             for text, foils in heads.items():
                 kept[text] += islice(self._kept(text, foils, taken), 1)
         for text, phrase in nouns.items():
-            kept[text] += islice(self._kept(text, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS)
+            kept[text] += islice(
+                self._kept(text, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
+            )
         return {text: tuple(foils) for text, foils in kept.items()}
 
-    def _kept(self, text: str, foils: Iterable[EntityFoil], taken: set[str]) -> Iterator[EntityFoil]:
-        return (foil for foil in foils if self._keep(phrase_fault(text, foil.text), foil.text, taken))
+    def _kept(
+        self, text: str, foils: Iterable[EntityFoil], taken: set[str]
+    ) -> Iterator[EntityFoil]:
+        return (
+            foil for foil in foils if self._keep(phrase_fault(text, foil.text), foil.text, taken)
+        )
 
-    def _relation_foils(self, relation: Relation, foils: Iterable[RelationFoil], taken: set[str]) -> tuple[RelationFoil, ...]:
-        return tuple(foil for foil in foils if self._keep(relation_fault(relation, foil), foil.text, taken))
+    def _relation_foils(
+        self, relation: Relation, foils: Iterable[RelationFoil], taken: set[str]
+    ) -> tuple[RelationFoil, ...]:
+        return tuple(
+            foil for foil in foils if self._keep(relation_fault(relation, foil), foil.text, taken)
+        )
 
     def _keep(self, fault: str | None, text: str, taken: set[str]) -> bool:
         """taken: the units of the caption and the foils kept so far, which grows by this one."""
@@ -88,12 +105,23 @@ def _visible(found: list[Phrase]) -> dict[str, Phrase]:
     nouns = {
         p.text: p
         for p in found
-        if p.kind == "noun" and p.head_text not in PLACEHOLDERS and len(p.head_text) > 1 and p.head_text[0].isalpha()
+        if p.kind == "noun"
+        and p.head_text not in PLACEHOLDERS
+        and len(p.head_text) > 1
+        and p.head_text[0].isalpha()
     }
-    return {text: phrase for text, phrase in nouns.items() if not any(other.endswith(f" {text}") for other in nouns)}
+    return {
+        text: phrase
+        for text, phrase in nouns.items()
+        if not any(other.endswith(f" {text}") for other in nouns)
+    }
 
 
 def _relations(found: list[Phrase], entities: set[str]) -> list[Relation]:
     """Returns the relations between entities, each text once."""
-    relations = (Relation(s.text, predicate, o.text) for s, predicate, o in triples(found) if {s.text, o.text} <= entities)
+    relations = (
+        Relation(s.text, predicate, o.text)
+        for s, predicate, o in triples(found)
+        if {s.text, o.text} <= entities
+    )
     return list({relation.text: relation for relation in relations}.values())

@@ -46,7 +46,9 @@ class UnitSampler(Recorded):
             if not 0 <= share <= 1:
                 raise ZooError(f"UnitSampler({name}={share}): a probability lies between 0 and 1")
         if edits is not None and not edits:
-            raise ZooError("UnitSampler(edits=[]) leaves no foil: leave the argument out to use all")
+            raise ZooError(
+                "UnitSampler(edits=[]) leaves no foil: leave the argument out to use all"
+            )
         self.file = file
         self.n_units = n_units
         self.p_rel = p_rel
@@ -99,7 +101,11 @@ class UnitSampler(Recorded):
         unit = rng.choice(units)
         used.add(unit.text)
         foil = self._draw_foil(unit, rng)
-        return (unit.text, foil) if isinstance(unit, Relation) else self._join(unit, foil, record, used, rng)
+        return (
+            (unit.text, foil)
+            if isinstance(unit, Relation)
+            else self._join(unit, foil, record, used, rng)
+        )
 
     def _foils(self, unit: Unit) -> dict[str, list[str]]:
         """Returns the texts of the unit's foils by edit."""
@@ -114,12 +120,16 @@ class UnitSampler(Recorded):
         foils = self._foils(unit)
         return rng.choice(foils[rng.choice(list(foils))]) if foils else None
 
-    def _join(self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random) -> Pair:
+    def _join(
+        self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random
+    ) -> Pair:
         """Returns the entity, joined with up to K - 1 others in an order that unit and foil share, or by itself.
 
         Entities drawn before join no more, so that no conjunction comes twice in another order.
         """
-        others = list(dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil))
+        others = list(
+            dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil)
+        )
         most = min(self.max_conjunction - 1, len(others))
         if most == 0 or rng.random() >= self.conjunction_share:
             return entity.text, foil

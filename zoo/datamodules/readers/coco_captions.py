@@ -30,8 +30,14 @@ class CocoCaptions(Reader):
             origin = f"{self.file}[annotations/{i}]"
             number = field(annotation, "image_id", int, origin)
             if number not in refs:
-                raise ZooError(f"{origin} is a caption of image {number}, which is not among the file's images: fetch the file again")
+                raise ZooError(
+                    f"{origin} is a caption of image {number}, which is not among the file's images: fetch the file again"
+                )
             ref, image_id = refs[number]
             text = caption(field(annotation, "caption", str, origin), origin)
-            samples.append(Sample(ref, text, image_id, str(field(annotation, "id", int, origin)), origin=origin))
+            samples.append(
+                Sample(
+                    ref, text, image_id, str(field(annotation, "id", int, origin)), origin=origin
+                )
+            )
         return samples

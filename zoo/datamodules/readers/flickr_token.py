@@ -10,7 +10,10 @@ from zoo.datamodules.readers.files import caption, numbered_lines
 from zoo.datamodules.sample import ImageRef, Sample
 from zoo.errors import ZooError
 
-_LINE = re.compile(r"(?P<name>\d+(?:_[0-9a-f]+)?\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)", re.IGNORECASE)
+_LINE = re.compile(
+    r"(?P<name>\d+(?:_[0-9a-f]+)?\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)",
+    re.IGNORECASE,
+)
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +36,11 @@ class FlickrToken(Reader):
         return FlickrToken(self.file)
 
     def samples(self) -> list[Sample]:
-        wanted = None if self.split is None else {line.strip(): number for number, line in numbered_lines(self.split)}
+        wanted = (
+            None
+            if self.split is None
+            else {line.strip(): number for number, line in numbered_lines(self.split)}
+        )
         name = None if self.split is None else self.split.stem
         refs: dict[str, tuple[ImageRef, str]] = {}
         samples, slips = [], 0
@@ -41,7 +48,9 @@ class FlickrToken(Reader):
             origin = f"{self.file}:{number}"
             match = _LINE.fullmatch(line)
             if match is None:
-                raise ZooError(f"{origin} is not 'NAME.jpg#K<TAB>caption' ({line[:40]!r}): mend the line")
+                raise ZooError(
+                    f"{origin} is not 'NAME.jpg#K<TAB>caption' ({line[:40]!r}): mend the line"
+                )
             if match["slip"]:
                 slips += 1
             elif wanted is None or match["name"] in wanted:
@@ -50,11 +59,24 @@ class FlickrToken(Reader):
                     refs[match["name"]] = (ref, str(ref))
                 ref, image_id = refs[match["name"]]
                 caption_id = f"{match['name']}#{match['k']}"
-                samples.append(Sample(ref, caption(match["caption"], origin), image_id, caption_id, name, origin=origin))
+                samples.append(
+                    Sample(
+                        ref,
+                        caption(match["caption"], origin),
+                        image_id,
+                        caption_id,
+                        name,
+                        origin=origin,
+                    )
+                )
         if slips:
-            log.warning("%s: %d captions of a misspelt photograph ('.jpg.1') are left out", self.file, slips)
+            log.warning(
+                "%s: %d captions of a misspelt photograph ('.jpg.1') are left out", self.file, slips
+            )
         if wanted is not None and self.split is not None:
             absent = next(((n, line) for n, line in wanted.items() if n not in refs), None)
             if absent is not None:
-                raise ZooError(f"{self.split}:{absent[1]} names {absent[0]}, which has no caption in {self.file}: take the line out")
+                raise ZooError(
+                    f"{self.split}:{absent[1]} names {absent[0]}, which has no caption in {self.file}: take the line out"
+                )
         return samples

@@ -51,16 +51,26 @@ def _head(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:
-        raise ZooError(f"{path} cannot be read ({error.strerror}): give the path of a caption file") from error
+        raise ZooError(
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file"
+        ) from error
     if b"\0" in head or head.startswith(b"\x1f\x8b"):
-        raise ZooError(f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl file of captions")
+        raise ZooError(
+            f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl file of captions"
+        )
     return head.decode("utf-8-sig", errors="replace")
 
 
 def _json(path: Path, head: str) -> Reader:
     if not head.lstrip().startswith("{"):
-        raise ZooError(f"{path} does not hold one JSON object: give Karpathy's or COCO's captions, or JSON lines in a .jsonl file")
-    return KarpathyJson(path, SPLITS) if '"sentences"' in head or '"sentids"' in head else CocoCaptions(path)
+        raise ZooError(
+            f"{path} does not hold one JSON object: give Karpathy's or COCO's captions, or JSON lines in a .jsonl file"
+        )
+    return (
+        KarpathyJson(path, SPLITS)
+        if '"sentences"' in head or '"sentids"' in head
+        else CocoCaptions(path)
+    )
 
 
 def _table(path: Path, header: str, separator: str) -> Reader:

@@ -26,15 +26,23 @@ class JsonLines(Reader):
         return (self.file,)
 
     def samples(self) -> list[Sample]:
-        entries = [(f"{self.file}:{number}", _entry(line, f"{self.file}:{number}")) for number, line in numbered_lines(self.file)]
-        return [_sample(entry, str(i), len(entries), origin) for i, (origin, entry) in enumerate(entries)]
+        entries = [
+            (f"{self.file}:{number}", _entry(line, f"{self.file}:{number}"))
+            for number, line in numbered_lines(self.file)
+        ]
+        return [
+            _sample(entry, str(i), len(entries), origin)
+            for i, (origin, entry) in enumerate(entries)
+        ]
 
 
 def _entry(line: str, origin: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise ZooError(f"{origin} is not JSON ({error.msg}, column {error.colno}): mend the line") from error
+        raise ZooError(
+            f"{origin} is not JSON ({error.msg}, column {error.colno}): mend the line"
+        ) from error
 
 
 def _sample(entry: Any, number: str, n: int, origin: str) -> Sample:
@@ -43,7 +51,9 @@ def _sample(entry: Any, number: str, n: int, origin: str) -> Sample:
     negatives = _list(entry, "negatives", str, origin)
     companions = _list(entry, "companions", int, origin)
     if not all(0 <= c < n for c in companions):
-        raise ZooError(f"{origin} has companions {list(companions)}, and the file has {n} entries: number them from 0")
+        raise ZooError(
+            f"{origin} has companions {list(companions)}, and the file has {n} entries: number them from 0"
+        )
     return Sample(
         ref,
         text,
@@ -60,5 +70,7 @@ def _list(entry: Any, name: str, kind: type, origin: str) -> tuple[Any, ...]:
     values = field(entry, name, list, origin) if name in entry else []
     for value in values:
         if type(value) is not kind:
-            raise ZooError(f"{origin} has {str(value)[:40]!r} in {name!r}: expected a list of {kind.__name__}")
+            raise ZooError(
+                f"{origin} has {str(value)[:40]!r} in {name!r}: expected a list of {kind.__name__}"
+            )
     return tuple(values)

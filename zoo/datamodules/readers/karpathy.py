@@ -33,7 +33,9 @@ class KarpathyJson(Reader):
         self.file, self.splits = Path(file), tuple(splits)
         for split in self.splits:
             if split not in SPLITS:
-                raise ZooError(f"split {split!r} of {file} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}")
+                raise ZooError(
+                    f"split {split!r} of {file} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+                )
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -57,7 +59,9 @@ class KarpathyJson(Reader):
                 n_images += 1
                 samples.extend(_captions(image, split, dataset, origin))
         if not samples:
-            raise ZooError(f"{self.file} has no image in split {', '.join(self.splits)}: it has {', '.join(sorted(present)) or 'no split'}")
+            raise ZooError(
+                f"{self.file} has no image in split {', '.join(self.splits)}: it has {', '.join(sorted(present)) or 'no split'}"
+            )
         self._compare(dataset, n_images)
         return samples
 
@@ -66,7 +70,11 @@ class KarpathyJson(Reader):
         published = sum(known.get(split, 0) for split in self.splits)
         if known and n_images != published:
             log.warning(
-                "%s has %s images in %s, the published file has %s", self.file, f"{n_images:,}", " + ".join(self.splits), f"{published:,}"
+                "%s has %s images in %s, the published file has %s",
+                self.file,
+                f"{n_images:,}",
+                " + ".join(self.splits),
+                f"{published:,}",
             )
 
 
@@ -85,7 +93,9 @@ def _captions(image: dict[str, Any], split: str, dataset: str, origin: str) -> l
 def _reference(image: dict[str, Any], dataset: str, origin: str) -> ImageRef:
     if "cocoid" in image:
         return ImageRef("coco", str(field(image, "cocoid", int, origin)))
-    return photograph_ref(f"{image.get('filepath', dataset)}/{field(image, 'filename', str, origin)}")
+    return photograph_ref(
+        f"{image.get('filepath', dataset)}/{field(image, 'filename', str, origin)}"
+    )
 
 
 def _without_tokens(entry: dict[str, Any]) -> dict[str, Any]:

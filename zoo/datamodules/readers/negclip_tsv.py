@@ -37,12 +37,30 @@ class NegClipTsv(Reader):
             images = _list(row["neg_image"], int, "neg_image", origin)
             companions = tuple(image for image in images if 0 <= image < len(rows))
             asked, kept = asked + len(images), kept + len(companions)
-            negatives = tuple(text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin))
+            negatives = tuple(
+                text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin)
+            )
             ref = photograph_ref(row["filepath"])
             text = caption(row["title"], origin)
-            samples.append(Sample(ref, text, str(ref), str(i), negatives=negatives, companions=companions, origin=origin))
+            samples.append(
+                Sample(
+                    ref,
+                    text,
+                    str(ref),
+                    str(i),
+                    negatives=negatives,
+                    companions=companions,
+                    origin=origin,
+                )
+            )
         if kept < asked:
-            log.warning("%s: %d of %d hard images are rows beyond the file's %d and left out", self.file, asked - kept, asked, len(rows))
+            log.warning(
+                "%s: %d of %d hard images are rows beyond the file's %d and left out",
+                self.file,
+                asked - kept,
+                asked,
+                len(rows),
+            )
         return samples
 
 
@@ -52,5 +70,7 @@ def _list(text: str, kind: type, column: str, origin: str) -> list[Any]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         values = None
     if not isinstance(values, list) or not all(type(v) is kind for v in values):
-        raise ZooError(f"{origin} has {text[:40]!r} as {column!r}: expected a list of {kind.__name__} as Python writes it")
+        raise ZooError(
+            f"{origin} has {text[:40]!r} as {column!r}: expected a list of {kind.__name__} as Python writes it"
+        )
     return values

@@ -24,5 +24,7 @@ class PlainText(Reader):
         samples = []
         for number, line in numbered_lines(self.file):
             origin = f"{self.file}:{number}"
-            samples.append(Sample(ImageRef("file", origin), line.strip(), origin, str(number), origin=origin))
+            samples.append(
+                Sample(ImageRef("file", origin), line.strip(), origin, str(number), origin=origin)
+            )
         return samples

@@ -28,7 +28,9 @@ class TrohnImg(Reader):
 
     def __init__(self, path: Path, split: str | None = None) -> None:
         if split is not None and split not in SPLITS:
-            raise ZooError(f"split {split!r} of {path} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}")
+            raise ZooError(
+                f"split {split!r} of {path} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+            )
         self.path, self.split = Path(path), split
 
     @property
@@ -42,7 +44,9 @@ class TrohnImg(Reader):
 
     def samples(self) -> list[Sample]:
         if not self.files:
-            raise ZooError(f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's shards")
+            raise ZooError(
+                f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's shards"
+            )
         samples: list[Sample] = []
         for file in self.files:
             for positive, negative in _pairs(file.absolute(), len(samples)):
@@ -53,10 +57,16 @@ class TrohnImg(Reader):
 def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
     """start: the position that the first sample gets. Yields positives and their negatives; the pictures themselves are not read."""
     for i, row in enumerate(_texts(file)):
-        origin, number, split = f"{file}[{i}]", f"{file.stem}#{i}", next((s for s in SPLITS if file.name.startswith(s)), None)
+        origin, number, split = (
+            f"{file}[{i}]",
+            f"{file.stem}#{i}",
+            next((s for s in SPLITS if file.name.startswith(s)), None),
+        )
         for column in TEXTS:
             if not isinstance(row[column], str):
-                raise ZooError(f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again")
+                raise ZooError(
+                    f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again"
+                )
         try:
             photograph = coco_ref(row["image_id"])
         except ZooError as error:
@@ -64,7 +74,16 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         made = ImageRef("parquet", f"{file}#{i}#{PICTURE}")
         true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
         yield (
-            Sample(photograph, true, str(photograph), number, split, (false,), (start + 2 * i + 1,), origin),
+            Sample(
+                photograph,
+                true,
+                str(photograph),
+                number,
+                split,
+                (false,),
+                (start + 2 * i + 1,),
+                origin,
+            ),
             Sample(made, false, str(made), f"{number}-", split, origin=origin, companion_only=True),
         )
 
@@ -75,7 +94,9 @@ def _texts(file: Path) -> list[dict[str, Any]]:
         columns = shard.schema_arrow.names
         for column in (*TEXTS, PICTURE):
             if column not in columns:
-                raise ZooError(f"{file} has no column {column!r}{near(column, columns)}: it has {', '.join(columns)}")
+                raise ZooError(
+                    f"{file} has no column {column!r}{near(column, columns)}: it has {', '.join(columns)}"
+                )
         rows: list[dict[str, object]] = shard.read(columns=list(TEXTS)).to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise ZooError(f"{file} is not a whole parquet file ({error}): fetch it again") from error
