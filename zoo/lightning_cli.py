@@ -137,9 +137,8 @@ class ZooCLI(LightningCLI):
 
     def before_validate(self) -> None:
         """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
-        self.trainer.callbacks = [
-            c for c in self.trainer.callbacks if not isinstance(c, Checkpoint)
-        ]  # type: ignore[attr-defined]
+        callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
             self.trainer.loggers = [
                 logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)

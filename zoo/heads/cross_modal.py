@@ -19,7 +19,10 @@ from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes, without_autocast
 
-WHOLE_TEXTS = "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps no padding, or set attend_pads to false"
+WHOLE_TEXTS = (
+    "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps "
+    "no padding, or set attend_pads to false"
+)
 
 
 class CrossModal(Head):
