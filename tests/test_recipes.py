@@ -1,6 +1,7 @@
 """Where `--config` looks."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -100,3 +101,26 @@ def test_every_command_of_the_flickr8k_overlay_trains(
     ]
     for command in commands:
         assert main([*command, "--config", json.dumps(SMALL)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("seed_everything: 1\nseed_everything: 2\n", "a.yaml:2 gives 'seed_everything' a second"),
+        (
+            "data:\n  init_args:\n    batch_size: 4\n    workers: 0\n    'batch_size': 8\n",
+            "a.yaml:5 gives 'batch_size' a second time (first in line 3)",
+        ),
+        ("trainer: {callbacks: [{a: 1, a: 2}]}\n", "a.yaml:1 gives 'a' a second time"),
+    ],
+)
+def test_a_key_that_comes_twice_is_named_by_its_lines(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(ZooError, match=re.escape(told)):
+        with_recipes(["fit", "--config", str(tmp_path / "a.yaml")])
+
+
+def test_an_alias_is_no_second_key(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("trainer: &one {max_epochs: 1}\nmodel: {a: *one, b: *one}\n")
+    path = str(tmp_path / "a.yaml")
+    assert with_recipes(["fit", "--config", path]) == ["fit", "--config", path]

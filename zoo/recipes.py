@@ -58,7 +58,9 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
         return value
     path = find_recipe(value)
     try:
-        settings = yaml.safe_load(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        _refuse_twice(yaml.compose(text, yaml.SafeLoader), path)
+        settings = yaml.safe_load(text)
     except OSError as error:
         raise ZooError(
             f"--config {path} cannot be read ({error.strerror}): give a file that you may read"
@@ -82,3 +84,28 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
         )
     root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
     return json.dumps(settings).replace(PLACE, root)
+
+
+def _refuse_twice(document: yaml.Node | None, path: Path) -> None:
+    """Raises ZooError where a mapping has a key twice: YAML's reader drops the first without a word."""
+    waiting, seen = [document], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue  # an alias leads to the same node once more
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            lines: dict[str, int] = {}
+            for key, value in node.value:
+                waiting += [key, value]
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                line = key.start_mark.line + 1
+                if key.value in lines:
+                    raise ZooError(
+                        f"{path}:{line} gives {key.value!r} a second time (first in line {lines[key.value]}), and only one would "
+                        "count: leave one of the two out"
+                    )
+                lines[key.value] = line
