@@ -275,6 +275,20 @@ WRONG_FLAGS = {
         ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],
         "Is a directory): name another path",
     ),
+    "a folder for units": (
+        ["units", "extract", "ROOT/nowhere.tsv", "--out", "ROOT"],
+        "Is a directory): name another path",
+    ),
+    "a file for a folder": (
+        [
+            "negatives",
+            "export",
+            "ROOT/nowhere.tsv",
+            "--out",
+            "ROOT/captions.tsv/out.jsonl",
+        ],
+        "Not a directory): name another path",
+    ),
     "a shortened flag": (
         ["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"],
         "near: trainer.max_epochs",

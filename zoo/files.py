@@ -38,3 +38,24 @@ def write_beside(path: Path, data: bytes) -> None:
         raise ZooError(
             f"{path} could not be written ({error.strerror or error}): {mend}"
         ) from error
+
+
+def check_place(path: Path) -> None:
+    """Makes sure, before any work is done, that a file can be written at `path`.
+
+    Args:
+        path: The file to be written; folders above it need not exist yet.
+
+    Raises:
+        ZooError: It is a folder, or the folder that would hold it cannot be written to.
+    """
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    fault = 0
+    if path.is_dir():
+        fault = errno.EISDIR
+    elif not above.is_dir():
+        fault = errno.ENOTDIR
+    elif not os.access(above, os.W_OK | os.X_OK):
+        fault = errno.EACCES
+    if fault:
+        raise ZooError(f"{path} could not be written ({os.strerror(fault)}): name another path")

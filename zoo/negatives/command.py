@@ -25,6 +25,7 @@ from zoo.datamodules.randomness import seed_of
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
+from zoo.files import check_place
 from zoo.language.text import only_reordered, same_words
 from zoo.listing import classes
 from zoo.negatives.base import NegativeGenerator
@@ -39,6 +40,8 @@ def main(argv: list[str]) -> int:
     """Runs `preview`, `export` or `build`; returns the exit status."""
     own, given = _split(argv)
     arguments = _parser().parse_args(own)
+    if arguments.command in ("build", "export"):
+        check_place(Path(arguments.out))
     if arguments.command == "build":
         if given:
             raise ZooError(

@@ -17,6 +17,7 @@ from zoo.arguments import Parser, whole_number
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
+from zoo.files import check_place
 from zoo.units.extract import UnitExtractor
 from zoo.units.reader import read_units, write_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -29,6 +30,7 @@ def main(argv: list[str]) -> int:
     if arguments.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
         return 0
+    check_place(Path(arguments.out))
     extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
     samples = _of_splits(
         guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions
