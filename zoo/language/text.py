@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -18,16 +19,70 @@ def _bare(text: str) -> str:
 _WORD_OR_MARK = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
 _JOINERS = frozenset({"and", "or", "&", ","})
 _DETERMINERS = frozenset({"a", "an", "the", "his", "her", "its", "their", "some"})
+_NUMBERS = frozenset(
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "another"]
+)
+_GOVERNORS = frozenset(
+    [
+        "in",
+        "on",
+        "at",
+        "of",
+        "with",
+        "by",
+        "to",
+        "from",
+        "for",
+        "near",
+        "behind",
+        "beside",
+        "above",
+        "below",
+        "under",
+        "over",
+        "between",
+        "into",
+        "onto",
+    ]
+)
 
 
 def only_reordered(a: str, b: str) -> bool:
-    """Whether two texts differ only in the order of what "and", "or" or commas join: "a black and white dog", "a white and black dog"."""
+    """Whether two texts differ only in the order of what "and", "or" or commas join: "a black and white dog", "a white and black dog".
+
+    What stands before the first member belongs to it alone where a later one has a determiner or number of its own: "a brown dog and a
+    swan" is not "a brown swan and a dog". What follows the last one is taken to belong to all, since words alone do not tell.
+    """
     before, after = (_WORD_OR_MARK.findall(text.casefold()) for text in (a, b))
+    shared: list[str] = []
     while before and after and before[0] == after[0]:
+        shared.append(before[0])
         before, after = before[1:], after[1:]
     while before and after and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
-    return before != after and _members(before) == _members(after)
+    if before == after:
+        return False
+    if _determined_later(before):
+        own = _own_words(shared)
+        before, after = own + before, own + after
+    return _members(before) == _members(after)
+
+
+def _determined_later(words: list[str]) -> bool:
+    """Whether a member after the first begins with a determiner or a number."""
+    return any(
+        joiner in _JOINERS and word in _DETERMINERS | _NUMBERS for joiner, word in pairwise(words)
+    )
+
+
+def _own_words(shared: list[str]) -> list[str]:
+    """Returns the words that end what two texts begin with and belong to the member that follows, its number included."""
+    start = len(shared)
+    while start and shared[start - 1] not in _DETERMINERS | _JOINERS | _GOVERNORS:
+        start -= 1
+        if shared[start] in _NUMBERS:
+            break
+    return shared[start:]
 
 
 def _members(words: list[str]) -> list[list[str]]:
