@@ -14,6 +14,7 @@ from zoo.evaluation import report
 from zoo.evaluation.averages import preset_named
 from zoo.evaluation.command import main
 from zoo.evaluation.compare import differences, paired
+from zoo.evaluation.outcomes import fingerprint
 from zoo.evaluation.report import Results, read
 from zoo.evaluation.show import show
 
@@ -87,6 +88,50 @@ def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> 
     assert all(len(r["scores"]) == len(r["match"]) for r in rows if r["scores"] is not None)
 
 
+def test_failures_can_be_read_as_an_outcome_brings_the_texts_it_is_about(
+    run: tuple[Path, Results],
+) -> None:
+    asked = {(c.subset, c.id): c for c in cases(photographs(run[0].parent, 6))}
+    for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
+        if row["subset"] == "gallery":
+            continue
+        texts = asked[row["subset"], row["case"]].texts
+        columns = {"half_truth": (0, 1), "completion": (2, 1)}.get(row["figure"])
+        assert row["texts"] == [texts[j] for j in columns or range(len(texts))], row["figure"]
+
+
+def test_a_gallery_is_not_repeated_in_each_of_its_outcomes(run: tuple[Path, Results]) -> None:
+    """A text asks with itself, an image with its two right texts."""
+    for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
+        if row["subset"] == "gallery":
+            assert len(row["texts"]) == (1 if row["figure"].startswith("t2i") else 2)
+
+
+def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
+    tmp_path: Path,
+) -> None:
+    case = cases(photographs(tmp_path, 2))[0]
+    image = case.images[0]
+    named = replace(case, id="another", subset="another", group="another")
+    assert fingerprint(named) == fingerprint(case)
+    others = [
+        replace(case, texts=case.texts[::-1]),
+        replace(case, match=~case.match),
+        replace(case, images=(replace(image, key="other.png"),)),
+        replace(case, images=(replace(image, crop=(0, 0, 2, 2)),)),
+        replace(case, protocol="half_truth"),
+    ]
+    assert len({fingerprint(c) for c in [case, *others]}) == 6
+
+
+def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    newer = replace(results, header={**results.header, "schema": report.SCHEMA_VERSION + 1})
+    report.write(newer, folder)
+    with pytest.raises(ZooError, match=rf"reads up to {report.SCHEMA_VERSION}: update zoo"):
+        read(folder)
+
+
 def test_figures_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
     folder, results = run
     assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
@@ -121,7 +166,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
     folder, results = run
     older = (
         pq.read_table(folder / "cases.parquet")
-        .drop_columns(["options", "right_options"])
+        .drop_columns(["options", "right_options", "texts", "question"])
         .replace_schema_metadata(None)
     )
     pq.write_table(older, folder / "cases.parquet")

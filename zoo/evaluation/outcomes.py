@@ -1,5 +1,7 @@
 """Outcomes as a table: one row an outcome, null where a case was not scored. What figures are made of, and what `cases.parquet` holds."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
@@ -20,7 +22,8 @@ class Row:
     right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as
     right. match: which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone).
     options, right_options: of a retrieval, how many answers there were and how many of them are right. images: the identities of the
-    photographs it is about; trained: which of them the model was trained on.
+    photographs it is about; trained: which of them the model was trained on. texts: those it is about, in the order of `scores` where
+    those are of one text each; of a retrieval the query's own alone, and not the gallery's. question: the `fingerprint` of its case.
     """
 
     benchmark: str
@@ -40,6 +43,8 @@ class Row:
     right_options: int | None
     images: list[str]
     trained: list[bool]
+    texts: list[str]
+    question: str
 
 
 SCHEMA = pa.schema(
@@ -61,6 +66,8 @@ SCHEMA = pa.schema(
         ("right_options", pa.int64()),
         ("images", pa.list_(pa.string())),
         ("trained", pa.list_(pa.bool_())),
+        ("texts", pa.list_(pa.string())),
+        ("question", pa.string()),
     ]
 )
 
@@ -74,7 +81,7 @@ def rows(
 ) -> Iterator[Row]:
     """trained: identities of the photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the
     outcomes of any scores."""
-    photographs = [identity(image) for image in case.images]
+    photographs, question = [identity(image) for image in case.images], fingerprint(case)
     for outcome in outcomes:
         about = [photographs[i] for i in outcome.images]
         yield Row(
@@ -95,7 +102,19 @@ def rows(
             right_options=outcome.right_options,
             images=about,
             trained=[image in trained for image in about],
+            texts=[case.texts[j] for j in outcome.texts],
+            question=question,
         )
+
+
+def fingerprint(case: Case) -> str:
+    """Returns a hash of what a case asks: its images and crops, its texts, and which match.
+
+    Two runs asked the same where it is equal, whatever the case is called; a gallery that lacks an image asks something else.
+    """
+    images = [(identity(image), image.crop) for image in case.images]
+    asked = json.dumps([case.protocol, images, case.texts]).encode()
+    return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
 def identical(case: Case, image: int) -> list[bool]:

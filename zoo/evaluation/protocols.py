@@ -28,7 +28,8 @@ class Outcome:
     figure: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
     rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
     for retrieval the best right and the hardest wrong score (minus infinity off a short-list), and beside them how many options there
-    were and how many of them are right, None elsewhere. images: rows of the case's images that the query is about.
+    were and how many of them are right, None elsewhere. images: rows of the case's images that the query is about; texts: columns of its
+    texts, in the order of `scores` where those are of one text each.
     """
 
     figure: str
@@ -38,6 +39,7 @@ class Outcome:
     scores: Scores
     match: Mask
     images: tuple[int, ...]
+    texts: tuple[int, ...]
     options: int | None = None
     right_options: int | None = None
 
@@ -66,16 +68,18 @@ def judge(case: Case, scores: Scores) -> list[Outcome]:
 
 def image_to_text(match: Mask, scores: Scores) -> Iterator[Outcome]:
     """Every image asks: its right texts against its wrong ones."""
+    texts = tuple(range(match.shape[1]))
     for i in range(len(match)):
         right, tie = above_all(scores[i], match[i])
-        yield Outcome("i2t", i, right, tie, scores[i], match[i], (i,))
+        yield Outcome("i2t", i, right, tie, scores[i], match[i], (i,), texts)
 
 
 def text_to_image(match: Mask, scores: Scores) -> Iterator[Outcome]:
     """Every text asks: its right images against the wrong ones."""
+    images = tuple(range(len(match)))
     for j in range(match.shape[1]):
         right, tie = above_all(scores[:, j], match[:, j])
-        yield Outcome("t2i", j, right, tie, scores[:, j], match[:, j], tuple(range(len(match))))
+        yield Outcome("t2i", j, right, tie, scores[:, j], match[:, j], images, (j,))
 
 
 def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -85,9 +89,8 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
     for figure, answers in (("text", text), ("image", image), ("group", [*text, *image])):
         right = all(r for r, _ in answers)
         tie = not right and all(r or t for r, t in answers)
-        yield Outcome(
-            figure, 0, right, tie, scores.ravel(), match.ravel(), tuple(range(len(match)))
-        )
+        images, texts = (tuple(range(n)) for n in match.shape)
+        yield Outcome(figure, 0, right, tie, scores.ravel(), match.ravel(), images, texts)
 
 
 def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -98,7 +101,8 @@ def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
         for figure, column in zip(("half_truth", "completion"), true, strict=False):
             pair = np.array([column, false[0]])
             right, tie = above_all(scores[i, pair], match[i, pair])
-            yield Outcome(figure, i, right, tie, scores[i, pair], match[i, pair], (i,))
+            texts = int(column), int(false[0])
+            yield Outcome(figure, i, right, tie, scores[i, pair], match[i, pair], (i,), texts)
 
 
 def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -116,9 +120,8 @@ def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
     each depth."""
     for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
         for q in np.flatnonzero(side_match.any(1)):
-            about = (
-                (int(q),) if side == "i2t" else tuple(int(i) for i in np.flatnonzero(match[:, q]))
-            )
+            asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
+            of_images, of_texts = (asks, answers) if side == "i2t" else (answers, asks)
             scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
             among = (side_match.shape[1], int(side_match[q].sum()))
             for k in RECALLS:
@@ -131,7 +134,8 @@ def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
                     tie,
                     scores,
                     np.array([True, False]),
-                    about,
+                    of_images,
+                    of_texts,
                     *among,
                 )
 

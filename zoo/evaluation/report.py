@@ -22,7 +22,7 @@ from zoo.evaluation.outcomes import SCHEMA
 from zoo.evaluation.plan import Plan
 from zoo.recorded import spec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
@@ -168,7 +168,8 @@ def write(results: Results, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         try:
             header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
-            pq.write_table(results.cases.replace_schema_metadata({HEADER: header}), beside[CASES])
+            cases = results.cases.replace_schema_metadata({HEADER: header})
+            pq.write_table(cases, beside[CASES], compression="zstd")
             beside[RESULTS].write_text(text, encoding="utf-8")
             for name, path in beside.items():
                 os.replace(path, out / name)
