@@ -101,6 +101,11 @@ class ZooCLI(LightningCLI):
         """Lets `last_checkpoint` and `best_checkpoint` be set; `validate` takes them too, so that it reads the config of a run."""
         parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
         parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
+        parser.add_argument(
+            "--overwrite",
+            action="store_true",
+            help="write where a run's or a measurement's results are, which is refused without it",
+        )
 
     def before_instantiate_classes(self) -> None:
         """Makes seed_everything the seed of data and model as well, unless they have one of their own."""
@@ -212,9 +217,10 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
     if argv[0] == "validate":
         for flags in (["--benchmarks"], ["--out"], ["--presets", "--preset"]):
             parser.add_argument(*flags)
+        parser.add_argument("--overwrite", action="store_true", default=None)
     short, rest = parser.parse_known_args(argv[1:])
     if getattr(short, "benchmarks", None) is None:
-        for name in ("out", "presets"):
+        for name in ("out", "presets", "overwrite"):
             if getattr(short, name, None) is not None:
                 raise ZooError(
                     f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}"
@@ -233,6 +239,8 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
         flags += ["--data.out", short.out]
     if short.presets is not None:
         flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
+    if short.overwrite:
+        flags += ["--data.overwrite", "true"]
     others, of_data = apart(rest, "--data.")
     return ["validate", *others, *flags, *of_data], short.data_root
 

@@ -30,6 +30,7 @@ class EvaluationDataModule(LightningDataModule):
         shortlist: int = 32,
         workers: int = 2,
         quiet: bool = False,
+        overwrite: bool = False,
     ) -> None:
         super().__init__()
         self.quiet = quiet
@@ -42,6 +43,7 @@ class EvaluationDataModule(LightningDataModule):
             text_batch,
             shortlist=shortlist,
             workers=workers,
+            overwrite=overwrite,
         )
 
     def setup(self, stage: str) -> None:

@@ -50,7 +50,8 @@ class Evaluation:
     write nothing. presets: ways of counting and averaging, `official` where None; the first is logged. image_batch, text_batch: items
     encoded at once. window_bytes: of tokens held at once, for heads that read tokens. shortlist: how many candidates by cosine a head
     orders where a pair costs it too much for a whole gallery. workers: processes that load photographs, on each
-    device. trained_images: photographs that the model was trained on, as references in text.
+    device. trained_images: photographs that the model was trained on, as references in text. overwrite: whether results that
+    lie in `out` may be lost.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Evaluation:
         shortlist: int = 32,
         workers: int = 2,
         trained_images: list[str] | None = None,
+        overwrite: bool = False,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -89,6 +91,7 @@ class Evaluation:
         self.image_batch, self.text_batch, self.workers = image_batch, text_batch, workers
         self.window_bytes, self.shortlist = window_bytes, shortlist
         self.trained_images = frozenset(trained_images or ())
+        self.overwrite = overwrite
         self.finder = PhotographFinder(self.roots)
         self.results: Results | None = None
         self._plan: Plan | None = None
