@@ -89,6 +89,17 @@ def test_the_scale_of_cosines_is_the_towers_and_no_other(
     assert math.log(Backbone("zoo-tiny", pretrained=str(kept)).shapes.scale) == pytest.approx(scale)
 
 
+def test_training_goes_on_from_its_weights_with_images_prepared_as_they_were(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    export(checkpoint, tmp_path / "out")
+    again = Backbone("zoo-tiny", pretrained=str(tmp_path / "out" / "open_clip_model.safetensors"))
+    ours = zoo.load(checkpoint).module.backbone
+    assert again.activation == ours.activation == "quickgelu"
+    picture = draw("red", "square", "blue", "circle")
+    assert torch.equal(again.eval_transform(picture), ours.eval_transform(picture))
+
+
 def test_open_clip_reloads_it_with_the_towers_scale(checkpoint: Path, tmp_path: Path) -> None:
     export(checkpoint, tmp_path / "out")
     model, _, transform = open_clip.create_model_and_transforms(f"local-dir:{tmp_path / 'out'}")

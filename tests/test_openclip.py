@@ -14,9 +14,20 @@ from zoo.openclip import activation_of, architecture, build, check_tag, settle_a
 
 
 def settle(
-    name: str, pretrained: str | None, asked: str | None = None, recorded: str | None = None
+    name: str,
+    pretrained: str | None,
+    asked: str | None = None,
+    recorded: str | None = None,
+    named: bool = True,
 ) -> str:
-    return settle_activation(name, architecture(name)[1], pretrained, asked, recorded)  # type: ignore[arg-type]
+    return settle_activation(
+        name,
+        architecture(name)[1],
+        pretrained,
+        asked,  # type: ignore[arg-type]
+        recorded,  # type: ignore[arg-type]
+        named,
+    )
 
 
 @pytest.mark.parametrize("tag", ["openai", "metaclip_400m", "metaclip_fullcc"])
@@ -38,14 +49,60 @@ def test_gelu_weights_in_a_quickgelu_architecture_are_refused() -> None:
 
 
 def test_a_file_that_does_not_say_is_refused_where_both_variants_exist() -> None:
-    for name in ("ViT-B-32", "ViT-B-32-quickgelu"):
+    for name, named in (("ViT-B-32", True), ("ViT-B-32-quickgelu", False)):
         with pytest.raises(ZooError, match=r"file\.pt does not say.*set backbone\.activation"):
-            settle(name, "file.pt")
-        assert settle(name, "file.pt", asked="gelu") == "gelu"
-        assert settle(name, "file.pt", recorded="quickgelu") == "quickgelu"
+            settle(name, "file.pt", named=named)
+        assert settle(name, "file.pt", asked="gelu", named=named) == "gelu"
+        assert settle(name, "file.pt", recorded="quickgelu", named=named) == "quickgelu"
         assert settle(name, "file.pt", asked="gelu", recorded="quickgelu") == "gelu"
+    assert settle("ViT-B-32-quickgelu", "file.pt", recorded="gelu", named=False) == "gelu"
     assert settle("ViT-B-16-SigLIP", "file.pt") == "gelu"
     assert settle("zoo-tiny", "file.pt") == "gelu"
+
+
+def test_a_name_that_says_the_activation_settles_it_unless_the_file_says_another() -> None:
+    assert settle("ViT-B-32-quickgelu", "file.pt") == "quickgelu"
+    assert settle("ViT-B-32-quickgelu", "file.pt", recorded="quickgelu") == "quickgelu"
+    with pytest.raises(
+        ZooError,
+        match=r"file\.pt were trained with gelu and ViT-B-32-quickgelu is built with quickgelu: set backbone\.name to ViT-B-32",
+    ):
+        settle("ViT-B-32-quickgelu", "file.pt", recorded="gelu")
+    assert settle("ViT-B-32-quickgelu", "file.pt", asked="gelu", recorded="gelu") == "gelu"
+    assert settle("ViT-B-32", "file.pt", recorded="quickgelu") == "quickgelu"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"means": [0.5, 0.5, 0.5]}, r"'means', which is no setting .* \(near: mean"),
+        ({"size": 32}, r"size, and images have the size of the image tower"),
+        ({"mean": [0.5]}, r"mean \[0\.5\]: give three numbers"),
+        ({"mean": 0.5}, r"mean 0\.5: give three numbers"),
+        ({"mean": [0.5, float("nan"), 0.5]}, "give three numbers"),
+        ({"std": [0.5, 0.0, 0.5]}, r"std .*: give three numbers above 0"),
+        ({"interpolation": "nearest"}, "'nearest': give one of bicubic, bilinear, random"),
+        ({"resize_mode": "squashed"}, "'squashed': give one of shortest, longest, squash"),
+        ({"mode": "L"}, "'L': give one of RGB"),
+        ({"fill_color": 300}, "300: give a whole number from 0 to 255"),
+    ],
+)
+def test_a_setting_of_images_that_open_clip_would_drop_or_choke_on_is_refused(
+    settings: dict[str, object], says: str
+) -> None:
+    with pytest.raises(ZooError, match=rf"backbone\.preprocess has .*{says}"):
+        Backbone("zoo-tiny", preprocess=settings)
+
+
+def test_settings_of_images_are_taken_as_they_are() -> None:
+    settings = {"mean": (0.5, 0.4, 0.3), "std": [1, 1, 1], "fill_color": 9, "resize_mode": None}
+    found = Backbone("zoo-tiny", preprocess=settings).preprocess
+    assert (tuple(found["mean"]), list(found["std"]), found["fill_color"]) == (
+        (0.5, 0.4, 0.3),
+        [1, 1, 1],
+        9,
+    )
+    assert found["resize_mode"] == "shortest"
 
 
 def test_random_weights_take_the_architectures_own() -> None:

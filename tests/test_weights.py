@@ -1,5 +1,6 @@
 """Files of weights as people have them: whole models, or an error that lists what is wrong."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.test_backbone import same_in_other_class
 from zoo.backbone import Backbone
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
+from zoo.openclip import SHIPPED
 from zoo.recorded import spec
 
 State = dict[str, Tensor]
@@ -144,6 +146,53 @@ def test_a_checkpoint_of_zoo_brings_how_its_images_were_prepared(tmp_path: Path)
     )
     wide = Image.new("RGB", (128, 64), "white")
     assert torch.equal(trained.eval_transform(wide), torch.ones(3, 64, 64))
+
+
+def exported(folder: Path, state: State, **described: object) -> Path:
+    """What open_clip and `zoo export` write: weights, and a configuration beside them."""
+    config = json.loads((SHIPPED / "zoo-tiny.json").read_text())
+    save_file(state, folder / "open_clip_model.safetensors")
+    (folder / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": config | {"quick_gelu": True}} | described)
+    )
+    return folder / "open_clip_model.safetensors"
+
+
+def test_open_clips_file_brings_what_the_configuration_beside_it_says(
+    tmp_path: Path, state: State
+) -> None:
+    images = {"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4], "size": 999}
+    file = exported(tmp_path, state, preprocess_cfg=images)
+    for given in (file, file.parent):
+        found = Backbone("zoo-tiny", pretrained=str(given))
+        assert found.activation == "quickgelu"
+        assert (found.preprocess["mean"], found.preprocess["std"]) == (
+            images["mean"],
+            images["std"],
+        )
+    other = Backbone("zoo-tiny", pretrained=str(file), preprocess={"std": [1.0, 1.0, 1.0]})
+    assert (other.preprocess["mean"], other.preprocess["std"]) == (images["mean"], [1.0, 1.0, 1.0])
+    (tmp_path / "other.safetensors").write_bytes(file.read_bytes())
+    assert Backbone("zoo-tiny", pretrained=str(tmp_path / "other.safetensors")).activation == "gelu"
+
+
+@pytest.mark.parametrize(
+    ("described", "says"),
+    [
+        ("{}", "KeyError: 'model_cfg'"),
+        ("[1]", "TypeError"),
+        ("{'", "JSONDecodeError"),
+        ('{"model_cfg": 3}', "TypeError"),
+        ('{"model_cfg": {}, "preprocess_cfg": {"avg": 1}}', "'avg', which is no setting"),
+    ],
+)
+def test_a_broken_configuration_beside_the_weights_is_named(
+    tmp_path: Path, state: State, described: str, says: str
+) -> None:
+    file = exported(tmp_path, state)
+    (tmp_path / "open_clip_config.json").write_text(described)
+    with pytest.raises(ZooError, match=rf"open_clip_config\.json .*{says}"):
+        Backbone("zoo-tiny", pretrained=str(file))
 
 
 def test_weights_move_between_open_clips_two_classes(

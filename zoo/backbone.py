@@ -4,7 +4,6 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -16,41 +15,66 @@ from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.errors import ZooError, near, need
 from zoo.heads.base import TowerShapes
 from zoo.lora import LoRA, merged
-from zoo.openclip import Activation, architecture, build, check_tag, settle_activation
+from zoo.openclip import (
+    Activation,
+    architecture,
+    build,
+    check_tag,
+    checked_preprocess,
+    settle_activation,
+)
 from zoo.published import RULES, RuleName, read_published
 from zoo.recorded import Recorded, spec
 from zoo.tokenizer import Tokenizer, build_tokenizer
 from zoo.towers import ImageTower, TextTower, by_length, in_order
-from zoo.weights import load_weights, read_weights
+from zoo.weights import load_weights, read_weights, weights_file
 
 logger = logging.getLogger(__name__)
 
+NAME = "ViT-B-32-quickgelu"  # of the architecture, where none is chosen
 TUNED = {"full": ("image", "text"), "image": ("image",), "text": ("text",), "none": ()}
 
 
 class Backbone(Recorded, nn.Module):
     """An open_clip model: two towers that give pooled vectors and, when asked, token vectors.
 
-    name: an architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's format. pretrained: a tag of open_clip, a local
-    file (a checkpoint of zoo, a state dict, wrapped or prefixed as they come), or None for random weights. rule: the publication whose
-    file `pretrained` is, where it takes more than reading (zoo.published); base: the weights, a tag or a file, that rule `clove`
-    interpolates with. activation: of the blocks; needed where weights and architecture do not agree on it or do not say.
-    preprocess: open_clip's settings of how images are prepared (mean, std, resize_mode, ...) in place of those that come with a tag or a
-    checkpoint. tune: which towers are trained; the rest is frozen whole. lora: trains adapters of these towers in place of their weights.
-    compile: a backend of torch.compile, such as inductor, that runs the towers' blocks.
-    chunk: items that a trained tower takes at once, under activation checkpointing: the memory of one chunk, the same gradients.
-    text_lengths: the lengths that texts are cut to, in tokens, where the tower allows it; the context is always one of them.
-    tokenizer: the folder of a Hugging Face tokenizer in place of the architecture's own. context_length: in tokens, in place of the
-    architecture's own. augment: whether training images are cropped at random, crop_scale: to which share of their area (CS-CLIP's public
-    code trains without). batch_norm: whether towers that have it run on frozen statistics, or update them in training; the latter
-    refuses chunks. Raises ZooError on an unknown name, a file that does not fit, or an activation that would have to be guessed.
+    Args:
+        name: An architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's
+            format; ViT-B-32-quickgelu where None.
+        pretrained: A tag of open_clip, a file (a checkpoint of zoo, a state dict, wrapped or
+            prefixed as they come), a folder that `zoo export` wrote for open_clip, or None for
+            random weights.
+        rule: The publication whose file `pretrained` is, where it takes more than reading
+            (zoo.published).
+        base: The weights, a tag or a file, that rule `clove` interpolates with.
+        activation: Of the blocks; needed where weights and architecture do not agree on it or do
+            not say.
+        preprocess: open_clip's settings of how images are prepared (mean, std, resize_mode, ...),
+            each in place of the one that comes with a tag or a file.
+        tune: Which towers are trained; the rest is frozen whole.
+        lora: Trains adapters of these towers in place of their weights.
+        compile: A backend of torch.compile, such as inductor, that runs the towers' blocks.
+        chunk: Items that a trained tower takes at once, under activation checkpointing: the memory
+            of one chunk, the same gradients.
+        text_lengths: The lengths that texts are cut to, in tokens, where the tower allows it; the
+            context is always one of them.
+        tokenizer: The folder of a Hugging Face tokenizer in place of the architecture's own.
+        context_length: In tokens, in place of the architecture's own.
+        augment: Whether training images are cropped at random (CS-CLIP's public code trains
+            without).
+        crop_scale: To which share of their area they are cropped.
+        batch_norm: Whether towers that have it run on frozen statistics, or update them in
+            training; the latter refuses chunks.
+
+    Raises:
+        ZooError: A name is unknown, a file does not fit, or an activation would have to be guessed.
     """
 
     model: Any  # open_clip's models share an interface and no class
 
     def __init__(
         self,
-        name: str = "ViT-B-32-quickgelu",
+        name: str | None = None,
         pretrained: str | None = None,
         rule: RuleName | None = None,
         base: str = "openai",
@@ -68,22 +92,23 @@ class Backbone(Recorded, nn.Module):
         batch_norm: Literal["frozen", "updated"] = "frozen",
     ) -> None:
         super().__init__()
-        self.name, self.tune, self.lora, self.chunk = name, tune, lora, chunk
+        self.name, self.tune, self.lora, self.chunk = name or NAME, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
-        self._known_as, self._config = architecture(name)
+        self._known_as, self._config = architecture(self.name)
+        preprocess = checked_preprocess(preprocess or {}, "backbone.preprocess")
         weights = None
         if rule is not None:
             weights, context_length = (
                 read_published(rule, pretrained, self._known_as, base),
                 context_length or RULES[rule].context,
             )
-        elif pretrained is not None and Path(pretrained).is_file():
-            weights = read_weights(Path(pretrained))
+        elif pretrained is not None and (file := weights_file(pretrained)) is not None:
+            weights = read_weights(file)
         elif pretrained is not None:
             check_tag(self._known_as, pretrained)
         recorded = weights.activation if weights else None
         self.activation = settle_activation(
-            self._known_as, self._config, pretrained, activation, recorded
+            self._known_as, self._config, pretrained, activation, recorded, named=name is not None
         )
         tag = None if weights else pretrained
         self.model = build(
@@ -91,7 +116,7 @@ class Backbone(Recorded, nn.Module):
             tag,
             self.activation,
             context_length,
-            preprocess or (weights.preprocess if weights else None),
+            ((weights.preprocess or {}) if weights else {}) | preprocess,
         )
         if weights is not None:
             load_weights(self.model, weights, resize_text=context_length is not None)
@@ -138,6 +163,7 @@ class Backbone(Recorded, nn.Module):
 
     def settled(self) -> dict[str, Any]:
         return {
+            "name": self.name,
             "activation": self.activation,
             "context_length": self._context_length,
             "preprocess": self.preprocess,

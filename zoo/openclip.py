@@ -4,8 +4,10 @@ OpenAI's, MetaCLIP's and DFN's weights were trained with QuickGELU. A file of we
 and scores worse in it without a word; therefore the activation is never guessed.
 """
 
+import dataclasses
 import json
 import logging
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,12 @@ from zoo.errors import ZooError, near
 
 Activation = Literal["gelu", "quickgelu"]
 SHIPPED = Path(__file__).parent / "architectures"
+# of how images are prepared: what open_clip asserts only when the first image is opened
+CHOICES = {
+    "mode": ("RGB",),
+    "interpolation": ("bicubic", "bilinear", "random"),
+    "resize_mode": ("shortest", "longest", "squash"),
+}
 
 
 @contextmanager
@@ -92,16 +100,82 @@ def activation_of(config: dict[str, Any]) -> Activation:
     return "quickgelu" if config.get("quick_gelu", False) else "gelu"
 
 
+def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
+    """Checks settings of how images are prepared, of which open_clip drops without a word what it does not know.
+
+    Args:
+        given: Some of open_clip's settings; the rest stay as they are.
+        source: Where they were given, as errors name it.
+
+    Returns:
+        The settings that say something.
+
+    Raises:
+        ZooError: A key is unknown, or a value is none that open_clip can prepare images by.
+    """
+    from open_clip.transform import PreprocessCfg
+
+    known = [field.name for field in dataclasses.fields(PreprocessCfg) if field.name != "size"]
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name, value in settings.items():
+        if name == "size":
+            raise ZooError(
+                f"{source} has size, and images have the size of the image tower: leave it out, or "
+                "choose another backbone.name"
+            )
+        if name not in known:
+            raise ZooError(
+                f"{source} has {name!r}, which is no setting of how images are prepared"
+                f"{near(str(name), known)}: choose from {', '.join(known)}"
+            )
+        wanted = _unlike(name, value)
+        if wanted is not None:
+            raise ZooError(f"{source} has {name} {value!r}: give {wanted}")
+    return settings
+
+
+def _unlike(name: str, value: Any) -> str | None:
+    """Returns what a setting of how images are prepared should be, None where it is that."""
+    if name in CHOICES:
+        return None if value in CHOICES[name] else f"one of {', '.join(CHOICES[name])}"
+    if name == "fill_color":
+        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255
+        return None if whole else "a whole number from 0 to 255"
+    channels = (
+        isinstance(value, list | tuple)
+        and len(value) == 3
+        and all(isinstance(v, int | float) and math.isfinite(v) for v in value)
+        and (name == "mean" or min(value) > 0)
+    )
+    kind = "numbers" if name == "mean" else "numbers above 0"
+    return None if channels else f"three {kind}, one of each channel"
+
+
 def settle_activation(
     name: str,
     config: dict[str, Any],
     pretrained: str | None,
     asked: Activation | None,
     recorded: Activation | None,
+    named: bool = True,
 ) -> Activation:
-    """name, config: the architecture; pretrained: a tag, a file or None; asked: the user's word; recorded: what the file says of itself.
+    """Settles the activation of the towers' blocks.
 
-    Returns the activation to build with. Raises ZooError where it would have to be guessed, or contradicts what the tag was trained with.
+    Args:
+        name: The architecture.
+        config: Its configuration.
+        pretrained: A tag, a file or None.
+        asked: What the user says.
+        recorded: What the file says of itself.
+        named: Whether the user chose the architecture, whose name then counts as the user's word
+            where it ends in -quickgelu.
+
+    Returns:
+        The activation to build with.
+
+    Raises:
+        ZooError: It would have to be guessed, or the name contradicts what the weights were
+            trained with.
     """
     import open_clip
 
@@ -117,9 +191,17 @@ def settle_activation(
                 f"to {trained} (or to {own} if that is what you want)"
             )
         return own
-    if recorded is not None:
-        return recorded
     plain = name.removesuffix("-quickgelu")
+    spelt = named and plain != name
+    if recorded is not None:
+        if spelt and recorded != own:
+            raise ZooError(
+                f"the weights of {pretrained} were trained with {recorded} and {name} is built with "
+                f"{own}: set backbone.name to {plain}, or backbone.activation to the one you want"
+            )
+        return recorded
+    if spelt:
+        return own
     if {plain, f"{plain}-quickgelu"} <= set(open_clip.list_models()):
         raise ZooError(
             f"{pretrained} does not say whether its weights were trained with GELU or QuickGELU, and {plain} exists with both: set "

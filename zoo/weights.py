@@ -1,6 +1,7 @@
 """Files of weights as people have them, read without running what they hold, and loaded whole or not at all."""
 
 import codecs
+import json
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from zoo.errors import ZooError
 from zoo.lora import LoRA, adapted, merged
-from zoo.openclip import Activation
+from zoo.openclip import Activation, activation_of, checked_preprocess
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,14 @@ class Weights:
     preprocess: dict[str, Any] | None = None
 
 
+def weights_file(path: str) -> Path | None:
+    """Returns the file of weights of that path: itself, or open_clip's in a folder; None where there is none."""
+    from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
+
+    inside = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
+    return next((file for file in (Path(path), *inside) if file.is_file()), None)
+
+
 def read_weights(file: Path) -> Weights:
     """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have, with adapters merged; raises
     ZooError on anything else."""
@@ -99,13 +108,14 @@ def read_weights(file: Path) -> Weights:
                 f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
             )
         own = merged(own, LoRA(**settings["lora"]).scaling)
+    described = settings or _described_beside(file)
     return Weights(
         file,
         {**own, **beside},
-        settings.get("activation"),
+        described.get("activation"),
         prefix,
         tuple(beside),
-        settings.get("preprocess"),
+        described.get("preprocess"),
     )
 
 
@@ -160,6 +170,28 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     for key in ("hyper_parameters", "backbone", "init_args"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _described_beside(file: Path) -> dict[str, Any]:
+    """Returns what open_clip's configuration says of the file of weights that open_clip keeps beside it; nothing of any other file."""
+    from open_clip.constants import HF_CONFIG_NAME, HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
+
+    config = file.with_name(HF_CONFIG_NAME)
+    if file.name not in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME) or not config.is_file():
+        return {}
+    try:
+        held = json.loads(config.read_text("utf-8"))
+        model, images = dict(held["model_cfg"]), dict(held.get("preprocess_cfg") or {})
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(
+            f"{config} does not say how the weights beside it were trained "
+            f"({type(error).__name__}: {error}): mend it, or move the weights out of its folder"
+        ) from error
+    images.pop("size", None)
+    return {
+        "activation": activation_of(model),
+        "preprocess": checked_preprocess(images, str(config)),
+    }
 
 
 def _scales_cosine(held: dict[str, Any]) -> bool:
