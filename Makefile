@@ -20,7 +20,7 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.installed
 	$(BIN)/pytest -m slow

@@ -7,6 +7,11 @@ import pytest
 
 from tests.made import make_root
 
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # tests run side by side: one thread each, before torch is imported
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 

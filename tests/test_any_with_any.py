@@ -105,7 +105,9 @@ def test_every_pair_trains_a_step_and_is_measured(
     assert 0 <= datamodule.evaluation.results.scalars()["pairs/colours/i2t"] <= 100
 
 
-@pytest.mark.parametrize("head", {head for head, _ in HEADS}, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "head", list(dict.fromkeys(head for head, _ in HEADS)), ids=lambda cls: cls.__name__
+)
 def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(
     head: type[Head],
 ) -> None:
