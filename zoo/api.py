@@ -5,6 +5,7 @@ model.score(["horse.jpg"], ["a person on the horse", "a horse on the person"])
 zoo.evaluate(model, ["sugarcrepe"], data_root="DATA_ROOT")
 """
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpointing import read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.provenance import random_weights
 from zoo.quiet import quieten
+
+log = logging.getLogger(__name__)
 
 Picture = Image.Image | str | Path
 
@@ -95,7 +99,10 @@ def load(
                 f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
             )
         return Model(load_checkpoint(source), device)
-    return Model(ZooModule(Backbone(name=str(source), pretrained=pretrained, **backbone)), device)
+    module = ZooModule(Backbone(name=str(source), pretrained=pretrained, **backbone))
+    if (said := random_weights(module.weights)) is not None:
+        log.warning("%s; give pretrained a tag or a file of weights", said)
+    return Model(module, device)
 
 
 def load_checkpoint(path: str | Path) -> ZooModule:

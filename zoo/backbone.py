@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
+from zoo import provenance
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.errors import ZooError, near, need
 from zoo.heads.base import TowerShapes
@@ -27,7 +28,7 @@ from zoo.published import RULES, RuleName, read_published
 from zoo.recorded import Recorded, spec
 from zoo.tokenizer import Tokenizer, build_tokenizer
 from zoo.towers import ImageTower, TextTower, by_length, in_order
-from zoo.weights import load_weights, read_weights, weights_file
+from zoo.weights import Weights, load_weights, read_weights, weights_file
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +121,8 @@ class Backbone(Recorded, nn.Module):
         )
         if weights is not None:
             load_weights(self.model, weights, resize_text=context_length is not None)
+        self.came = _came(pretrained, weights)
+        self.model.register_load_state_dict_post_hook(provenance.mark_loaded)
         self._images = ImageTower(self.model, self._config["embed_dim"])
         self._texts = TextTower(self.model, self._config["embed_dim"])
         self._context_length = context_length
@@ -197,6 +200,13 @@ class Backbone(Recorded, nn.Module):
         backbone = type(self)(**settings)
         backbone.model.load_state_dict(merged(self.model.state_dict(), self.lora.scaling))
         return backbone
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """How the weights of each tower came about before any training (zoo.provenance)."""
+        if provenance.was_loaded(self.model):
+            return dict.fromkeys(self.came, provenance.LOADED)
+        return self.came
 
     @property
     def shapes(self) -> TowerShapes:
@@ -388,3 +398,17 @@ class Backbone(Recorded, nn.Module):
         own_scale.fill_(math.log(scale))
         if bias is not None and own_bias is not None:
             own_bias.fill_(bias)
+
+
+def _came(pretrained: str | None, weights: Weights | None) -> dict[str, str]:
+    """Returns how the towers' weights came about; a checkpoint of zoo may hold random ones too."""
+    towers = (provenance.IMAGE, provenance.TEXT)
+    if pretrained is None and weights is None:
+        return dict.fromkeys(towers, provenance.RANDOM)
+    recorded = (weights.came if weights is not None else None) or {}
+    return {
+        tower: provenance.RANDOM
+        if recorded.get(tower) == provenance.RANDOM
+        else provenance.pretrained(pretrained)
+        for tower in towers
+    }

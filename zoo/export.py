@@ -128,7 +128,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
         for name, tensor in module.state_dict().items()
         if not name.startswith("backbone.")
     }
-    write_description(folder, recipe, module.origin, whole)
+    write_description(folder, recipe, {**module.origin, "weights": module.weights}, whole)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:

@@ -120,7 +120,7 @@ def merge(
     random, since nothing lies between a random head and a trained one.
     """
     module = load_checkpoint(checkpoint)
-    start, tuned = _start(checkpoint, module, base), _plain(module)
+    (start, untuned), tuned = _start(checkpoint, module, base), _plain(module)
     lacking = [
         name for name in tuned if name not in start or start[name].shape != tuned[name].shape
     ]
@@ -141,11 +141,11 @@ def merge(
     origin = {
         name: part
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
-        if name in ("data", "trained_images")
+        if name in ("data", "trained_images", "weights")
     }
     files = []
     for alpha in alphas:
-        seen = origin if alpha > 0 else {**origin, "trained_images": []}
+        seen = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
         content = {
             "state_dict": interpolated(start, tuned, alpha),
             "hyper_parameters": {
@@ -176,8 +176,8 @@ def interpolated(start: State, tuned: State, alpha: float) -> State:
     }
 
 
-def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
-    """Returns the state of the plain module as training found it."""
+def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
+    """Returns the state of the plain module as training found it, and how its weights came about."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
     source = {"pretrained": base, "rule": None}
@@ -189,16 +189,18 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> State:
         )
     settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
     backbone = type(module.backbone)(**settings)
+    came = backbone.weights
     if source["pretrained"] is None:
         backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
     head = _start_of_head(module, backbone, recipe["head"]["init_args"].get("weights"))
     state |= {f"head.{name}": tensor for name, tensor in head.items()}
-    return state | {
+    state |= {
         name: tensor
         for name, tensor in module.state_dict().items()
         if name.startswith("objective.")
     }
+    return state, came
 
 
 def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:

@@ -11,12 +11,12 @@ from lightning import LightningModule
 from lightning.pytorch.callbacks import WeightAveraging
 from torch import Tensor
 
-from zoo import __version__
+from zoo import __version__, provenance
 from zoo.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank
 from zoo.errors import ZooError
 from zoo.gather import average_scalars, gathered, rank, shard
-from zoo.heads.base import Head
+from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
@@ -58,6 +58,10 @@ class ZooModule(LightningModule):
         self.objective: Objective = CLIP() if objective is None else objective
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
+        self._drawn_head = starts_at_random(self.head, backbone.shapes)
+        self.head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
+        self._recorded_weights: dict[str, str] | None = None
+        self._stepped = False
         needs = self.objective.needs
         if needs.bias and self.head.bias is None:
             raise ZooError(
@@ -156,6 +160,9 @@ class ZooModule(LightningModule):
 
     def on_train_start(self) -> None:
         """A checkpoint brings the rates that it was written with: those of this run hold."""
+        self._warn_of_random_weights(
+            {part: came for part, came in self.weights.items() if not self._trains(part)}
+        )
         for optimizer, schedule in zip(
             self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=True
         ):
@@ -174,6 +181,7 @@ class ZooModule(LightningModule):
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         super().optimizer_step(*args, **kwargs)
+        self._stepped = True
         self.head.clamp_scale()  # here, since callbacks write checkpoints before `on_train_batch_end` of the module
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
@@ -190,6 +198,8 @@ class ZooModule(LightningModule):
 
     def on_validation_epoch_start(self) -> None:
         if self.evaluation is not None:
+            if self.trainer.state.fn == "validate":
+                self._warn_of_random_weights(self.weights)
             self.evaluation.start(self.backbone, self.head)
         if self.sharded:
             gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
@@ -265,6 +275,31 @@ class ZooModule(LightningModule):
                 add_dataloader_idx=False,
             )
 
+    @property
+    def weights(self) -> dict[str, str]:
+        """How the weights of every part came about (zoo.provenance); a head is named where it has any that training makes."""
+        weights = self._recorded_weights or self._weights_before()
+        if not self._stepped:
+            return weights
+        trained = [part for part in weights if self._trains(part)]
+        return weights | dict.fromkeys(trained, provenance.TRAINED)
+
+    def _weights_before(self) -> dict[str, str]:
+        if not self._drawn_head:
+            return self.backbone.weights
+        came = provenance.LOADED if provenance.was_loaded(self.head) else provenance.RANDOM
+        return {**self.backbone.weights, provenance.HEAD: came}
+
+    def _trains(self, part: str) -> bool:
+        if part == provenance.HEAD:
+            return any(p.requires_grad for p in self.head.parameters())
+        return self.backbone.trains("image" if part == provenance.IMAGE else "text")
+
+    def _warn_of_random_weights(self, weights: dict[str, str]) -> None:
+        said = provenance.random_weights(weights)
+        if said is not None and self.trainer.is_global_zero:
+            log.warning(said)
+
     def configure_optimizers(self) -> dict[str, Any]:  # type: ignore[override]
         total = int(self.trainer.estimated_stepping_batches)
         epochs = total / max(
@@ -290,9 +325,10 @@ class ZooModule(LightningModule):
         return {**parts, "optimizer": settings, "seed": self.seed}
 
     def about(self) -> dict[str, Any]:
-        """Returns what results say of the model: its recipe and the data it was trained on."""
+        """Returns what results say of the model: its recipe, how its weights came about, the data it was trained on."""
         return {
             "recipe": self.recipe(),
+            "weights": self.weights,
             "origin": {k: v for k, v in self.origin.items() if k != "trained_images"},
         }
 
@@ -312,6 +348,7 @@ class ZooModule(LightningModule):
         checkpoint["zoo"] = {
             "version": __version__,
             "lightning": lightning.__version__,
+            "weights": self.weights,
             **self.origin,
         }
 
@@ -319,6 +356,7 @@ class ZooModule(LightningModule):
         self.origin = {
             k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")
         }
+        self._recorded_weights = checkpoint.get("zoo", {}).get("weights")
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
         if (
             self._trainer is not None

@@ -54,7 +54,8 @@ NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 class Weights:
     """The weights of a file under open_clip's names. activation, preprocess: what they were trained with, None where the file does not say.
 
-    prefix: what stood before the names. beside: the names that did not have it, and are in the state as well.
+    prefix: what stood before the names. beside: the names that did not have it, and are in the state as well. came: how a checkpoint of zoo
+    says that its weights came about (zoo.provenance), None for any other file.
     """
 
     file: Path
@@ -63,6 +64,7 @@ class Weights:
     prefix: str = ""
     beside: tuple[str, ...] = ()
     preprocess: dict[str, Any] | None = None
+    came: dict[str, str] | None = None
 
 
 def weights_file(path: str) -> Path | None:
@@ -116,6 +118,7 @@ def read_weights(file: Path) -> Weights:
         prefix,
         tuple(beside),
         described.get("preprocess"),
+        _recorded_origin(held),
     )
 
 
@@ -192,6 +195,13 @@ def _described_beside(file: Path) -> dict[str, Any]:
         "activation": activation_of(model),
         "preprocess": checked_preprocess(images, str(config)),
     }
+
+
+def _recorded_origin(held: dict[str, Any]) -> dict[str, str] | None:
+    """Returns how a checkpoint of zoo says that its weights came about, None for any other file."""
+    zoo = held.get("zoo")
+    found = zoo.get("weights") if isinstance(zoo, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def _scales_cosine(held: dict[str, Any]) -> bool:

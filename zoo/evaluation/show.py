@@ -9,6 +9,7 @@ from rich.text import Text
 from zoo.evaluation.averages import Average
 from zoo.evaluation.figures import Figure
 from zoo.evaluation.report import CUT, SHORT_LISTS, Counted, Results
+from zoo.provenance import random_weights
 
 
 def show(results: Results, console: Console | None = None) -> None:
@@ -28,8 +29,11 @@ def shown(results: Results) -> RenderableType:
 
 
 def _lines(results: Results) -> Iterator[RenderableType]:
+    random = random_weights(results.header["model"].get("weights", {}))
     for counted in results.counted:
         yield Text(f"preset {counted.preset}: {counted.says}")
+        if random is not None:
+            yield Text(random, style="bold")
         yield _figures(counted)
         if counted.averages:
             yield _averages(counted)

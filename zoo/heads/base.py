@@ -133,3 +133,22 @@ class Head(Recorded, nn.Module, ABC):
     @abstractmethod
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
         """Returns the logits of all pairs of prepared images and texts, [n, m]. Holds no collective."""
+
+
+def starts_at_random(head: Head, shapes: TowerShapes) -> bool:
+    """Tells whether another head of the same arguments starts from other numbers.
+
+    Args:
+        head: just attached, nothing loaded into it.
+        shapes: what it was attached to.
+
+    Returns:
+        Whether its weights are random until they are trained.
+    """
+    if len(list(head.parameters())) <= len(("log_scale", "bias")):
+        return False
+    with torch.random.fork_rng(devices=[]):
+        other = type(head)(**head._recorded)
+        other.attach(shapes)
+    own = head.state_dict()
+    return any(not torch.equal(own[name], tensor) for name, tensor in other.state_dict().items())
