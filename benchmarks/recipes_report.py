@@ -38,7 +38,10 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
         ("flickr8k", "Flickr8k", _FLICKR8K, _flickr8k),
     ):
         if some := [run for run in runs if run["world"] == world]:
-            lines += ["", f"## {title}", "", header, "|" + "---|" * (header.count("|") - 1)]
+            lines += ["", f"## {title}", ""]
+            if world == "flickr8k":
+                lines += [f"SugarCrepe's {cases(some[0]):,} cases whose image is there.", ""]
+            lines += [header, "|" + "---|" * (header.count("|") - 1)]
             lines += [
                 f"| {run['recipe']} | {run['trained']:,} | {run['seconds']:.0f} | {row(run)} |"
                 for run in in_order(some)
@@ -65,6 +68,13 @@ def _scenes(run: Run) -> str:
 
 def _flickr8k(run: Run) -> str:
     return " | ".join(_shown(*pooled(run, "sugarcrepe", kind)) for kind in (*SUGARCREPE, ""))
+
+
+def cases(run: Run) -> int:
+    """Returns how many cases of SugarCrepe a run was asked."""
+    return sum(
+        f["n"] for f in run["figures"] if (f["benchmark"], f["figure"]) == ("sugarcrepe", "i2t")
+    )
 
 
 def in_order(runs: list[Run]) -> list[Run]:
