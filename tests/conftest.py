@@ -30,3 +30,11 @@ def shared_data() -> Path:
 def made_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root of twelve drawn pictures with captions, units and a recipe, for runs that need no download."""
     return make_root(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="session")
+def renderer() -> None:
+    """Mitsuba, which renders scenes; its absence skips a test."""
+    pytest.importorskip(
+        "mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it"
+    )

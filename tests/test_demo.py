@@ -7,11 +7,8 @@ from PIL import Image
 
 from zoo.cli import main
 
-pytest.importorskip(
-    "mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it"
-)
 
-
+@pytest.mark.usefixtures("renderer")
 def test_the_demo_prints_a_table_with_intervals_and_chance_and_names_its_pictures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,7 @@ def test_splits_have_the_stated_shares_and_do_not_depend_on_the_number_of_scenes
     assert [split_of(i) for i in range(25, 50)] == splits
 
 
+@pytest.mark.usefixtures("renderer")
 def test_a_folder_grows_without_rendering_anew(tmp_path):
     assert render_scenes(tmp_path, n=26, **SMALL) == 26
     before = contents(tmp_path)

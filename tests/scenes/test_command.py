@@ -4,6 +4,7 @@ from zoo.errors import ZooError
 from zoo.scenes.command import main
 
 
+@pytest.mark.usefixtures("renderer")
 def test_scenes_are_rendered_and_laid_out_from_the_command_line(tmp_path, capsys):
     command = [
         "render",

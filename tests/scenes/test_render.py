@@ -11,6 +11,7 @@ from zoo.scenes.graph import draw_scene
 from zoo.scenes.render import render, use_one_thread
 
 
+@pytest.mark.usefixtures("renderer")
 def test_equal_graphs_give_equal_images_in_any_process():
     graph = draw_scene(0, 5, 224, (4, 4))
     here = render(graph, 32, 4)
@@ -23,11 +24,13 @@ def test_equal_graphs_give_equal_images_in_any_process():
     assert np.array_equal(here, there)
 
 
+@pytest.mark.usefixtures("renderer")
 def test_loading_a_scene_again_and_again_gives_one_image():
     graph = draw_scene(0, 5, 224, (4, 4))
     assert len({render(graph, 24, 2).tobytes() for _ in range(25)}) == 1
 
 
+@pytest.mark.usefixtures("renderer")
 def test_another_noise_seed_or_colour_gives_another_image():
     graph = draw_scene(0, 5, 48, (2, 2))
     first = replace(graph.objects[0], color="cyan" if graph.objects[0].color != "cyan" else "red")
@@ -40,6 +43,7 @@ def test_another_noise_seed_or_colour_gives_another_image():
 
 @pytest.mark.parametrize("shape", ["cube", "sphere", "cylinder"])
 @pytest.mark.parametrize("index", [0, 1, 2])
+@pytest.mark.usefixtures("renderer")
 def test_an_object_is_seen_where_the_graph_says_and_in_its_colour(shape, index):
     graph = draw_scene(0, index, 48, (2, 2))
     colors = ("red", "blue")
