@@ -20,7 +20,7 @@ def test_rows_become_cases_with_their_subset(tmp_path):
     reading = Pairs(str(path)).read(tmp_path)
     assert [case.images[0] for case in reading.cases] == [
         ImageRef("file", str(tmp_path / "cat.png")),
-        ImageRef("coco", "724"),
+        ImageRef("file", "000000000724.jpg"),
         ImageRef("file", "x/y.png"),
     ]
     assert [case.subset for case in reading.cases] == ["pets", "mine", "pets"]

@@ -21,6 +21,17 @@ CASE = {
 }
 
 
+def test_a_file_name_that_is_none_of_cocos_is_named_with_its_entry(tmp_path):
+    folder = tmp_path / "sugarcrepe"
+    folder.mkdir()
+    entry = {"filename": "cat.png", "caption": "a", "negative_caption": "b"}
+    (folder / "add_obj.json").write_text(json.dumps({"7": entry}))
+    with pytest.raises(
+        ZooError, match=r"add_obj\.json\[7\]: 'cat\.png' is not a file name of coco"
+    ):
+        SugarCrepe().read(tmp_path)
+
+
 def test_keys_are_ids_and_captions_are_left_raw(tmp_path):
     write(tmp_path, "swap_obj", {"107": CASE, "109": CASE})
     reading = SugarCrepe().read(tmp_path)

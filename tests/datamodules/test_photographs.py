@@ -176,6 +176,31 @@ def test_a_reference_survives_being_written(ref):
     assert photograph_ref(str(ref)) == ref
 
 
+def test_one_looping_link_does_not_hide_its_folder_and_is_named_where_it_is_wanted(tmp_path):
+    file = put(tmp_path / "coco/val2017/000000000007.jpg")
+    loop = file.with_name("000000000008.jpg")
+    loop.symlink_to(loop)
+    (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    finder = PhotographFinder([tmp_path])
+    assert finder.find(ImageRef("coco", "7")) == file
+    assert finder.find(ImageRef("coco", "8")) is None
+    assert finder.hint(ImageRef("coco", "8")) == (
+        f"mend the link {loop}, which leads to no file (Too many levels of symbolic links)"
+    )
+    assert finder.find(ImageRef("file", "gone.png")) is None
+    assert "mend the link" in finder.hint(ImageRef("file", "gone.png"))
+    assert "put it under" in finder.hint(ImageRef("coco", "9"))
+
+
+def test_a_folder_that_may_not_be_listed_is_named_as_such(tmp_path, monkeypatch):
+    def refuse(folder):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(ZooError, match=r"cannot be listed \(Permission denied\): .*may read"):
+        PhotographFinder([tmp_path]).find(ImageRef("file", "a.png"))
+
+
 def test_the_shared_photographs_are_found(shared_data):
     finder = PhotographFinder([shared_data])
     names = sorted(p.name for p in (shared_data / "coco/val2017").iterdir())

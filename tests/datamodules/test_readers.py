@@ -228,7 +228,7 @@ class TestCsvTable:
         )
         (sample,) = CsvTable(tmp_path / "x.csv", "image", "text", ",").samples()
         assert (sample.image, sample.caption, sample.origin) == (
-            ImageRef("coco", "9"),
+            ImageRef("file", "val2014/COCO_val2014_000000000009.jpg"),
             "a dog",
             f"{tmp_path}/x.csv:2",
         )

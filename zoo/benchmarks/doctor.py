@@ -11,7 +11,7 @@ from rich.table import Table
 from zoo.arguments import Parser, listed
 from zoo.benchmarks.base import Benchmark, Case, Part
 from zoo.benchmarks.catalog import benchmark, offered
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read, settled
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -76,7 +76,7 @@ def main(argv: list[str]) -> int:
 
 def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -> list[Finding]:
     """Returns one finding a subset, of those that are absent too; raises ZooError where an annotation file is broken."""
-    reading = read(asked, roots)
+    reading = settled(read(asked, roots), finder)
     parts = {part.subset: part for part in asked.parts}
     absent = {part.subset for part in reading.absent}
     by_subset: dict[str, list[Case]] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.half_truth_rules import CONDITIONS, RULES, HalfTruthTexts
-from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError, near
@@ -96,8 +96,8 @@ class HalfTruth(Benchmark):
                     f"{path}: caption {unknown} is none of {type(self.photographs).__name__}'s: give the captions that the units are of"
                 )
             return {caption_id: known[caption_id] for caption_id in records}
-        folder = (path if path.is_dir() else path.parent).absolute()
-        return {caption_id: _photograph(folder, record) for caption_id, record in records.items()}
+        images = OwnImages(path if path.is_dir() else path.parent)
+        return {caption_id: images.ref(record.image_id) for caption_id, record in records.items()}
 
     def _notes(self, records: list[UnitRecord], texts: list[HalfTruthTexts]) -> dict[str, str]:
         photographs = len({record.image_id for record in records})
@@ -120,9 +120,3 @@ class HalfTruth(Benchmark):
                 if condition not in found
             },
         }
-
-
-def _photograph(folder: Path, record: UnitRecord) -> ImageRef:
-    """A file under the folder of the units (rendered scenes) comes before a name that says which data set it is from."""
-    file = folder / record.image_id
-    return ImageRef("file", str(file)) if file.is_file() else photograph_ref(record.image_id)

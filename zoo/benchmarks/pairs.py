@@ -8,9 +8,8 @@ import numpy as np
 
 from zoo.benchmarks.annotations import locate
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.files import text_lines
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError, near
 
 COLUMNS = ("image", "caption", "foil")
@@ -19,8 +18,8 @@ COLUMNS = ("image", "caption", "foil")
 class Pairs(Benchmark):
     """One's own pairs, from a CSV with the columns image, caption, foil and, where wanted, subset.
 
-    file: absolute, from the working directory or under the data root. image: a path, absolute, beside the CSV or under the data root,
-    or the name of a COCO or Flickr photograph.
+    file: absolute, from the working directory or under the data root. image: a path, absolute, beside the CSV, from the working
+    directory or under the data root; where nothing is there, the name of an image of COCO or Flickr.
     """
 
     name = "pairs"
@@ -44,7 +43,7 @@ class Pairs(Benchmark):
 
 
 def _cases(path: Path) -> Iterator[Case]:
-    match = np.array([[True, False]])
+    match, images = np.array([[True, False]]), OwnImages(path.parent)
     rows = csv.DictReader(text_lines(path), strict=True)
     try:
         columns = rows.fieldnames or []
@@ -62,7 +61,7 @@ def _cases(path: Path) -> Iterator[Case]:
             image, caption, foil = (_text(row, name, origin) for name in COLUMNS)
             subset = (row.get("subset") or "").strip() or path.stem
             yield Case(
-                (_photograph(path.parent, image),),
+                (images.ref(image),),
                 (caption, foil),
                 match,
                 "i2t",
@@ -82,8 +81,3 @@ def _text(row: dict[str, str | None], column: str, origin: str) -> str:
             f"{origin} has nothing in column {column!r}: fill it in or take the line out"
         )
     return text
-
-
-def _photograph(folder: Path, name: str) -> ImageRef:
-    beside = folder / name
-    return ImageRef("file", str(beside.absolute())) if beside.is_file() else photograph_ref(name)

@@ -1,10 +1,32 @@
 """Reading a benchmark from several data roots. Free of torch."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Reading
+from zoo.datamodules.photographs import PhotographFinder
 from zoo.errors import ZooError
+
+
+def settled(reading: Reading, finder: PhotographFinder) -> Reading:
+    """Returns the reading with every image by the reference that it is known as, and a note on those that are taken by name alone."""
+    known = finder.settled(dict.fromkeys(image for case in reading.cases for image in case.images))
+    if not known:
+        return reading
+    cases = [
+        replace(case, images=tuple(known.get(image, image) for image in case.images))
+        if any(image in known for image in case.images)
+        else case
+        for case in reading.cases
+    ]
+    notes = dict(reading.notes)
+    absent = finder.missing(known)
+    if absent:
+        notes["images by name"] = (
+            f"{len(absent):,} are not there as written and taken by their names for published ones ({absent[0].key} for {known[absent[0]]})"
+        )
+    return replace(reading, cases=cases, notes=notes)
 
 
 def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:

@@ -82,5 +82,10 @@ def _cases(path: Path, subset: str) -> Iterator[Case]:
             field(entry, "negative_caption", str, origin),
         )
         yield Case(
-            (coco_ref(field(entry, "filename", str, origin)),), texts, match, "i2t", subset, key
+            (coco_ref(field(entry, "filename", str, origin), origin),),
+            texts,
+            match,
+            "i2t",
+            subset,
+            key,
         )

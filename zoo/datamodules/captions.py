@@ -191,6 +191,15 @@ class CaptionDataModule(LightningDataModule):
                 f"{len(val.image_ids):,}",
             )
         for name, source in (("training", train), ("validation", val)):
+            if source is not None and source.by_name:
+                (path, known), n = next(iter(source.by_name.items())), len(source.by_name)
+                self._report(
+                    "%s images of the %s captions are not there as written and taken by their names for published ones (%s for %s)",
+                    f"{n:,}",
+                    name,
+                    path.key,
+                    str(known),
+                )
             if source is not None and source.missing:
                 self._report(
                     "%s photographs of the %s captions are missing and left out",

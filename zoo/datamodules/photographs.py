@@ -3,7 +3,7 @@
 import io
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from PIL import Image
 
+from zoo.datamodules.folders import Folders
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
@@ -37,6 +38,8 @@ _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", r
 _VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
 _FLICKR_NAME = re.compile(r"(\d+)(?:_[0-9a-f]+)?\.jpe?g", re.IGNORECASE)
 _FLICKR_HASHED = re.compile(r"\d+_[0-9a-f]{10}\.jpe?g", re.IGNORECASE)
+# Flickr30k's own names; numbers of fewer digits are those that anybody gives to files
+_FLICKR_PLAIN = re.compile(r"[1-9]\d{4,}\.jpe?g", re.IGNORECASE)
 _NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
 
 
@@ -44,9 +47,10 @@ class BrokenPhotograph(ZooError):
     """A photograph that is there but cannot be decoded."""
 
 
-def coco_ref(name: str) -> ImageRef:
-    """name: a COCO file name of any year, with or without folders. Returns its reference; raises ZooError where it is none."""
-    return _named("coco", name)
+def coco_ref(name: str, origin: str = "") -> ImageRef:
+    """name: a COCO file name of any year, with or without folders. Returns its reference; raises ZooError, which names the origin, where it
+    is none."""
+    return _named("coco", name, origin)
 
 
 def flickr_ref(name: str) -> ImageRef:
@@ -58,13 +62,37 @@ def photograph_ref(text: str) -> ImageRef:
     """text: a path as published, or a reference written by `str`. Returns the reference that it most likely means.
 
     A COCO name means COCO wherever it stands; a folder of Visual Genome or Flickr says what its numbers mean; an absolute path and
-    anything else is a file.
+    anything else is a file. A path in a user's own file is `OwnImages`' to read.
     """
-    source, colon, key = text.partition(":")
-    if colon and source in SOURCES:
-        return _written(source, key)
+    written = _reference(text)
+    if written is not None:
+        return written
     path = PurePosixPath(text)
     return ImageRef("file", text) if path.is_absolute() else _meant(path) or ImageRef("file", text)
+
+
+class OwnImages:
+    """Images as a user's own file names them: what is there as written is meant, whatever its name looks like.
+
+    Args:
+        folder: The folder of the file that names the images. A path is looked for there, then from the working directory;
+            `PhotographFinder` looks under the data roots.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._bases = (os.path.abspath(folder), os.getcwd())
+        self._folders = Folders()
+        self._known: dict[str, ImageRef] = {}
+
+    def ref(self, text: str) -> ImageRef:
+        """text: a path, or a reference written by `str`. Returns its reference."""
+        if text not in self._known:
+            self._known[text] = _reference(text) or ImageRef("file", self._there(text) or text)
+        return self._known[text]
+
+    def _there(self, path: str) -> str | None:
+        paths = (os.path.join(base, path) for base in self._bases)
+        return next((path for path in paths if self._folders.has(path)), None)
 
 
 def identity(ref: ImageRef) -> str:
@@ -93,13 +121,25 @@ def _meant(path: PurePosixPath) -> ImageRef | None:
     return None
 
 
-def _named(source: str, name: str) -> ImageRef:
+def _by_name(path: PurePosixPath) -> ImageRef | None:
+    """The published image that a user's path may mean where nothing is there as written."""
+    flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
+    return _meant(path) or (flickr_ref(path.name) if flickr else None)
+
+
+def _named(source: str, name: str, origin: str = "") -> ImageRef:
     match = _NAMES[source].fullmatch(PurePosixPath(name).name)
     if match is None:
+        place = f"{origin}: " if origin else ""
         raise ZooError(
-            f"{name!r} is not a file name of {source}: expected one like {_example(source)}"
+            f"{place}{name!r} is not a file name of {source}: expected one like {_example(source)}"
         )
     return ImageRef(source, str(int(match[1])))
+
+
+def _reference(text: str) -> ImageRef | None:
+    source, colon, key = text.partition(":")
+    return _written(source, key) if colon and source in SOURCES else None
 
 
 def _written(source: str, key: str) -> ImageRef:
@@ -130,7 +170,7 @@ class PhotographFinder:
         for root in self.roots:
             if not root.is_dir():
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
-        self._names: dict[str, frozenset[str]] = {}
+        self._folders = Folders()
         self._by_source: dict[str, dict[str, Path]] = {}
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
 
@@ -145,6 +185,15 @@ class PhotographFinder:
         raise ZooError(
             f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}"
         )
+
+    def settled(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
+        """Returns what files are known as, of those that are known otherwise than they are written.
+
+        A file that a reference to COCO, Visual Genome or Flickr finds is known by that; so is a path at which nothing is, and whose name is
+        one of theirs.
+        """
+        found = ((ref, self._settled(ref)) for ref in refs if ref.source == "file")
+        return {ref: known for ref, known in found if known is not None}
 
     def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
         """Returns the references without a file, in their order."""
@@ -175,16 +224,42 @@ class PhotographFinder:
 
     def hint(self, ref: ImageRef) -> str:
         """Returns where a photograph of that source is looked for, as the end of a sentence."""
+        astray = next(self._astray(ref), None)
+        if astray is not None:
+            return (
+                f"mend the link {astray}, which leads to no file ({self._folders.astray[astray]})"
+            )
         if ref.source in FOLDERS:
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
         return "give the data root that the path starts from"
+
+    def _settled(self, ref: ImageRef) -> ImageRef | None:
+        path = self._file(ref.key)
+        known = _by_name(PurePosixPath(ref.key if path is None else path))
+        there = None if known is None else self.find(known)
+        if known is None or there is None:
+            return None
+        same = path is None or os.path.abspath(path) == os.path.abspath(there)
+        return replace(known, crop=ref.crop) if same else None
+
+    def _astray(self, ref: ImageRef) -> Iterator[str]:
+        """Yields the links that may have been meant to lead to the image."""
+        if ref.source in FOLDERS:
+            names = _NAMES[ref.source]
+            for path in self._folders.astray:
+                match = names.fullmatch(os.path.basename(path))
+                if match is not None and str(int(match[1])) == ref.key:
+                    yield path
+        elif ref.source == "file":
+            paths = (os.path.normpath(path) for path in self._candidates(ref.key))
+            yield from (path for path in paths if path in self._folders.astray)
 
     def _listed(self, source: str) -> dict[str, Path]:
         if source not in self._by_source:
             found: dict[str, Path] = {}
             for root in self.roots:
                 for folder in FOLDERS[source]:
-                    for name in sorted(self._list(root / folder)):
+                    for name in sorted(self._folders.files(root / folder)):
                         match = _NAMES[source].fullmatch(name)
                         if match is not None:
                             found.setdefault(str(int(match[1])), root / folder / name)
@@ -192,19 +267,11 @@ class PhotographFinder:
         return self._by_source[source]
 
     def _file(self, key: str) -> Path | None:
-        path = Path(key)
-        candidates = [path] if path.is_absolute() else [root / path for root in self.roots]
-        return next((c for c in candidates if c.name in self._list(c.parent)), None)
+        return next((path for path in self._candidates(key) if self._folders.has(path)), None)
 
-    def _list(self, folder: Path) -> frozenset[str]:
-        key = os.path.normpath(folder)
-        if key not in self._names:
-            try:
-                with os.scandir(key) as entries:
-                    self._names[key] = frozenset(entry.name for entry in entries if entry.is_file())
-            except (FileNotFoundError, NotADirectoryError):
-                self._names[key] = frozenset()
-        return self._names[key]
+    def _candidates(self, key: str) -> list[Path]:
+        path = Path(key)
+        return [path] if path.is_absolute() else [root / path for root in self.roots]
 
     def _cell(self, path: Path, ref: ImageRef) -> io.BytesIO:
         _, row, column = _parquet_key(ref)

@@ -4,7 +4,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,12 +18,14 @@ from zoo.recorded import spec
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader gave. samples: all of them; kept: positions of those in use. missing: photographs that were not found and tolerated."""
+    """What a reader gave. samples: all of them; kept: positions of those in use. missing: photographs that were not found and tolerated.
+    by_name: what stands in for paths at which nothing is, by their names."""
 
     reader: Reader
     samples: list[Sample]
     kept: list[int]
     missing: int = 0
+    by_name: dict[ImageRef, ImageRef] = field(default_factory=dict)
 
     @property
     def images(self) -> list[ImageRef]:
@@ -60,6 +62,7 @@ class Source:
             "images": len(self.image_ids),
             "captions": len(self.kept),
             "missing_images": self.missing,
+            "images_by_name": len(self.by_name),
         }
 
 
@@ -75,7 +78,9 @@ def read(reader: Reader) -> Source:
 
 
 def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing: bool) -> Source:
-    """Returns the source without samples whose photograph is missing; raises ZooError that lists the first unless they are tolerated."""
+    """Returns the source without samples whose photograph is missing, every photograph by the reference that it is known as; raises
+    ZooError that lists the first missing unless they are tolerated."""
+    source = _settled(source, finder)
     images = source.images
     missing = finder.missing(images)
     if not missing:
@@ -88,6 +93,24 @@ def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing:
         )
     absent = frozenset(missing)
     return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
+
+
+def _settled(source: Source, finder: PhotographFinder) -> Source:
+    known = finder.settled(source.images)
+    if not known:
+        return source
+    samples = [_known_as(sample, known) for sample in source.samples]
+    absent = frozenset(finder.missing(known))
+    by_name = {ref: to for ref, to in known.items() if ref in absent}
+    return replace(source, samples=samples, by_name=by_name)
+
+
+def _known_as(sample: Sample, known: dict[ImageRef, ImageRef]) -> Sample:
+    image = known.get(sample.image)
+    if image is None:
+        return sample
+    image_id = str(image) if sample.image_id == str(sample.image) else sample.image_id
+    return replace(sample, image=image, image_id=image_id)
 
 
 def split_by_image(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.catalog import ARGUMENT
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read, settled
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -53,7 +53,7 @@ def make_plan(
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
     for name, benchmark in zip(run_names(benchmarks), benchmarks, strict=True):
-        reading = read(benchmark, roots)
+        reading = settled(read(benchmark, roots), finder)
         made.readings[name], made.parts[name] = reading, benchmark.parts
         made.absent += [(name, part) for part in reading.absent]
         for case in reading.cases:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.readers.files import caption, text_lines
 from zoo.datamodules.sample import Sample
@@ -65,7 +65,7 @@ class CsvTable(Reader):
         return (self.file,)
 
     def samples(self) -> list[Sample]:
-        samples = []
+        samples, images = [], OwnImages(self.file.parent)
         for i, (line, row) in enumerate(
             read_table(self.file, self.separator, (self.image_column, self.caption_column))
         ):
@@ -74,7 +74,7 @@ class CsvTable(Reader):
                 raise ZooError(
                     f"{origin} names no photograph in column {self.image_column!r}: write one or take the line out"
                 )
-            ref = photograph_ref(row[self.image_column])
+            ref = images.ref(row[self.image_column])
             samples.append(
                 Sample(
                     ref, caption(row[self.caption_column], origin), str(ref), str(i), origin=origin

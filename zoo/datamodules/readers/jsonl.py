@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.readers.files import caption, field, numbered_lines
 from zoo.datamodules.sample import Sample
@@ -30,8 +30,9 @@ class JsonLines(Reader):
             (f"{self.file}:{number}", _entry(line, f"{self.file}:{number}"))
             for number, line in numbered_lines(self.file)
         ]
+        images = OwnImages(self.file.parent)
         return [
-            _sample(entry, str(i), len(entries), origin)
+            _sample(entry, str(i), len(entries), origin, images)
             for i, (origin, entry) in enumerate(entries)
         ]
 
@@ -45,8 +46,8 @@ def _entry(line: str, origin: str) -> Any:
         ) from error
 
 
-def _sample(entry: Any, number: str, n: int, origin: str) -> Sample:
-    ref = photograph_ref(field(entry, "image", str, origin))
+def _sample(entry: Any, number: str, n: int, origin: str, images: OwnImages) -> Sample:
+    ref = images.ref(field(entry, "image", str, origin))
     text = caption(field(entry, "caption", str, origin), origin)
     negatives = _list(entry, "negatives", str, origin)
     companions = _list(entry, "companions", int, origin)

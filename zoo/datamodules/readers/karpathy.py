@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from zoo.datamodules.photographs import photograph_ref
+from zoo.datamodules.photographs import OwnImages, photograph_ref
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.readers.files import caption, field, read_json
 from zoo.datamodules.sample import ImageRef, Sample
@@ -48,6 +48,7 @@ class KarpathyJson(Reader):
         content = read_json(self.file, object_hook=_without_tokens)
         images = field(content, "images", list, str(self.file))
         dataset = str(content.get("dataset", "coco"))
+        own = OwnImages(self.file.parent)
         samples: list[Sample] = []
         n_images = 0
         present = set()
@@ -57,7 +58,7 @@ class KarpathyJson(Reader):
             present.add(split)
             if split in self.splits:
                 n_images += 1
-                samples.extend(_captions(image, split, dataset, origin))
+                samples.extend(_captions(image, split, dataset, origin, own))
         if not samples:
             raise ZooError(
                 f"{self.file} has no image in split {', '.join(self.splits)}: it has {', '.join(sorted(present)) or 'no split'}"
@@ -78,8 +79,10 @@ class KarpathyJson(Reader):
             )
 
 
-def _captions(image: dict[str, Any], split: str, dataset: str, origin: str) -> list[Sample]:
-    ref = _reference(image, dataset, origin)
+def _captions(
+    image: dict[str, Any], split: str, dataset: str, origin: str, own: OwnImages
+) -> list[Sample]:
+    ref = _reference(image, dataset, origin, own)
     image_id, number = str(ref), field(image, "imgid", int, origin)
     samples = []
     for k, sentence in enumerate(field(image, "sentences", list, origin)):
@@ -90,12 +93,13 @@ def _captions(image: dict[str, Any], split: str, dataset: str, origin: str) -> l
     return samples
 
 
-def _reference(image: dict[str, Any], dataset: str, origin: str) -> ImageRef:
+def _reference(image: dict[str, Any], dataset: str, origin: str, own: OwnImages) -> ImageRef:
     if "cocoid" in image:
         return ImageRef("coco", str(field(image, "cocoid", int, origin)))
-    return photograph_ref(
-        f"{image.get('filepath', dataset)}/{field(image, 'filename', str, origin)}"
-    )
+    name = field(image, "filename", str, origin)
+    if dataset.startswith("flickr"):
+        return photograph_ref(f"{image.get('filepath', dataset)}/{name}")
+    return own.ref(str(PurePosixPath(image.get("filepath", "")) / name))
 
 
 def _without_tokens(entry: dict[str, Any]) -> dict[str, Any]:

@@ -67,10 +67,7 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
                 raise ZooError(
                     f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again"
                 )
-        try:
-            photograph = coco_ref(row["image_id"])
-        except ZooError as error:
-            raise ZooError(f"{origin}: {error}") from error
+        photograph = coco_ref(row["image_id"], origin)
         made = ImageRef("parquet", f"{file}#{i}#{PICTURE}")
         true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
         yield (

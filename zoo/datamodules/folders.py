@@ -1,0 +1,59 @@
+"""Which files folders hold, each folder listed once. Free of torch."""
+
+import os
+
+from zoo.errors import ZooError
+
+NOWHERE = "No such file or directory"
+
+
+class Folders:
+    """Tells whether a file is there without asking the disk for each: a folder is listed when it is first needed.
+
+    Attributes:
+        astray: links that lead to no file that can be read, by path, with the reason.
+    """
+
+    def __init__(self) -> None:
+        self.astray: dict[str, str] = {}
+        self._files: dict[str, frozenset[str]] = {}
+
+    def has(self, path: str | os.PathLike[str]) -> bool:
+        """Returns whether there is a file of that path; a folder is none."""
+        folder, name = os.path.split(path)
+        return name in self.files(folder)
+
+    def files(self, folder: str | os.PathLike[str]) -> frozenset[str]:
+        """Returns the names of the files in a folder, none where there is no such folder.
+
+        Raises:
+            ZooError: The folder is there and may not be read.
+        """
+        given = os.fspath(folder)
+        if given not in self._files:
+            key = os.path.normpath(given)
+            self._files[given] = self._files[key] if key in self._files else self._listed(key)
+            self._files[key] = self._files[given]
+        return self._files[given]
+
+    def _listed(self, folder: str) -> frozenset[str]:
+        try:
+            with os.scandir(folder) as entries:
+                return frozenset(entry.name for entry in entries if self._is_file(entry))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return frozenset()  # ValueError: a name that no file can have
+        except OSError as error:
+            raise ZooError(
+                f"the folder {folder} cannot be listed ({error.strerror}): name one that you may read"
+            ) from error
+
+    def _is_file(self, entry: os.DirEntry[str]) -> bool:
+        """One link that leads to itself must not hide the rest of its folder."""
+        try:
+            found = entry.is_file()
+            if not found and entry.is_symlink() and not entry.is_dir():
+                self.astray[entry.path] = NOWHERE
+        except OSError as error:
+            found = False
+            self.astray[entry.path] = error.strerror or str(error)
+        return found
