@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from transformers import CLIPModel, CLIPProcessor
 import zoo
 import zoo.export
 from tests.made import draw
+from tests.mistakes import full_after
 from tests.runs import last_checkpoint, variant
 from tests.test_towers import TWISTS, hugging_face, small
 from zoo.backbone import Backbone
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.export import TOLERANCE, export
+from zoo.export import TOLERANCE, Format, export
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
@@ -223,6 +225,131 @@ def test_a_full_disk_leaves_no_folder(
     with pytest.raises(ZooError, match="No space left"):
         export(checkpoint, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["open_clip", "hf"])
+@pytest.mark.parametrize("room", [0, 5_000, 10_000_000])
+def test_a_disk_that_is_full_later_leaves_no_folder(
+    form: Format, room: int, checkpoint: Path, tmp_path: Path
+) -> None:
+    with (
+        full_after(room),
+        pytest.raises(ZooError, match=r"out could not be written \(File too large\): make room"),
+    ):
+        export(checkpoint, tmp_path / "out", form)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_holds_no_folder_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ZooError, match=r"file/out could not be written \(Not a directory\): name"):
+        export(tmp_path / "no.ckpt", tmp_path / "file" / "out")
+    with pytest.raises(ZooError, match="link exists"):
+        export(tmp_path / "no.ckpt", tmp_path / "link")
+    with pytest.raises(ZooError, match="'onnx' is no format of export: choose open_clip or hf"):
+        export(tmp_path / "no.ckpt", tmp_path / "out", "onnx")  # type: ignore[arg-type]
+
+
+def changed(checkpoint: Path, file: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    held = torch.load(checkpoint, weights_only=True)
+    change(held)
+    torch.save(held, file)
+    return file
+
+
+UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a class that cannot be imported": (
+        lambda c: c["hyper_parameters"]["objective"].update(class_path="my_lab.Loss"),
+        r"cannot be built .*No module named 'my_lab'.*where the classes of its recipe",
+    ),
+    "an argument of a newer zoo": (
+        lambda c: (
+            c["hyper_parameters"]["objective"]["init_args"].update(curriculum=3),
+            c["zoo"].update(version="9.9"),
+        ),
+        r"cannot be built \(zoo 9\.9 wrote it, this is .*'curriculum'",
+    ),
+    "a setting of a newer zoo": (
+        lambda c: c["hyper_parameters"].update(teacher=3),
+        "cannot be built .*teacher",
+    ),
+    "an architecture that is not known": (
+        lambda c: c["hyper_parameters"]["backbone"]["init_args"].update(name="zoo-tinny"),
+        "cannot be loaded: .*'zoo-tinny' is no known architecture",
+    ),
+    "a head of another shape": (
+        lambda c: c["state_dict"].update({"head.text_map.weight": torch.eye(2)}),
+        "cannot be loaded: .*head.text_map.weight is",
+    ),
+    "a part that is no part": (
+        lambda c: c["hyper_parameters"].update(head="linear"),
+        "is no checkpoint of `zoo fit`",
+    ),
+    "weights that are no tensors": (
+        lambda c: c["state_dict"].update({"head.log_scale": 3}),
+        "is no checkpoint of `zoo fit`",
+    ),
+    "an origin that says nothing": (
+        lambda c: c.update(zoo="1.0"),
+        "is no checkpoint of `zoo fit`",
+    ),
+    "weights that are no numbers": (
+        lambda c: c["state_dict"]["head.log_scale"].fill_(float("nan")),
+        r"holds NaN or infinite weights in 1 of \d+ tensors \(head\.log_scale\): training came apart",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", UNLOADABLE)
+def test_a_checkpoint_that_cannot_be_loaded_is_named_with_the_reason(
+    fault: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    change, says = UNLOADABLE[fault]
+    file = changed(checkpoint, tmp_path / "x.ckpt", change)
+    with pytest.raises(ZooError, match=rf"x\.ckpt.* {says}"):
+        export(file, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        "{}",
+        "[]",
+        "null",
+        '{"recipe": {}, "origin": {}, "separate_text": false}',
+        '{"recipe": {"backbone": {"class_path": "zoo.backbone.Backbone"}}, "origin": {}, "separate_text": false}',
+        '{"recipe": RECIPE, "origin": [], "separate_text": false}',
+        '{"recipe": RECIPE, "origin": {}}',
+    ],
+)
+def test_a_description_that_says_too_little_is_named(
+    described: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    export(checkpoint, tmp_path / "out")
+    held = json.loads((tmp_path / "out" / "zoo.json").read_text())
+    (tmp_path / "out" / "zoo.json").write_text(
+        described.replace("RECIPE", json.dumps(held["recipe"]))
+    )
+    with pytest.raises(ZooError, match=r"zoo\.json does not say what was exported"):
+        zoo.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"interpolation": "random"}, "random interpolation"),
+        ({"resize_mode": "longest"}, "longest"),
+    ],
+)
+def test_images_that_hugging_face_cannot_prepare_are_refused(
+    settings: dict[str, str], says: str, tmp_path: Path
+) -> None:
+    saved = save(ZooModule(Backbone("zoo-tiny", preprocess=settings)), tmp_path / "last.ckpt")
+    with pytest.raises(ZooError, match=f"{says}.* export with --format open_clip"):
+        export(saved, tmp_path / "out", "hf")
+    assert list(tmp_path.iterdir()) == [saved]
 
 
 @pytest.mark.parametrize("form", ["open_clip", "hf"])

@@ -191,6 +191,8 @@ def test_alphas_are_read(text: str, alphas: list[float]) -> None:
         ("0,...,1", "dots without two numbers"),
         ("0,0.3,...,1", "does not come to 1"),
         ("0,0,...,1", "does not come to 1"),
+        ("0,1e-9,...,1", r"would be 1e\+09 checkpoints: give at most 1,000 steps"),
+        ("0,1e-320,...,1", "would be .* checkpoints"),
     ],
 )
 def test_other_alphas_are_refused(text: str, message: str) -> None:

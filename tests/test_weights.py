@@ -239,6 +239,27 @@ WRONG = {
         lambda s: {n: t for n, t in s.items() if "resblocks" not in n},
         r"72 missing: .*, \.\.\.",
     ),
+    "no numbers": (
+        lambda s: {**s, "visual.proj": torch.full((96, 128), torch.nan)},
+        r"holds NaN or infinite weights in 1 of \d+ tensors \(visual\.proj\): fetch the file again",
+    ),
+    "another project's recipe": (
+        lambda s: {
+            "state_dict": {**s, "visual.proj": torch.ones(2, 2)},
+            "hyper_parameters": {"backbone": {"init_args": 3}, "head": "linear"},
+        },
+        r"1 of another shape",
+    ),
+    "adapters of unknown strength": (
+        lambda s: {
+            "state_dict": prefixed(s, "backbone.model.")
+            | {"backbone.model.visual.proj.lora_A.default.weight": torch.ones(1)},
+            "hyper_parameters": {
+                "backbone": {"class_path": "zoo.backbone.Backbone", "init_args": {"lora": None}}
+            },
+        },
+        "holds adapters and not the alpha",
+    ),
     "two models": (lambda s: {**s, **prefixed(s, "model.")}, "leaves open what is meant"),
     "unknown prefix": (lambda s: prefixed(s, "teacher."), "leaves open what is meant"),
     "no model": (

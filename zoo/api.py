@@ -12,17 +12,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from jsonargparse import ArgumentError
 from lightning import Trainer
 from numpy.typing import NDArray
 from PIL import Image
 
+from zoo import __version__
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpointing import read_checkpoint, recipe_of
 from zoo.errors import ZooError
+from zoo.mistakes import sentence
 from zoo.module import ZooModule
 from zoo.provenance import random_weights
 from zoo.quiet import quieten
+from zoo.weights import refuse_not_finite
 
 log = logging.getLogger(__name__)
 
@@ -110,8 +114,27 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     from lightning.pytorch.cli import instantiate_module
 
     checkpoint = read_checkpoint(Path(path))
-    module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
-    module.on_load_checkpoint(checkpoint)
+    refuse_not_finite(
+        Path(path),
+        {
+            name: tensor
+            for name, tensor in checkpoint["state_dict"].items()
+            if name.startswith(("backbone.", "head."))  # an objective may keep what it likes
+        },
+        "training came apart, take a checkpoint from before or train with a lower learning rate",
+    )
+    wrote = checkpoint.get("zoo", {}).get("version", __version__)
+    by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
+    try:
+        module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
+        module.on_load_checkpoint(checkpoint)
+    except ArgumentError as error:
+        raise ZooError(
+            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the classes of its recipe can be "
+            "imported, with the versions that wrote it"
+        ) from error
+    except ZooError as error:
+        raise ZooError(f"{path} cannot be loaded{by}: {error}") from error
     module.load_state_dict(checkpoint["state_dict"])
     module.checkpoint = str(path)
     return module

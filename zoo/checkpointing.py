@@ -9,9 +9,11 @@ import torch
 from lightning import LightningModule, Trainer
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import Tensor
 
 from zoo.errors import ZooError
 from zoo.exported import read_export
+from zoo.recorded import is_recipe
 
 SOURCES = ("pretrained", "rule", "weights")
 
@@ -62,22 +64,30 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         )
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except OSError as error:
+        raise ZooError(
+            f"{path} cannot be read ({error.strerror or error}): give a checkpoint that can be"
+        ) from error
     except Exception as error:
         raise ZooError(
             f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights of other projects are given by "
             "model.backbone.init_args.pretrained"
         ) from error
-    recorded = (
-        checkpoint.get("hyper_parameters")
-        if isinstance(checkpoint, dict) and "state_dict" in checkpoint
-        else None
-    )
-    if not isinstance(recorded, dict) or "backbone" not in recorded:
+    if not (
+        isinstance(checkpoint, dict)
+        and is_recipe(checkpoint.get("hyper_parameters"))
+        and isinstance(checkpoint.get("zoo", {}), dict)
+        and isinstance(checkpoint.get("state_dict"), dict)
+        and all(
+            isinstance(value, Tensor)
+            for name, value in checkpoint["state_dict"].items()
+            if name.startswith(("backbone.", "head."))
+        )
+    ):
         raise ZooError(
             f"{path} is no checkpoint of `zoo fit`: plain weights are given by model.backbone.init_args.pretrained"
         )
-    found: dict[str, Any] = checkpoint
-    return found
+    return checkpoint
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 import json
 import logging
 import os
-import shutil
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -20,6 +21,7 @@ from zoo.arguments import Parser
 from zoo.backbone import Backbone
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
+from zoo.files import check_place, not_written
 from zoo.hugging_face import (
     hugging_face_config,
     hugging_face_state,
@@ -62,30 +64,37 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     Raises ZooError where it exists, where the format cannot hold the architecture, where there is no room, and where the model that was
     written does not give the embeddings of the one that was trained.
     """
-    if out.exists():
+    checkpoint, out = Path(checkpoint), Path(out)
+    if format not in get_args(Format):
+        raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
+    if os.path.lexists(out):
         raise ZooError(f"{out} exists: give a folder that does not, or remove it")
+    check_place(out)
     module = load_checkpoint(checkpoint).eval()
     backbone = module.backbone.plain().eval()
     if format == "hf":
         need("transformers", "hf")
         refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
     _write_scale(module, backbone)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        with without_bars() if format == "hf" else nullcontext():
-            _write(module, backbone, beside, format)
-            _check(module, backbone, beside, format)
-        for file in beside.iterdir():
-            file.chmod(0o644)
-        beside.chmod(0o755)
-        os.replace(beside, out)
-    except OSError as error:
-        raise ZooError(
-            f"{out} could not be written ({error}): make room and export again"
-        ) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True
+        ) as name:
+            beside = Path(name) / out.name
+            beside.mkdir()
+            with without_bars() if format == "hf" else nullcontext():
+                _write(module, backbone, beside, format)
+                _check(module, backbone, beside, format)
+            for file in beside.iterdir():
+                file.chmod(0o644)
+            beside.chmod(0o755)
+            os.replace(beside, out)
+    except (OSError, SafetensorError) as error:
+        refused = _of_the_system(error)
+        if refused is None:
+            raise
+        raise not_written(out, refused) from error
     call = (
         f"open_clip.create_model('local-dir:{out}')"
         if format == "open_clip"
@@ -94,6 +103,14 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     return (
         f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
     )
+
+
+def _of_the_system(error: Exception) -> OSError | None:
+    """Returns what the system refused; safetensors has it in its message alone."""
+    if isinstance(error, OSError):
+        return error
+    code = re.search(r"\(os error (\d+)\)", str(error))
+    return None if code is None else OSError(int(code[1]), os.strerror(int(code[1])))
 
 
 @torch.no_grad()

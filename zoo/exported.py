@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zoo.errors import ZooError
 from zoo.hugging_face import open_clip_state
+from zoo.recorded import is_recipe
 
 DESCRIPTION, REST = "zoo.json", "zoo.safetensors"
 OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
@@ -55,6 +56,17 @@ def read_export(folder: Path) -> dict[str, Any]:
             f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give one that holds {DESCRIPTION}, {REST} "
             f"and {OPEN_CLIP} or {HUGGING_FACE}"
         ) from error
+    if not (
+        isinstance(described, dict)
+        and is_recipe(described.get("recipe"))
+        and isinstance(described["recipe"]["backbone"].get("init_args", {}).get("name"), str)
+        and isinstance(described.get("origin"), dict)
+        and isinstance(described.get("separate_text"), bool)
+    ):
+        raise ZooError(
+            f"{folder / DESCRIPTION} does not say what was exported (recipe, origin and separate_text, as `zoo export` writes them): "
+            "export the checkpoint again"
+        )
     settings = described["recipe"]["backbone"]["init_args"]
     if settings["name"].endswith(".json"):
         settings["name"] = str(folder / settings["name"])

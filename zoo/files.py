@@ -30,14 +30,20 @@ def write_beside(path: Path, data: bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        mend = (
-            "name another path"
-            if error.errno in NO_PLACE
-            else "make room and run the same command again, which goes on from there"
-        )
-        raise ZooError(
-            f"{path} could not be written ({error.strerror or error}): {mend}"
-        ) from error
+        raise not_written(path, error, "which goes on from there") from error
+
+
+def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
+    """Returns what to say of a file or folder that the system refused.
+
+    Args:
+        path: What was to be written.
+        error: The system's.
+        then: What the same command does once there is room.
+    """
+    room = ", ".join(filter(None, ["make room and run the same command again", then]))
+    mend = "name another path" if error.errno in NO_PLACE else room
+    return ZooError(f"{path} could not be written ({error.strerror or error}): {mend}")
 
 
 def check_place(path: Path) -> None:

@@ -169,12 +169,18 @@ def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
         raise ZooError(
             f"images are resized by {settings['resize_mode']}, which CLIPImageProcessor cannot: export with --format open_clip"
         )
+    resample = {"bicubic": 3, "bilinear": 2}.get(settings["interpolation"])
+    if resample is None:
+        raise ZooError(
+            f"images are resized by {settings['interpolation']} interpolation, which CLIPImageProcessor cannot: "
+            "export with --format open_clip"
+        )
     squashed = settings["resize_mode"] == "squash"
     return {
         "size": {"height": size, "width": size} if squashed else {"shortest_edge": size},
         "crop_size": {"height": size, "width": size},
         "do_center_crop": not squashed,
-        "resample": {"bicubic": 3, "bilinear": 2}[settings["interpolation"]],
+        "resample": resample,
         "image_mean": list(settings["mean"]),
         "image_std": list(settings["std"]),
     }

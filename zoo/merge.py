@@ -24,6 +24,7 @@ from zoo.module import ZooModule
 from zoo.trajectory import Trajectory, show, write
 
 State = dict[str, Tensor]
+MOST = 1_000  # steps between two alphas; each is a checkpoint
 
 
 def main(argv: list[str]) -> int:
@@ -87,6 +88,10 @@ def parsed(text: str) -> list[float]:
                 _number(names[i + 1], text),
             )
             count = (last - alphas[-1]) / step if step else 0.0
+            if count > MOST:
+                raise ZooError(
+                    f"--alphas {text} would be {count:.3g} checkpoints: give at most {MOST:,} steps"
+                )
             if not (count > 0 and math.isclose(count, round(count), abs_tol=1e-6)):
                 raise ZooError(
                     f"--alphas {text} does not come to {names[i + 1]} in steps of {step:g}: write out the numbers"

@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 from abc import ABCMeta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from zoo.errors import ZooError
 
@@ -64,4 +64,19 @@ def _plain(value: Any, part: Recorded, name: str) -> Any:
     raise ZooError(
         f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a checkpoint cannot name: "
         "pass a name, a number or another part"
+    )
+
+
+def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tells whether a value has the form of what checkpoints say of their model: parts, each as `spec` gives it, a backbone among them."""
+    return (
+        isinstance(value, dict)
+        and "backbone" in value
+        and all(
+            isinstance(part, dict)
+            and isinstance(part.get("class_path"), str)
+            and isinstance(part.get("init_args", {}), dict)
+            for name, part in value.items()
+            if name in ("backbone", "head", "objective")
+        )
     )

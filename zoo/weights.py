@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from zoo.errors import ZooError
 from zoo.lora import LoRA, adapted, merged
 from zoo.openclip import Activation, activation_of, checked_preprocess
+from zoo.recorded import is_recipe
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ def read_weights(file: Path) -> Weights:
         }
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
     if adapted(own):
-        if "lora" not in settings:
+        if not isinstance(settings.get("lora"), dict):
             raise ZooError(
                 f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
             )
@@ -169,10 +170,9 @@ def _prefix(file: Path, state: dict[str, Tensor]) -> str:
 
 def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     """Returns the arguments of the backbone that a checkpoint of zoo was made with, none for any other file."""
-    found: Any = held
-    for key in ("hyper_parameters", "backbone", "init_args"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+    recipe = held.get("hyper_parameters")
+    settings: dict[str, Any] = recipe["backbone"].get("init_args", {}) if is_recipe(recipe) else {}
+    return settings
 
 
 def _described_beside(file: Path) -> dict[str, Any]:
@@ -257,7 +257,22 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         if any("lora_" in key for key in faults["unexpected"]):
             mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
         raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
+    refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)
+
+
+def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
+    """Raises ZooError, which ends in `mend`, where weights are no numbers: nothing that they score is one."""
+    wrong = [
+        name
+        for name, tensor in state.items()
+        if tensor.is_floating_point() and not tensor.isfinite().all()
+    ]
+    if wrong:
+        raise ZooError(
+            f"{source} holds NaN or infinite weights in {len(wrong)} of {len(state)} tensors "
+            f"({listed(wrong, 2)}): {mend}"
+        )
 
 
 def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
