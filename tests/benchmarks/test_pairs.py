@@ -42,14 +42,34 @@ def test_the_file_may_lie_under_the_data_root(tmp_path):
             r"mine\.csv:1 has no column 'caption' \(near: captions\)",
         ),
         ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3 has nothing in column 'foil'"),
-        ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has nothing in column 'foil'"),
-        ("image,caption,foil\nx.png,a,b,c\n", r"mine\.csv:2 has more fields"),
+        ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has 2 fields where the header has 3"),
+        ("image,caption,foil\nx.png,a,b,c\n", r"mine\.csv:2 has 4 fields where the header has 3"),
         ('image,caption,foil\nx.png,"a"a,b\n', r"mine\.csv:2 is not CSV"),
         ("image,caption,foil\n", r"mine\.csv has no row"),
         ("", r"mine\.csv:1 has no column 'image'"),
+        ("image,words,foil\nx.png,a,b\n", r"no column 'caption'.*say by caption_column"),
+        ("image,caption,foil,foil\nx.png,a,b,c\n", r"csv:1 has the column 'foil' 2 times"),
+        ("image,caption,foil,subset,subset\nx.png,a,b,c,d\n", r"the column 'subset' 2 times"),
     ],
 )
 def test_mistakes_are_named_by_line_and_column(tmp_path, text, named):
     path = write(tmp_path, text)
     with pytest.raises(ZooError, match=named):
         Pairs(str(path)).read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        ("filepath\ttitle\tfoil", {}),
+        ("path,sentence,negative", {}),
+        ("photo;words;wrong", {"image_column": "photo", "caption_column": "words"}),
+    ],
+)
+def test_a_table_of_captions_may_be_asked_about_as_it_is(tmp_path, header, options):
+    separator = next(mark for mark in "\t,;" if mark in header)
+    path = write(tmp_path, f"{header}\nx.png,a,b\n".replace(",", separator))
+    if options:
+        options = {**options, "foil_column": "wrong", "separator": ";"}
+    (case,) = Pairs(str(path), **options).read(tmp_path).cases
+    assert (case.images, case.texts) == ((ImageRef("file", "x.png"),), ("a", "b"))

@@ -233,6 +233,22 @@ class TestCsvTable:
             f"{tmp_path}/x.csv:2",
         )
 
+    def test_a_table_of_pairs_is_read_as_it_is(self, tmp_path):
+        (tmp_path / "x.csv").write_text("image,caption,foil\na.png,a dog,a cat\n")
+        (sample,) = CsvTable(tmp_path / "x.csv").samples()
+        assert (sample.image.key, sample.caption) == ("a.png", "a dog")
+
+    @pytest.mark.parametrize("twice", ["filepath\ttitle\ttitle", "filepath\ttitle\tfilepath"])
+    def test_a_column_that_comes_twice_is_named(self, tmp_path, twice):
+        (tmp_path / "x.csv").write_text(f"{twice}\na\tb\tc\n")
+        name = twice.rpartition("\t")[2]
+        with pytest.raises(ZooError, match=rf"x\.csv:1 has the column '{name}' 2 times"):
+            CsvTable(tmp_path / "x.csv").samples()
+
+    def test_a_column_that_is_not_read_may_come_twice(self, tmp_path):
+        (tmp_path / "x.csv").write_text("filepath\ttitle\tn\tn\na\tb\t0\t1\n")
+        assert len(CsvTable(tmp_path / "x.csv").samples()) == 1
+
     def test_an_unknown_column_gets_the_near_name(self, tmp_path):
         (tmp_path / "x.csv").write_text("filepath\ttitles\na\tb\n")
         with pytest.raises(ZooError, match=r"x\.csv:1 has no column 'title' \(near: titles\)"):

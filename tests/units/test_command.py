@@ -110,3 +110,11 @@ def test_show_prints_units_beside_their_foils(
     printed = capsys.readouterr().out
     assert "horse riding man" in printed.replace("brown ", "")
     assert "3 of 3 records" in printed
+
+
+def test_a_caption_id_that_comes_twice_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    lines = [f'{{"image": "{i}.jpg", "caption": "a dog", "caption_id": "7"}}' for i in (1, 2)]
+    (tmp_path / "c.jsonl").write_text("\n".join(lines))
+    with pytest.raises(ZooError, match=r"c\.jsonl:2 has caption id '7', and so has .*c\.jsonl:1"):
+        main(["extract", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "u.jsonl")])
+    assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]

@@ -105,5 +105,5 @@ def test_no_file_no_records_and_no_utf8_are_errors_that_name_the_file(tmp_path: 
     with pytest.raises(ZooError, match=r"empty holds no \*.json"):
         read_units(tmp_path / "empty")
     (tmp_path / "latin.jsonl").write_bytes(b'{"caption_id": "caf\xe9"}\n')
-    with pytest.raises(ZooError, match=r"latin.jsonl is not UTF-8"):
+    with pytest.raises(ZooError, match=r"latin.jsonl:1 is not UTF-8"):
         read_units(tmp_path / "latin.jsonl")

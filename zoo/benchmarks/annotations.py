@@ -1,7 +1,6 @@
 """Annotation files: found under the data root, plain or gzipped, and read with errors that name file and entry. Free of torch."""
 
 import gzip
-import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.benchmarks.base import Part
+from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.errors import ZooError, near
 
 
@@ -19,13 +19,16 @@ def locate(root: Path, part: Part) -> Path | None:
     candidates = (
         folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz")
     )
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if path.exists() and not path.is_dir()), None)
 
 
 def content(path: Path) -> bytes:
     """Returns the bytes of a file, unpacked where its name ends in .gz; raises ZooError that names it."""
     try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with opened(path) as file:
+            return gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
+    except PermissionError as error:
+        raise ZooError(f"{path} cannot be read ({error.strerror}): let yourself read it") from error
     except (OSError, EOFError, zlib.error) as error:
         raise ZooError(f"{path} cannot be read ({error}): fetch the file again") from error
 
@@ -33,11 +36,9 @@ def content(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     """Returns what a .json or .json.gz holds; raises ZooError that names the file, and the line where it is no JSON."""
     try:
-        return json.loads(content(path).decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise ZooError(
-            f"{path}:{error.lineno} is not JSON ({error.msg}, column {error.colno}): fetch the file again"
-        ) from error
+        return json_value(content(path).decode("utf-8-sig"))
+    except NotJson as error:
+        raise ZooError(f"{error.at(path)} is not JSON ({error}): fetch the file again") from error
     except UnicodeDecodeError as error:
         raise ZooError(
             f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"

@@ -16,7 +16,7 @@ from zoo.benchmarks.annotations import content
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
 from zoo.datamodules.photographs import photograph_ref
-from zoo.datamodules.readers.files import field, numbered_lines
+from zoo.datamodules.readers.files import field, json_line, numbered_lines
 from zoo.errors import ZooError
 from zoo.language.tagger import SPACY_MODEL, Tagger
 from zoo.language.tagger import tagger as tagger_named
@@ -133,12 +133,7 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
 
 
 def _object(line: str, origin: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ZooError(
-            f"{origin} is not JSON ({error.msg}, column {error.colno}): delete the file to have it made again"
-        ) from error
+    value = json_line(line, origin, "delete the file to have it made again")
     if not isinstance(value, dict):
         raise ZooError(f"{origin} is not a JSON object: delete the file to have it made again")
     return value

@@ -1,6 +1,5 @@
-"""Pairs: a user's own table of photographs with a caption and a foil."""
+"""Pairs: a user's own table of images with a caption and a foil."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,23 +8,43 @@ import numpy as np
 from zoo.benchmarks.annotations import locate
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.photographs import OwnImages
-from zoo.datamodules.readers.files import text_lines
-from zoo.errors import ZooError, near
+from zoo.datamodules.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
+from zoo.errors import ZooError
 
-COLUMNS = ("image", "caption", "foil")
+FOIL_COLUMNS = ("foil", "negative", "negative_caption")
+SUBSET_COLUMN = "subset"
+# as this benchmark's page has them; a table that has open_clip's names as well is one of captions first
+IMAGES = tuple(sorted(IMAGE_COLUMNS, key="image".__ne__))
+CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 
 
 class Pairs(Benchmark):
-    """One's own pairs, from a CSV with the columns image, caption, foil and, where wanted, subset.
+    """One's own pairs, from a table with columns for image, caption, foil and, where wanted, subset.
 
-    file: absolute, from the working directory or under the data root. image: a path, absolute, beside the CSV, from the working
-    directory or under the data root; where nothing is there, the name of an image of COCO or Flickr.
+    An image is a path: absolute, beside the table, from the working directory or under the data root; where nothing is there, the
+    name of an image of COCO or Flickr.
+
+    Args:
+        file: The table, csv or tsv: absolute, from the working directory or under the data root.
+        image_column: The column of the images; where None, image or any other name that CsvTable knows.
+        caption_column: The column of the captions; where None, caption or any other name that CsvTable knows.
+        foil_column: The column of the foils; where None, foil, negative or negative_caption.
+        separator: Between columns; where None, a tab if the header has one, else a comma.
     """
 
     name = "pairs"
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(
+        self,
+        file: str,
+        image_column: str | None = None,
+        caption_column: str | None = None,
+        foil_column: str | None = None,
+        separator: str | None = None,
+    ) -> None:
+        self.file, self.separator = file, separator
+        self.image_column, self.caption_column = image_column, caption_column
+        self.foil_column = foil_column
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -36,46 +55,29 @@ class Pairs(Benchmark):
         path = locate(root, self.parts[0])
         if path is None:
             return Reading([], [], list(self.parts))
-        cases = list(_cases(path))
+        cases = list(self._cases(path))
         if not cases:
             raise ZooError(f"{path} has no row under its header: write one pair a line")
         return Reading(cases, [path], [])
 
-
-def _cases(path: Path) -> Iterator[Case]:
-    match, images = np.array([[True, False]]), OwnImages(path.parent)
-    rows = csv.DictReader(text_lines(path), strict=True)
-    try:
-        columns = rows.fieldnames or []
-        lacking = next((name for name in COLUMNS if name not in columns), None)
-        if lacking is not None:
-            raise ZooError(
-                f"{path}:1 has no column {lacking!r}{near(lacking, columns)}: the header needs {', '.join(COLUMNS)}"
-            )
-        for row in rows:
-            origin = f"{path}:{rows.line_num}"
-            if None in row:
-                raise ZooError(
-                    f"{origin} has more fields than the header has columns: quote the field that holds a comma"
-                )
-            image, caption, foil = (_text(row, name, origin) for name in COLUMNS)
-            subset = (row.get("subset") or "").strip() or path.stem
-            yield Case(
-                (images.ref(image),),
-                (caption, foil),
-                match,
-                "i2t",
-                subset,
-                str(rows.line_num),
-            )
-    except csv.Error as error:
-        raise ZooError(
-            f"{path}:{rows.reader.line_num} is not CSV ({error}): mend the quotes of the line"
-        ) from error
+    def _cases(self, path: Path) -> Iterator[Case]:
+        match, images = np.array([[True, False]]), OwnImages(path.parent)
+        table = Table(path, self.separator, strict=True)
+        columns = (
+            table.column(self.image_column, "image_column", IMAGES),
+            table.column(self.caption_column, "caption_column", CAPTIONS),
+            table.column(self.foil_column, "foil_column", FOIL_COLUMNS),
+        )
+        if SUBSET_COLUMN in table.header:
+            table.column(SUBSET_COLUMN, "the header", (SUBSET_COLUMN,))
+        for line, row in table.rows():
+            image, caption, foil = (_text(row, name, f"{path}:{line}") for name in columns)
+            subset = row.get(SUBSET_COLUMN, "").strip() or path.stem
+            yield Case((images.ref(image),), (caption, foil), match, "i2t", subset, str(line))
 
 
-def _text(row: dict[str, str | None], column: str, origin: str) -> str:
-    text = (row[column] or "").strip()
+def _text(row: dict[str, str], column: str, origin: str) -> str:
+    text = row[column].strip()
     if not text:
         raise ZooError(
             f"{origin} has nothing in column {column!r}: fill it in or take the line out"

@@ -1,6 +1,5 @@
 """Winoground (Thrush et al. 2022): two photographs and two captions of the same words."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 
 from zoo.benchmarks.annotations import count_notes
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.readers.files import field, numbered_lines
+from zoo.datamodules.readers.files import field, json_line, numbered_lines
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
@@ -82,12 +81,7 @@ class Winoground(Benchmark):
 def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
     for number, line in numbered_lines(path):
         origin = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ZooError(
-                f"{origin} is not JSON ({error.msg}, column {error.colno}): fetch the file again"
-            ) from error
+        row = json_line(line, origin, "fetch the file again")
         images = tuple(
             ImageRef("file", _photograph(path, root, field(row, f"image_{k}", str, origin)))
             for k in (0, 1)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.randomness import stable_hash
 from zoo.datamodules.readers.base import Reader
+from zoo.datamodules.readers.files import opened
 from zoo.datamodules.sample import ImageRef, Sample
 from zoo.errors import ZooError
 from zoo.recorded import spec
@@ -143,5 +144,5 @@ def _collector_off() -> Iterator[None]:
 
 
 def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
+    with opened(file) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
+from zoo.datamodules.readers.files import opened
 from zoo.errors import ZooError
 from zoo.evaluation import protocols
 from zoo.evaluation.averages import Average, Preset, averages, preset_named
@@ -257,5 +258,5 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 def file_hash(path: Path) -> str:
     """Returns the SHA-256 of a file."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

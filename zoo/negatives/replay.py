@@ -1,10 +1,10 @@
 """Replay: negatives that were made before and kept in a file. Free of torch."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
+from zoo.datamodules.readers.files import json_value
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
@@ -68,7 +68,7 @@ def _read(file: Path) -> dict[str, list[str]]:
 
 def _fields(line: str, origin: str) -> tuple[str, str | None]:
     try:
-        entry = json.loads(line)
+        entry = json_value(line)
         caption, negative = entry["caption"], entry["negative"]
     except (ValueError, KeyError, TypeError) as error:
         raise ZooError(

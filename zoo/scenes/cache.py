@@ -20,6 +20,7 @@ from typing import Any
 from PIL import Image
 from rich.progress import track
 
+from zoo.datamodules.readers.files import NotJson, json_value
 from zoo.errors import ZooError
 from zoo.files import write_beside
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
@@ -118,10 +119,10 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
     lines = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError as error:
+            lines.append(json_value(line))
+        except NotJson as error:
             raise ZooError(
-                f"{path}:{number}: not a JSON object ({error.msg}): delete the file and run `zoo scenes render` again"
+                f"{path}:{number}: not a JSON object ({error}): delete the file and run `zoo scenes render` again"
             ) from error
     return lines
 

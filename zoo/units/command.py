@@ -86,7 +86,12 @@ class Yield:
 
 
 def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Yield:
-    """Writes one record a sample, in order, with the sample's caption and image ids; the file appears when it is whole."""
+    """Writes one record a sample, in order, with the sample's caption and image ids; the file appears when it is whole.
+
+    Raises:
+        ZooError: Two captions have one id, by which a units file is read, or the file cannot be written.
+    """
+    _refuse_twice(samples)
     found = Yield()
     columns = (TextColumn("units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(
@@ -128,6 +133,16 @@ def _counted(records: Iterable[UnitRecord], found: Yield) -> Iterator[UnitRecord
     for record in records:
         found.count(record)
         yield record
+
+
+def _refuse_twice(samples: Iterable[Sample]) -> None:
+    origins: dict[str, str] = {}
+    for sample in samples:
+        first = origins.setdefault(sample.caption_id, sample.origin)
+        if first != sample.origin:
+            raise ZooError(
+                f"{sample.origin} has caption id {sample.caption_id!r}, and so has {first}: make ids unique"
+            )
 
 
 def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:

@@ -4,13 +4,13 @@ Argument changes are not in these files: the public code makes them while sampli
 place. They are made here instead, so that a record is complete and the half-truth conditions can be told apart.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.errors import ZooError
 from zoo.units.fields import list_field, object_field, text_field
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -28,10 +28,15 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     sample_id without its last part ("coco_17").
     """
     try:
-        rows = json.loads(file.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
+        with opened(file) as content:
+            rows = json_value(content.read().decode("utf-8-sig"))
+    except NotJson as error:
         raise ZooError(
-            f"{file}:{error.lineno}: not JSON ({error.msg} at column {error.colno}): the file may be cut short"
+            f"{error.at(file)}: not JSON ({error}): the file may be cut short"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ZooError(
+            f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
         ) from error
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(rows):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from zoo.datamodules.readers.files import NotJson, json_value, numbered_lines, opened
 from zoo.errors import ZooError
 from zoo.units.fields import list_field, object_field, text_field
 from zoo.units.published import read_published
@@ -38,9 +39,9 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
 def unit_files(path: str | Path) -> list[Path]:
     """Returns the file itself, or the *.json and *.jsonl of a folder by name; raises ZooError where there are none."""
     path = Path(path)
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return [path]
-    if not path.is_dir():
+    if not path.exists():
         raise ZooError(
             f"the units file {path} does not exist: `zoo units extract CAPTIONS --out {path}` makes one from captions"
         )
@@ -99,29 +100,25 @@ def to_json(record: UnitRecord) -> dict[str, Any]:
 def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     """Yields each record with 'FILE:LINE' or 'FILE[ENTRY]'."""
     try:
-        with open(file, encoding="utf-8") as lines:
-            head = lines.read(4096).lstrip("\ufeff \t\r\n")
-            if head.startswith("["):
-                yield from read_published(file)
-                return
-            lines.seek(0)
-            sources: dict[str, dict[str, Any]] = {}
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield f"{file}:{number}", _record(line, f"{file}:{number}", sources)
-    except UnicodeDecodeError as error:
+        with opened(file) as content:
+            head = content.read(4096).decode("utf-8-sig", errors="ignore")
+    except OSError as error:
         raise ZooError(
-            f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
+            f"{file} cannot be read ({error.strerror}): give a units file that you may read"
         ) from error
+    if head.lstrip().startswith("["):
+        yield from read_published(file)
+        return
+    sources: dict[str, dict[str, Any]] = {}
+    for number, line in numbered_lines(file):
+        yield f"{file}:{number}", _record(line, f"{file}:{number}", sources)
 
 
 def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
     try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ZooError(
-            f"{where}: not a JSON object ({error.msg} at column {error.colno}): mend or remove the line"
-        ) from error
+        row = json_value(line)
+    except NotJson as error:
+        raise ZooError(f"{where}: not a JSON object ({error}): mend or remove the line") from error
     source = object_field(object_field(row, where).get("source", {}), where, "source")
     return UnitRecord(
         caption_id=text_field(row, "caption_id", where),

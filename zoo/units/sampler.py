@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from zoo.datamodules.readers.files import opened
 from zoo.errors import ZooError, near
 from zoo.recorded import Recorded
 from zoo.units.reader import read_units, unit_files
@@ -151,7 +152,7 @@ class UnitSampler(Recorded):
         records = self.records()
         digest = hashlib.sha256()
         for file in unit_files(self.file):
-            with open(file, "rb") as data:
+            with opened(file) as data:
                 while block := data.read(1 << 20):
                     digest.update(block)
         sources = {json.dumps(r.source, sort_keys=True): r.source for r in records.values()}

@@ -1,57 +1,31 @@
 """Tables of paths and captions, as open_clip takes them."""
 
-import csv
-from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.readers.files import caption, text_lines
+from zoo.datamodules.readers.files import caption
+from zoo.datamodules.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 from zoo.datamodules.sample import Sample
-from zoo.errors import ZooError, near
-
-
-def read_table(
-    file: Path, separator: str, columns: tuple[str, ...]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yields (line on which the row ends, row by column name) of a table with a header; a quoted field may hold line breaks.
-
-    Raises ZooError that names the line of a row with too few or too many fields, and the column that the header lacks.
-    """
-    if len(separator) != 1:
-        raise ZooError(
-            f"separator {separator!r} is not one character: give ',' or a tab, for instance"
-        )
-    rows = csv.reader(text_lines(file), delimiter=separator)
-    try:
-        header = next(rows, [])
-        for column in columns:
-            if column not in header:
-                raise ZooError(
-                    f"{file}:1 has no column {column!r}{near(column, header)}: it has {', '.join(map(repr, header)) or 'none'}"
-                )
-        for row in rows:
-            if row and len(row) != len(header):
-                raise ZooError(
-                    f"{file}:{rows.line_num} has {len(row)} fields where the header has {len(header)}: mend the line"
-                )
-            if row:
-                yield rows.line_num, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise ZooError(
-            f"{file}:{rows.line_num} is not a row of a table ({error}): mend the line"
-        ) from error
+from zoo.errors import ZooError
 
 
 class CsvTable(Reader):
-    """A csv or tsv file with a header. Column names and separator start from open_clip's; a caption's id is its row, from 0."""
+    """A csv or tsv file with a header; a caption's id is its row, from 0.
+
+    Args:
+        file: The table.
+        image_column: The column of the images; where None, the first of filepath, image, image_path, file_name, filename, path.
+        caption_column: The column of the captions; where None, the first of title, caption, text, sentence, description.
+        separator: Between columns; where None, a tab if the header has one, else a comma.
+    """
 
     def __init__(
         self,
         file: Path,
-        image_column: str = "filepath",
-        caption_column: str = "title",
-        separator: str = "\t",
+        image_column: str | None = None,
+        caption_column: str | None = None,
+        separator: str | None = None,
     ) -> None:
         self.file, self.image_column, self.caption_column, self.separator = (
             Path(file),
@@ -65,19 +39,16 @@ class CsvTable(Reader):
         return (self.file,)
 
     def samples(self) -> list[Sample]:
+        table = Table(self.file, self.separator)
+        image = table.column(self.image_column, "image_column", IMAGE_COLUMNS)
+        text = table.column(self.caption_column, "caption_column", CAPTION_COLUMNS)
         samples, images = [], OwnImages(self.file.parent)
-        for i, (line, row) in enumerate(
-            read_table(self.file, self.separator, (self.image_column, self.caption_column))
-        ):
+        for i, (line, row) in enumerate(table.rows()):
             origin = f"{self.file}:{line}"
-            if not row[self.image_column]:
+            if not row[image].strip():
                 raise ZooError(
-                    f"{origin} names no photograph in column {self.image_column!r}: write one or take the line out"
+                    f"{origin} names no image in column {image!r}: write one or take the line out"
                 )
-            ref = images.ref(row[self.image_column])
-            samples.append(
-                Sample(
-                    ref, caption(row[self.caption_column], origin), str(ref), str(i), origin=origin
-                )
-            )
+            ref = images.ref(row[image])
+            samples.append(Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin))
         return samples

@@ -1,11 +1,75 @@
 """Reading text files so that whatever is wrong is named by file and line. Free of torch."""
 
+import io
 import json
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
+
+Object = dict[str, Any]
+Binary = io.BufferedReader | io.BytesIO
+_PIPES: dict[tuple[int, int], bytes] = {}
+
+
+class NotJson(ValueError):
+    """What is wrong with a text that is not JSON. line: from 1, None where it cannot be told."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.line = line
+
+    def at(self, path: Path) -> str:
+        """Returns 'FILE:LINE', or the file alone where the line cannot be told."""
+        return f"{path}:{self.line}" if self.line else str(path)
+
+
+def json_value(text: str, object_hook: Callable[[Object], Object] | None = None) -> Any:
+    """Returns what a JSON text holds.
+
+    Args:
+        text: The text, of a file or of a line.
+        object_hook: What every object is replaced by.
+
+    Raises:
+        NotJson: The text is no JSON, gives a key twice in one object, of which one would be lost, or is nested too deeply.
+    """
+
+    def made(pairs: list[tuple[str, Any]]) -> Object:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise NotJson(f"the key {twice!r} stands twice in one object")
+        return found if object_hook is None else object_hook(found)
+
+    try:
+        return json.loads(text, object_pairs_hook=made)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"{error.msg}, column {error.colno}", error.lineno) from error
+    except RecursionError as error:
+        raise NotJson("it is nested too deeply") from error
+    except NotJson:
+        raise
+    except ValueError as error:  # a number of more digits than Python reads
+        raise NotJson(str(error)) from error
+
+
+def opened(path: Path) -> Binary:
+    """Returns a file to read bytes from. What a pipe gives is kept, since it gives it once and files are read more than once.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    status = path.stat()
+    if not stat.S_ISFIFO(status.st_mode):
+        return path.open("rb")
+    pipe = status.st_dev, status.st_ino
+    if pipe not in _PIPES:
+        _PIPES[pipe] = path.read_bytes()
+    return io.BytesIO(_PIPES[pipe])
 
 
 def text_lines(path: Path) -> Iterator[str]:
@@ -27,16 +91,14 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
-def read_json(
-    path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = None
-) -> dict[str, Any]:
+def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None) -> Object:
     """Returns the object that a JSON file holds; raises ZooError that names the line of what is broken."""
     with _open(path) as file:
         try:
-            value = json.load(file, object_hook=object_hook)
-        except json.JSONDecodeError as error:
+            value = json_value(file.read().decode("utf-8-sig"), object_hook)
+        except NotJson as error:
             raise ZooError(
-                f"{path}:{error.lineno} is not JSON ({error.msg}, column {error.colno}): fetch the file again"
+                f"{error.at(path)} is not JSON ({error}): fetch the file again"
             ) from error
         except UnicodeDecodeError as error:
             raise ZooError(
@@ -47,6 +109,14 @@ def read_json(
             f"{path} holds a {type(value).__name__}, not an object with named fields: give a file of this reader's format"
         )
     return value
+
+
+def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
+    """Returns what one line of JSON holds; raises ZooError that names its origin."""
+    try:
+        return json_value(line)
+    except NotJson as error:
+        raise ZooError(f"{origin} is not JSON ({error}): {mend}") from error
 
 
 def field(entry: Any, name: str, kind: type | tuple[type, ...], origin: str) -> Any:
@@ -78,10 +148,10 @@ def _kinds(kind: type | tuple[type, ...]) -> str:
     return " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> Binary:
     try:
-        return path.open("rb")
+        return opened(path)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file"
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you may read"
         ) from error

@@ -6,17 +6,16 @@ from pathlib import Path
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.readers.coco_captions import CocoCaptions
 from zoo.datamodules.readers.csv_table import CsvTable
+from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.datamodules.readers.flickr_token import FlickrToken
 from zoo.datamodules.readers.jsonl import JsonLines
 from zoo.datamodules.readers.karpathy import SPLITS, KarpathyJson
 from zoo.datamodules.readers.negclip_tsv import NegClipTsv
 from zoo.datamodules.readers.plain_text import PlainText
 from zoo.datamodules.readers.scenes import Scenes
+from zoo.datamodules.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.datamodules.readers.trohn_img import TrohnImg
 from zoo.errors import ZooError
-
-IMAGE_COLUMNS = ("filepath", "image", "image_path", "file_name", "filename", "path")
-CAPTION_COLUMNS = ("title", "caption", "text", "sentence", "description")
 
 _HEAD = 1 << 16
 _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
@@ -26,8 +25,8 @@ def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
     A folder is one of rendered scenes, or of TROHN-Img's parquet; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
-    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. Raises ZooError where the file is not
-    there or is none of these.
+    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. A file without an ending, such as a pipe,
+    is told by its first line. Raises ZooError where the file is not there or is none of these.
     """
     path = Path(path)
     if path.is_dir():
@@ -36,23 +35,24 @@ def guess_reader(path: str | Path) -> Reader:
     if kind == ".parquet":
         return TrohnImg(path)
     head = _head(path)
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    kind = kind or _kind(first)
     if kind in (".jsonl", ".ndjson"):
         return JsonLines(path)
     if kind == ".json":
         return _json(path, head)
     if kind in (".csv", ".tsv"):
         return _table(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
-    first = next((line for line in head.splitlines() if line.strip()), "")
     return FlickrToken(path) if _FLICKR_LINE.match(first) else PlainText(path)
 
 
 def _head(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             head = file.read(_HEAD)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file"
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you may read"
         ) from error
     if b"\0" in head or head.startswith(b"\x1f\x8b"):
         raise ZooError(
@@ -73,10 +73,25 @@ def _json(path: Path, head: str) -> Reader:
     )
 
 
+def _kind(first: str) -> str:
+    """first: the first line of a file that has no ending. Returns the ending that it would have."""
+    if first.startswith("{"):
+        try:
+            return ".jsonl" if "caption" in json_value(first) else ".json"
+        except NotJson:
+            return ".json"
+    for kind, separator in ((".tsv", "\t"), (".csv", ",")):
+        columns = _columns(first, separator)
+        if not columns.isdisjoint(IMAGE_COLUMNS) and not columns.isdisjoint(CAPTION_COLUMNS):
+            return kind
+    return ""
+
+
+def _columns(header: str, separator: str) -> set[str]:
+    return {column.strip().strip('"') for column in header.split(separator)}
+
+
 def _table(path: Path, header: str, separator: str) -> Reader:
-    columns = [column.strip().strip('"') for column in header.split(separator)]
-    if "neg_caption" in columns and separator == "\t":
+    if "neg_caption" in _columns(header, separator) and separator == "\t":
         return NegClipTsv(path)
-    image = next((c for c in IMAGE_COLUMNS if c in columns), IMAGE_COLUMNS[0])
-    text = next((c for c in CAPTION_COLUMNS if c in columns), CAPTION_COLUMNS[0])
-    return CsvTable(path, image, text, separator)
+    return CsvTable(path, separator=separator)

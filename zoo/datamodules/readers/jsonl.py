@@ -1,12 +1,11 @@
 """JSON lines: one caption a line, with whatever belongs to it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.readers.files import caption, field, numbered_lines
+from zoo.datamodules.readers.files import caption, field, json_line, numbered_lines
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError
 
@@ -27,7 +26,7 @@ class JsonLines(Reader):
 
     def samples(self) -> list[Sample]:
         entries = [
-            (f"{self.file}:{number}", _entry(line, f"{self.file}:{number}"))
+            (f"{self.file}:{number}", json_line(line, f"{self.file}:{number}"))
             for number, line in numbered_lines(self.file)
         ]
         images = OwnImages(self.file.parent)
@@ -35,15 +34,6 @@ class JsonLines(Reader):
             _sample(entry, str(i), len(entries), origin, images)
             for i, (origin, entry) in enumerate(entries)
         ]
-
-
-def _entry(line: str, origin: str) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ZooError(
-            f"{origin} is not JSON ({error.msg}, column {error.colno}): mend the line"
-        ) from error
 
 
 def _sample(entry: Any, number: str, n: int, origin: str, images: OwnImages) -> Sample:

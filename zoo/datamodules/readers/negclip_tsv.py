@@ -7,8 +7,8 @@ from typing import Any
 
 from zoo.datamodules.photographs import photograph_ref
 from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.readers.csv_table import read_table
 from zoo.datamodules.readers.files import caption
+from zoo.datamodules.readers.tables import Table
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError
 
@@ -30,7 +30,10 @@ class NegClipTsv(Reader):
         return (self.file,)
 
     def samples(self) -> list[Sample]:
-        rows = list(read_table(self.file, "\t", ("title", "filepath", "neg_caption", "neg_image")))
+        table = Table(self.file, "\t")
+        for column in ("title", "filepath", "neg_caption", "neg_image"):
+            table.column(column, "the header", (column,))
+        rows = list(table.rows())
         samples, asked, kept = [], 0, 0
         for i, (line, row) in enumerate(rows):
             origin = f"{self.file}:{line}"
