@@ -146,11 +146,12 @@ def evaluate(
     data_root: str | Path | Sequence[str | Path] = ".",
     out: str | Path | None = None,
     presets: Sequence[str] = ("official",),
+    overwrite: bool = False,
 ) -> Any:
     """Measures a model and returns the Results; writes results.json and cases.parquet into `out` where given.
 
     model: a Model, a ZooModule, or any object with score(images: list of PIL images, texts: list of str) -> [n, m]. benchmarks: names
-    or Benchmark objects.
+    or Benchmark objects. overwrite: whether results that `out` holds may be lost; raises ZooError for them otherwise.
     """
     from zoo.evaluation.datamodule import EvaluationDataModule
 
@@ -162,7 +163,11 @@ def evaluate(
 
     roots = [str(r) for r in data_root] if isinstance(data_root, list | tuple) else str(data_root)
     data = EvaluationDataModule(
-        list(benchmarks), roots, out=None if out is None else str(out), presets=list(presets)
+        list(benchmarks),
+        roots,
+        out=None if out is None else str(out),
+        presets=list(presets),
+        overwrite=overwrite,
     )
     if not isinstance(model, Model | ZooModule):
         return data.evaluation.run(model)

@@ -46,14 +46,15 @@ def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
     return ZooError(f"{path} could not be written ({error.strerror or error}): {mend}")
 
 
-def check_place(path: Path) -> None:
+def check_place(path: Path, overwrite: bool = False) -> None:
     """Makes sure, before any work is done, that a file can be written at `path`.
 
     Args:
         path: The file to be written; folders above it need not exist yet.
+        overwrite: Whether a file that is there may be lost.
 
     Raises:
-        ZooError: It is a folder, or the folder that would hold it cannot be written to.
+        ZooError: It is a folder, the folder that would hold it cannot be written to, or a file is there.
     """
     above = next(folder for folder in path.absolute().parents if folder.exists())
     fault = 0
@@ -65,3 +66,5 @@ def check_place(path: Path) -> None:
         fault = errno.EACCES
     if fault:
         raise ZooError(f"{path} could not be written ({os.strerror(fault)}): name another path")
+    if path.exists() and not overwrite:
+        raise ZooError(f"{path} exists: name another file, or add --overwrite if it may be lost")

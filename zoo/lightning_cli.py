@@ -120,6 +120,11 @@ class ZooCLI(LightningCLI):
         if check_devices is not None:
             check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
+        evaluation = getattr(self.datamodule, "evaluation", None)
+        given = self.config[self.subcommand]
+        requeued = self.trainer._checkpoint_connector._hpc_resume_path is not None
+        if evaluation is not None and (given.overwrite or given.ckpt_path or requeued):
+            evaluation.overwrite = True  # a run goes on where its own results are
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None

@@ -19,9 +19,9 @@ from zoo.backbone import Backbone
 from zoo.checkpointing import WholeCheckpointIO, read_checkpoint
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.report import Results
+from zoo.evaluation.report import CASES, RESULTS, Results
 from zoo.module import ZooModule
-from zoo.trajectory import Trajectory, show, write
+from zoo.trajectory import FIGURES, PICTURE, Trajectory, show, write
 
 State = dict[str, Tensor]
 MOST = 1_000  # steps between two alphas; each is a checkpoint
@@ -52,9 +52,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--data_root", default=".", help="where the benchmarks' files and photographs lie"
     )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="write over what the folder holds of such a merge"
+    )
     given = parser.parse_args(argv)
     alphas = parsed(given.alphas)
     out = given.out or given.ckpt_path.parent / "merged"
+    _refuse_what_is_there(out, alphas, given.overwrite)
     if (
         given.benchmarks is not None
     ):  # before anything is written, since the checkpoints are many and large
@@ -63,11 +67,28 @@ def main(argv: list[str]) -> int:
     for file in files:
         print(file)
     if given.benchmarks is not None:
-        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root)
+        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root, True)
         trajectory = Trajectory(alphas, [results.scalars() for results in found])
         write(trajectory, out)
         show(trajectory)
     return 0
+
+
+def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
+    """Raises ZooError, before any work, where another merge would lose what it wrote."""
+    files = [checkpoint_of(out, alpha) for alpha in alphas]
+    results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
+    kept = [*files, *results, out / FIGURES, out / PICTURE]
+    there = next((path for path in kept if path.exists()), None)
+    if there is not None and not overwrite:
+        raise ZooError(
+            f"{there} exists: name another folder by --out, or add --overwrite if it may be lost"
+        )
+
+
+def checkpoint_of(out: Path, alpha: float) -> Path:
+    """Returns where a merge into `out` writes the checkpoint of an alpha."""
+    return out / f"alpha_{alpha:g}.ckpt"
 
 
 def parsed(text: str) -> list[float]:
@@ -166,7 +187,7 @@ def merge(
             },
             "pytorch-lightning_version": lightning.__version__,
         }
-        files.append(out / f"alpha_{alpha:g}.ckpt")
+        files.append(checkpoint_of(out, alpha))
         WholeCheckpointIO().save_checkpoint(content, files[-1])
     return files
 
@@ -267,9 +288,27 @@ def _frozen(module: ZooModule) -> State:
     }  # the head owns the temperature
 
 
-def measure(files: Sequence[Path], benchmarks: Sequence[str], data_root: str) -> list[Results]:
-    """Returns what each checkpoint scores; results.json and cases.parquet go into a folder of its name beside it."""
+def measure(
+    files: Sequence[Path], benchmarks: Sequence[str], data_root: str, overwrite: bool = False
+) -> list[Results]:
+    """Measures each checkpoint; results.json and cases.parquet go into a folder of its name beside it.
+
+    Args:
+        files: the checkpoints.
+        benchmarks: names of what they are measured on.
+        data_root: where the benchmarks' files and images lie.
+        overwrite: whether results that these folders hold may be lost.
+
+    Returns:
+        What each of them scores.
+    """
     return [
-        evaluate(Model(load_checkpoint(file)), benchmarks, data_root, out=file.with_suffix(""))
+        evaluate(
+            Model(load_checkpoint(file)),
+            benchmarks,
+            data_root,
+            file.with_suffix(""),
+            overwrite=overwrite,
+        )
         for file in files
     ]

@@ -179,6 +179,8 @@ class CaptionDataModule(LightningDataModule):
         if self.features is not None:
             drawn = self.generators or self.source_negatives or self.units is not None
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
+        if self.evaluation is not None:
+            self.evaluation.prepare()
         train, val = self.sources
         self._check_count(train)
         self._check_companions(train)

@@ -7,7 +7,7 @@ from rich.table import Table
 from zoo.arguments import Parser, listed
 from zoo.evaluation.averages import PRESETS, preset_named
 from zoo.evaluation.compare import differences, largest_difference, paired
-from zoo.evaluation.report import Results, read, write
+from zoo.evaluation.report import Results, read, refuse_results, write
 from zoo.evaluation.show import screen, show
 
 
@@ -31,7 +31,11 @@ def main(argv: list[str]) -> int:
         type=Path,
         help="another run: which outcomes differ, and whether by more than chance",
     )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="write over the results that --out holds"
+    )
     given = parser.parse_args(argv)
+    refuse_results(given.out, given.overwrite)
     presets = [preset_named(name) for name in listed(given.preset, "--preset")]
     results = read(given.run).recounted(presets)
     if given.out is not None:

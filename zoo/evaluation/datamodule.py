@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
 from zoo.evaluation.engine import Evaluation
+from zoo.evaluation.report import refuse_results
 from zoo.evaluation.show import show
 from zoo.module import ZooModule
 
@@ -60,6 +61,7 @@ class EvaluationDataModule(LightningDataModule):
             and self.trainer.log_dir is not None
         ):
             self.evaluation.out = Path(self.trainer.log_dir)
+            refuse_results(self.evaluation.out, self.evaluation.overwrite)
         return self.evaluation.loaders(module.backbone, module.head)
 
     def teardown(self, stage: str) -> None:

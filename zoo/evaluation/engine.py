@@ -24,7 +24,7 @@ from zoo.evaluation.outcomes import Row, rows, table
 from zoo.evaluation.plan import Plan, Question, make_plan
 from zoo.evaluation.portions import FILLING, Maker, Portion, Window
 from zoo.evaluation.protocols import RECALLS, Outcome, judge, recalls
-from zoo.evaluation.report import CUT, SHORT_LISTS, Results, report
+from zoo.evaluation.report import CUT, SHORT_LISTS, Results, refuse_results, report
 from zoo.evaluation.scoring import (
     assembled,
     finite,
@@ -100,8 +100,13 @@ class Evaluation:
         self._clear()
 
     def prepare(self) -> None:
-        """Reads the benchmarks and finds their photographs, once; raises ZooError where they are broken or nothing can be scored."""
+        """Reads the benchmarks and finds their images, once.
+
+        Raises:
+            ZooError: `out` holds results, a benchmark is broken, or nothing can be scored.
+        """
         if self._plan is None:
+            refuse_results(self.out, self.overwrite)
             self._plan = make_plan(self.benchmarks, self.roots, self.finder)
 
     @property

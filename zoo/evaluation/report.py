@@ -160,6 +160,23 @@ def software() -> dict[str, str]:
     return found
 
 
+def refuse_results(out: Path | None, overwrite: bool) -> None:
+    """Makes sure, before anything is computed, that no results will be lost.
+
+    Args:
+        out: the folder that results go to, None where they are not written.
+        overwrite: whether what is there may be lost.
+
+    Raises:
+        ZooError: The folder holds results.
+    """
+    there = out is not None and any((out / name).exists() for name in (RESULTS, CASES))
+    if there and not overwrite:
+        raise ZooError(
+            f"{out} holds results: name another folder, or add --overwrite (in Python overwrite=True) if they may be lost"
+        )
+
+
 def write(results: Results, out: Path) -> None:
     """Writes both files beside their places and renames them when both are whole; raises ZooError where that fails, and then leaves what
     was there."""

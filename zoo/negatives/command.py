@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     own, given = _split(argv)
     arguments = _parser().parse_args(own)
     if arguments.command in ("build", "export"):
-        check_place(Path(arguments.out))
+        check_place(Path(arguments.out), arguments.overwrite)
     if arguments.command == "build":
         if given:
             raise ZooError(
@@ -224,6 +224,7 @@ def _parser() -> Parser:
         help="write a file that zoo.negatives.replay.Replay reads",
     )
     write.add_argument("--out", required=True, help="the file to write, .jsonl")
+    write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     table = commands.add_parser(
         "build",
         parents=[captions],
@@ -235,6 +236,7 @@ def _parser() -> Parser:
         type=Path,
         help="the file to write, .arrow; a build that was stopped goes on",
     )
+    table.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     table.add_argument(
         "--wordnet",
         type=Path,

@@ -2,9 +2,11 @@
 
 import argparse
 import time
+from pathlib import Path
 
 from zoo.arguments import Parser, whole_number
 from zoo.errors import ZooError
+from zoo.files import check_place
 
 
 def main(argv: list[str]) -> int:
@@ -54,6 +56,9 @@ def main(argv: list[str]) -> int:
     laying_out.add_argument("folder", help="folder of rendered scenes")
     laying_out.add_argument("--out", required=True, help="PNG to write")
     laying_out.add_argument(
+        "--overwrite", action="store_true", help="write over a file that is there"
+    )
+    laying_out.add_argument(
         "--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)"
     )
     laying_out.add_argument(
@@ -86,6 +91,7 @@ def _render(arguments: argparse.Namespace) -> int:
 def _sheet(arguments: argparse.Namespace) -> int:
     from zoo.scenes.sheet import contact_sheet
 
+    check_place(Path(arguments.out), arguments.overwrite)
     print(contact_sheet(arguments.folder, arguments.out, arguments.n, arguments.split))
     return 0
 

@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
     if arguments.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
         return 0
-    check_place(Path(arguments.out))
+    check_place(Path(arguments.out), arguments.overwrite)
     extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
     samples = _of_splits(
         guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions
@@ -193,6 +193,7 @@ def _parser() -> Parser:
         help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
     )
     make.add_argument("--out", required=True, help="the file to write, .jsonl")
+    make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     make.add_argument(
         "--extractor",
         default=RuleExtractor.name,
