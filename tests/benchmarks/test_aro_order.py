@@ -14,7 +14,8 @@ CAPTIONS = ["A small dog, with a red ball, runs on the wet grass. ", "Dog!"]
 
 
 @pytest.fixture
-def source(tmp_path):
+def source(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "aro" / "coco_karpathy_test.json"
     path.parent.mkdir()
     path.write_text(
@@ -53,7 +54,7 @@ def test_what_was_kept_is_read_and_not_made_again(source, monkeypatch):
     monkeypatch.setattr(aro_order, "perturbations", None)
     again = order(source)
     assert [case.texts for case in again.cases] == [case.texts for case in made.cases]
-    assert again.files == made.files == [source, source.parent / "order" / made.files[1].name]
+    assert again.files == made.files == [source, user_cache() / made.files[1].name]
 
 
 def test_the_same_text_gzipped_reuses_the_same_file(source, monkeypatch):
@@ -115,16 +116,20 @@ def test_a_file_cut_short_or_broken_is_named(source):
         order(source)
 
 
-def test_a_read_only_root_sends_the_file_to_the_user_cache(source, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    source.parent.chmod(0o555)
-    try:
-        made = order(source)
-    finally:
-        source.parent.chmod(0o755)
+def test_the_data_root_is_only_read(source, tmp_path):
+    made = order(source)
     assert made.files[1].parent == tmp_path / "cache" / "zoo" / "aro_order"
-    assert not (source.parent / "order").exists()
-    assert order(source).files == made.files
+    assert [path.name for path in source.parent.iterdir()] == [source.name]
+    assert str(made.files[1]) in made.note
+
+
+def test_what_somebody_put_beside_the_captions_is_read_before_the_cache(source, tmp_path):
+    made = order(source).files[1]
+    beside = source.parent / "order" / made.name
+    beside.parent.mkdir()
+    made.rename(beside)
+    assert order(source).files[1] == beside
+    assert list(made.parent.iterdir()) == []
 
 
 def test_a_folder_that_the_user_named_is_not_passed_over_in_silence(source, tmp_path):
@@ -147,8 +152,7 @@ def test_a_write_that_fails_half_way_leaves_nothing(source, monkeypatch):
     monkeypatch.setattr(aro_order.json, "dumps", failing)
     with pytest.raises(ZooError, match="No space left on device"):
         order(source)
-    monkeypatch.undo()
-    assert os.listdir(source.parent / "order") == []
+    assert os.listdir(user_cache()) == []
 
 
 def test_the_cache_is_under_home_without_xdg(monkeypatch):

@@ -12,6 +12,19 @@ from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.errors import ZooError, near
 
 
+def given_path(root: Path, name: str) -> Path | None:
+    """Finds what a user named: as it is written, from the working directory, before it is looked for under the data root.
+
+    Args:
+        root: a data root.
+        name: a file or a folder.
+
+    Returns:
+        Its path, None where it is in neither.
+    """
+    return next((path for path in (Path(name), root / name) if path.exists()), None)
+
+
 def locate(root: Path, part: Part) -> Path | None:
     """Returns the first of a part's files that is there, as it is or with .gz, None where none is. Those that the user named are looked for
     in the working directory first."""

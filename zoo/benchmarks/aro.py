@@ -35,8 +35,8 @@ class ARO(Benchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
 
     files: other places of the annotations, by subset; for an order set it may also be a file of perturbed captions (.jsonl) that another
-    run made. seed, tagger: of the perturbations; taggers are those of `zoo.language`. order_dir: where perturbed captions are kept; by
-    default beside the annotations, or in the user's cache folder where the data root is read-only.
+    run made. seed, tagger: of the perturbations; taggers are those of `zoo.language`. order_dir: where perturbed captions are kept, by
+    default the user's cache folder; the data root is only read.
     """
 
     name = "aro"

@@ -38,8 +38,9 @@ class Order:
 def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | None) -> Order:
     """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
 
-    source: BLIP's caption file, or a file of perturbed captions (.jsonl). folder: where the latter are looked for and kept. What is there
-    is reused where its name says the same captions, seed, tagger and rules. Raises ZooError where a file is broken or cannot be written.
+    source: BLIP's caption file, or a file of perturbed captions (.jsonl). folder: where the latter are looked for and kept; None keeps them
+    in the user's cache, since data are shared, and reads those that somebody put in `order` beside the captions. What is there is reused
+    where its name says the same captions, seed, tagger and rules. Raises ZooError where a file is broken or cannot be written.
     """
     if source.suffix == ".jsonl":
         return _read(source, subset)
@@ -47,13 +48,13 @@ def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | No
     header = _header(source, subset, seed, made_by)
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
     name = f"{subset}_{header['tagger']}_seed{seed}_{digest[:12]}.jsonl"
-    folders = [source.parent / "order", user_cache()] if folder is None else [folder]
+    written_to = user_cache() if folder is None else folder
+    folders = [written_to] if folder is not None else [source.parent / "order", written_to]
     kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
-    return _read(
-        kept or _write(folders, name, header, list(_perturbed(source, subset, seed, made_by))),
-        subset,
-        source,
-    )
+    if kept is None:
+        rows = list(_perturbed(source, subset, seed, made_by))
+        kept = _write(written_to, name, header, rows)
+    return _read(kept, subset, source)
 
 
 def user_cache() -> Path:
@@ -126,7 +127,7 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
         for key in ("tagger", "tagger_version", "seed", "version")
         if key in header
     )
-    made = f"perturbed captions of {path.name} ({note})"
+    made = f"perturbed captions in {path} ({note})"
     if SPACY_MODEL not in str(header.get("tagger_version")):
         made += f"; official figures have those of spaCy's {SPACY_MODEL}, another tagger draws others: expect a difference of a point"
     return Order(cases, [path] if source is None else [source, path], made)
@@ -139,11 +140,7 @@ def _object(line: str, origin: str) -> dict[str, Any]:
     return value
 
 
-def _write(
-    folders: list[Path], name: str, header: dict[str, Any], rows: list[dict[str, Any]]
-) -> Path:
-    """Writes into the first folder that takes the file; only a read-only one is passed over, and only where another follows."""
-    folder, *others = folders
+def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
     path, beside = folder / name, folder / f".{name}.{os.getpid()}"
     try:
         _refuse_read_only(folder)
@@ -156,8 +153,6 @@ def _write(
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        if others and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            return _write(others, name, header, rows)
         raise ZooError(
             f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it"
         ) from error

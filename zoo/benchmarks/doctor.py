@@ -23,7 +23,8 @@ NEED_A_FILE = ("half_truth", "pairs")
 @dataclass(frozen=True)
 class Finding:
     """One subset of a benchmark. n: questions in its annotations, 0 where these are absent; scorable: with all photographs; published:
-    how many questions the published file has; photographs: those asked for; found: those of them that are there. how: to get the files."""
+    how many questions the published file has; photographs: those asked for; found: those of them that are there. how: to get the files.
+    note: what the report says of its files, such as where derived ones are."""
 
     benchmark: str
     subset: str
@@ -33,6 +34,7 @@ class Finding:
     photographs: frozenset[ImageRef]
     found: frozenset[ImageRef]
     how: str
+    note: str = ""
 
 
 def main(argv: list[str]) -> int:
@@ -68,6 +70,7 @@ def main(argv: list[str]) -> int:
             broken.append(f"{asked.name}: {error}")
     console = Console()
     console.print(_table(findings))
+    _list(console, "made from the annotations", _made(findings))
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "photographs that are missing", _missing(findings, finder))
@@ -88,7 +91,10 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -
         by_subset, key=lambda subset: list(parts).index(subset) if subset in parts else len(parts)
     )
     return [
-        _finding(asked.name, subset, by_subset[subset], parts.get(subset), finder)
+        replace(
+            _finding(asked.name, subset, by_subset[subset], parts.get(subset), finder),
+            note=reading.notes.get(subset, ""),
+        )
         for subset in order
     ]
 
@@ -141,6 +147,10 @@ def _absent(findings: Iterable[Finding]) -> Iterator[str]:
                 f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark
             )
     yield from (f"{', '.join(parts)}: {how}" for how, parts in by_how.items())
+
+
+def _made(findings: Iterable[Finding]) -> Iterator[str]:
+    yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
 
 
 def _missing(findings: Iterable[Finding], finder: PhotographFinder) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.benchmarks.annotations import given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.half_truth_rules import CONDITIONS, RULES, HalfTruthTexts
 from zoo.datamodules.photographs import OwnImages
@@ -60,11 +61,12 @@ class HalfTruth(Benchmark):
     def parts(self) -> tuple[Part, ...]:
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
-            Part(c, (self.units,), None, HOW.format(units=self.units), chance) for c in CONDITIONS
+            Part(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
+            for c in CONDITIONS
         )
 
     def read(self, root: Path) -> Reading:
-        path = next((p for p in (Path(self.units), root / self.units) if p.exists()), None)
+        path = given_path(root, self.units)
         if path is None:
             return Reading([], [], list(self.parts))
         records = list(read_units(path).values())

@@ -48,7 +48,9 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
             )
     named = next((part for part in whole.absent if part.named), None)
     if named is not None:
+        searched = ", ".join(map(str, roots))
         raise ZooError(
-            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under {', '.join(map(str, roots))}: mend the path"
+            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under {searched}: "
+            f"mend the path ({named.how})"
         )
     return whole

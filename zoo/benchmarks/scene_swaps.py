@@ -4,38 +4,40 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.benchmarks.annotations import given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.sample import ImageRef
 from zoo.scenes.cache import read_lines
 
 SUBSETS = ("test", "held_out")
+FOLDER, CAPTIONS = "scenes", "captions.jsonl"
 
 
 class SceneSwaps(Benchmark):
     """Which of two captions is true of a scene, where the other exchanges the two colours.
 
-    folder: what `zoo scenes render` filled, absolute or under the data root. Subsets: 'test' has scenes that training never had,
+    folder: what `zoo scenes render` filled, as written or under the data root. Subsets: 'test' has scenes that training never had,
     'held_out' scenes with a pair of colour and shape that it never had. Captions whose swap would be true too are no cases.
     """
 
     name = "scene_swaps"
 
-    def __init__(self, folder: str = "scenes") -> None:
+    def __init__(self, folder: str = FOLDER) -> None:
         self.folder = folder
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        how = f"zoo scenes render --out {self.folder}"
+        how = f"`zoo scenes render --out {self.folder}` makes it"
+        file, named = f"{self.folder}/{CAPTIONS}", self.folder != FOLDER
         return tuple(
-            Part(subset, (f"{self.folder}/captions.jsonl",), None, how, {"i2t": 50.0})
-            for subset in SUBSETS
+            Part(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in SUBSETS
         )
 
     def read(self, root: Path) -> Reading:
-        folder = (root / self.folder).absolute()
-        file = folder / "captions.jsonl"
-        if not file.is_file():
+        file = given_path(root, f"{self.folder}/{CAPTIONS}")
+        if file is None:
             return Reading([], [], list(self.parts))
+        folder = file.parent.absolute()
         cases = [
             Case(
                 images=(ImageRef("file", str(folder / row["image_id"])),),
@@ -45,7 +47,7 @@ class SceneSwaps(Benchmark):
                 subset=row["split"],
                 id=row["caption_id"],
             )
-            for row in read_lines(folder, "captions.jsonl")
+            for row in read_lines(folder, CAPTIONS)
             if row["split"] in SUBSETS and row["attribute_swap"]
         ]
         return Reading(cases, [file], [])

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zoo.benchmarks.annotations import count_notes
+from zoo.benchmarks.annotations import count_notes, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.readers.files import field, json_line, numbered_lines
 from zoo.datamodules.sample import ImageRef
@@ -60,9 +60,7 @@ class Winoground(Benchmark):
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:
-            given = next(
-                (path for path in (Path(self.file), root / self.file) if path.exists()), None
-            )
+            given = given_path(root, self.file)
             return (
                 []
                 if given is None

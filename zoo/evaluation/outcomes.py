@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from zoo.benchmarks.base import Case
 from zoo.datamodules.photographs import identity
 from zoo.evaluation.protocols import Outcome, above_all
+
+_BLANKS = re.compile(r"\s+(?=[^\w\s])")
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,19 @@ def fingerprint(case: Case) -> str:
 
 
 def identical(case: Case, image: int) -> list[bool]:
-    """Returns which wrong texts of a case are, as strings, a right text of that image: identity permutations."""
-    right = {text for text, match in zip(case.texts, case.match[image], strict=True) if match}
+    """Tells which wrong texts of a case say a right text of that image, blanks before marks apart.
+
+    Args:
+        case: the case; ARO's order sets have permutations that leave the caption as it is, some with its commas and apostrophes set off.
+        image: the row of the image.
+
+    Returns:
+        A truth value for each text.
+    """
+    texts = [_BLANKS.sub("", text) for text in case.texts]
+    right = {text for text, match in zip(texts, case.match[image], strict=True) if match}
     return [
-        text in right and not match
-        for text, match in zip(case.texts, case.match[image], strict=True)
+        text in right and not match for text, match in zip(texts, case.match[image], strict=True)
     ]
 
 
