@@ -18,7 +18,7 @@ from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
-from zoo.objectives.fsc_clip import FSCCLIP, attention, smoothed_focal
+from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention, rounding, smoothed_focal
 from zoo.recorded import spec
 from zoo.scores import Scores
 
@@ -226,14 +226,47 @@ def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
 def test_attention_worked_by_hand() -> None:
     similarity, mask = torch.tensor([[0.0, 1.0, 4.0, 9.0]]), torch.tensor([True, True, True, False])
     torch.testing.assert_close(
-        attention(similarity, mask, "minmax"), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
+        attention(similarity, mask, "minmax", 0.0), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
     )
     torch.testing.assert_close(
-        attention(similarity, mask, "minmax_sparse"), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
+        attention(similarity, mask, "minmax_sparse", 0.0), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
     )
     torch.testing.assert_close(
-        attention(torch.ones(1, 4), mask, "minmax"), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+        attention(torch.ones(1, 4), mask, "minmax", 0.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
     )
+    torch.testing.assert_close(
+        attention(similarity, mask, "minmax", 4.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+    )
+
+
+@pytest.mark.parametrize("kind", ["minmax", "minmax_sparse"])
+@pytest.mark.parametrize("width", [6, 63, 512, 1151])
+def test_equal_patches_get_equal_weights_though_their_products_are_rounded(
+    kind: Weights, width: int
+) -> None:
+    """Each product is summed in an order of its own, as kernels do at the edges of their blocks."""
+    generator = torch.Generator().manual_seed(width)
+    patches = torch.randn(2, 1, width, generator=generator).expand(-1, 49, -1).contiguous()
+    words = 5 * torch.randn(2, 3, 77, width, generator=generator) + 1
+    orders = torch.stack([torch.randperm(width, generator=generator) for _ in range(49)])
+    products = words * patches[:, None, :1]
+    similarity = torch.stack([products[..., order].sum(-1) for order in orders], dim=-1)
+    assert (similarity.amax(-1) > similarity.amin(-1)).float().mean() > 0.5
+    patches[:, -2:] *= 1000
+    real = torch.arange(49).expand(2, -1) < 47
+    found = attention(similarity, real[:, None, None], kind, rounding(words, patches, real))
+    torch.testing.assert_close(found, (real / 47)[:, None, None].expand_as(found))
+
+
+def test_a_map_that_varies_by_little_is_no_constant() -> None:
+    generator = torch.Generator().manual_seed(0)
+    patches = torch.randn(1, 1, 512, generator=generator).expand(-1, 49, -1).contiguous()
+    words = torch.randn(1, 1, 9, 512, generator=generator)
+    patches[:, 0] += 1e-2 * torch.randn(512, generator=generator)
+    real = torch.ones(1, 49, dtype=torch.bool)
+    similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
+    spread = similarity.amax(-1) - similarity.amin(-1)
+    assert (spread > rounding(words, patches, real)[..., 0]).all()
 
 
 @pytest.mark.parametrize(
