@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -97,8 +98,22 @@ def test_a_scale_may_start_at_its_bound_and_have_none() -> None:
     assert unbound.scale.item() == pytest.approx(300.0)
 
 
-def test_a_scale_that_is_not_learned_takes_no_gradient() -> None:
-    assert not attached(Cosine(learn_scale=False)).log_scale.requires_grad
+def test_an_inherited_scale_above_the_bound_is_kept_and_becomes_the_bound() -> None:
+    head = Cosine(max_scale=100.0)
+    head.attach(replace(SHAPES, scale=117.3))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(117.3)
+    head.log_scale.data.fill_(math.log(200.0))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(117.3)
+
+
+def test_a_scale_that_is_not_learned_takes_no_gradient_and_is_not_clamped() -> None:
+    head = attached(Cosine(scale=150.0, learn_scale=False))
+    assert not head.log_scale.requires_grad
+    head.log_scale.data.fill_(math.log(160.0))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(160.0)
 
 
 @pytest.mark.parametrize(

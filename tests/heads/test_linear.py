@@ -98,3 +98,11 @@ def test_absent_or_broken_weights_are_refused(tmp_path: Path) -> None:
 def test_weights_belong_to_the_text_side() -> None:
     with pytest.raises(ZooError, match="set side to text"):
         Linear(side="image", weights="labclip.pt")
+
+
+def test_the_authors_scale_is_kept_where_it_is_above_the_bound(tmp_path: Path) -> None:
+    state = {"t": torch.tensor(math.log(112.0)), "linear.weight": torch.eye(WIDTH)}
+    torch.save(state, tmp_path / "labclip.pt")
+    head = attached(Linear(weights=str(tmp_path / "labclip.pt")))
+    head.clamp_scale()
+    assert head.scale.item() == pytest.approx(112.0, rel=1e-6)

@@ -41,10 +41,11 @@ class Head(Recorded, nn.Module, ABC):
     """Base of heads.
 
     scale, bias: what similarities are multiplied with and what is added, at the start; None takes the backbone's (no bias where it has
-    none). max_scale: the clamp after every step. learn_scale: whether the scale is trained. `attach` is called once with the backbone's
-    shapes, before any weights are loaded. scales_cosine: whether the scale is the temperature of cosines of the towers' own vectors, so
-    that it may stand for the backbone's; of any other head it means nothing without the head. Raises ZooError for a scale that is not in
-    (0, max_scale].
+    none). max_scale: the clamp after every step of a scale that is trained; one that starts above it, since a backbone or a file brings it,
+    is held at or under its start instead. learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes,
+    before any weights are loaded. scales_cosine: whether the scale is the temperature of cosines of the towers' own vectors, so
+    that it may stand for the backbone's; of any other head it means nothing without the head. Raises ZooError for a scale that is not
+    above 0, or that is trained and starts above max_scale by its own argument.
     """
 
     scales_cosine: ClassVar[bool] = False
@@ -66,21 +67,28 @@ class Head(Recorded, nn.Module, ABC):
             raise ZooError(
                 f"{name}(scale={scale}): give a number above 0, or null to take the backbone's"
             )
-        if scale is not None and scale > max_scale:
+        if scale is not None and learn_scale and scale > max_scale:
             raise ZooError(
-                f"{name}(scale={scale}) starts above max_scale={max_scale}, where the first step ends it: change one of the two"
+                f"{name}(scale={scale}) starts above max_scale={max_scale}, under which training keeps it: change one of the two"
             )
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
+        self.start = 0.0  # its value where training began
         self.bias: nn.Parameter | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
         """Builds what depends on the backbone's shapes and starts scale and bias from it."""
-        start = shapes.scale if self.initial_scale is None else self.initial_scale
-        self.log_scale.data.fill_(math.log(start))
+        self.start_scale(
+            math.log(shapes.scale if self.initial_scale is None else self.initial_scale)
+        )
         bias = shapes.bias if self.initial_bias is None else self.initial_bias
         if bias is not None:
             self.bias = nn.Parameter(torch.tensor(float(bias)))
+
+    def start_scale(self, log_scale: float) -> None:
+        """log_scale: the logarithm of the scale that training starts from, which the clamp leaves where it is."""
+        self.log_scale.data.fill_(log_scale)
+        self.start = self.log_scale.item()
 
     @property
     def image_keys(self) -> frozenset[TokenKey]:
@@ -109,8 +117,9 @@ class Head(Recorded, nn.Module, ABC):
 
     @torch.no_grad()
     def clamp_scale(self) -> None:
-        """Keeps the scale at or under `max_scale`; called after every optimiser step."""
-        self.log_scale.clamp_(max=math.log(self.max_scale))
+        """Keeps a trained scale at or under `max_scale`, or its start where that is higher; called after every optimiser step."""
+        if self.log_scale.requires_grad:
+            self.log_scale.clamp_(max=max(math.log(self.max_scale), self.start))
 
     def logits(self, similarity: Tensor) -> Tensor:
         """similarity: any shape. Returns scale * similarity + bias, raised from half types to fp32."""

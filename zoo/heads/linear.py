@@ -47,7 +47,7 @@ class Linear(Cosine):
             self.image_map = _identity(shapes.width)
         if self.weights is not None and self.text_map is not None:
             scale, matrix = _published(self.weights, shapes.width)
-            self.log_scale.data.copy_(scale)
+            self.start_scale(float(scale))
             self.text_map.weight.data.copy_(matrix)
 
     def prepare_images(self, images: Encoded) -> Encoded:
