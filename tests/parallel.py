@@ -2,15 +2,20 @@
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 import zoo.heads
 import zoo.objectives
 from tests.helpers import CONTEXT, SHAPES, Case, attached, random_case, random_pooled, random_tokens
+from zoo import gather
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.heads.base import Head
 from zoo.objectives.base import Objective
@@ -21,6 +26,18 @@ VARIANTS = {
     "CrossModal": [{"granularity": "local"}, {"granularity": "global"}],
     "Objective": [{}, {"mask_same_image": True, "mask_same_text": True}],
 }
+
+
+@contextmanager
+def group(rank: int, ranks: int, folder: Path) -> Iterator[None]:
+    """Makes this process a rank of a group that meets in a folder, and leaves it when all have done their part."""
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks
+    )
+    yield
+    dist.barrier()
+    gather.leave_group()
 
 
 def shipped(package: ModuleType, base: type) -> list[type]:

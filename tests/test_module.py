@@ -2,6 +2,7 @@
 heads in `test_any_with_any`."""
 
 import json
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -142,6 +143,20 @@ def test_what_it_was_trained_on_survives_loading_and_saving_again(backbone: Back
     again = checkpoint_of(module)["zoo"]
     assert (again["data"], again["trained_images"]) == ({"seed": 3}, ["coco:1"])
     assert module.about()["origin"] == {"data": {"seed": 3}}
+
+
+def test_a_run_that_is_resumed_keeps_the_scale_that_it_inherited(backbone: Backbone) -> None:
+    """Its backbone is built without the weights that brought the scale."""
+    trained, resumed = ZooModule(backbone), ZooModule(backbone)
+    trained.head.start_scale(math.log(117.0))
+    checkpoint = checkpoint_of(trained)
+    resumed.on_load_checkpoint(checkpoint)
+    resumed.load_state_dict(checkpoint["state_dict"])
+    resumed.head.clamp_scale()
+    assert resumed.head.scale.item() == pytest.approx(117.0)
+    resumed.head.log_scale.data.fill_(9.0)
+    resumed.head.clamp_scale()
+    assert resumed.head.scale.item() == pytest.approx(117.0)
 
 
 def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> None:

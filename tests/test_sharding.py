@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
 
 import zoo
-from tests.parallel import Step, gradients, heads, joined, objectives, parts_for
+from tests.parallel import Step, gradients, group, heads, joined, objectives, parts_for
 from tests.runs import last_checkpoint, losses, variant
 from tests.test_two_processes_cli import CPU, command
 from zoo.errors import ZooError
@@ -42,10 +41,12 @@ def after_one_step(model: Step) -> dict[str, Tensor]:
 
 
 def work(rank: int, folder: Path) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS
-    )
+    with group(rank, RANKS, folder):
+        torch.save(sharded_step(rank), folder / f"rank{rank}.pt")
+
+
+def sharded_step(rank: int) -> dict[str, Any]:
+    """Returns what a rank finds: loss, gradients, parameters after a step, and how many numbers it held."""
     model = step()
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     shard(model, init_device_mesh("cpu", (RANKS,)))
@@ -59,11 +60,7 @@ def work(rank: int, folder: Path) -> None:
     moved = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     gathered(model, whole=False)
     assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
-    torch.save(
-        {"loss": loss.detach(), "grads": grads, "moved": moved, "held": held},
-        folder / f"rank{rank}.pt",
-    )
-    dist.destroy_process_group()
+    return {"loss": loss.detach(), "grads": grads, "moved": moved, "held": held}
 
 
 def _whole(gradient: Any) -> Tensor:

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.parallel import Step, gradients, heads, joined, objectives, parts_for
+from tests.parallel import Step, gradients, group, heads, joined, objectives, parts_for
 from zoo import gather
 
 RANKS = 2
@@ -49,6 +48,7 @@ def collectives(rank: int) -> dict[str, object]:
         "bool": gather.gather(torch.tensor([rank == 0, True])),
         "int": gather.gather(torch.tensor([rank])),
         "nothing": gather.gather(torch.zeros(3, 0)).shape,
+        "mean": gather.mean_over_ranks(torch.tensor(rank + 1.0, requires_grad=True)),
         "sum": gather.sum_over_ranks(torch.tensor(rank + 1.0, requires_grad=True)),
         "max": gather.max_over_ranks(3 - rank, torch.device("cpu")),
         "objects": gather.gather_objects({"rank": rank}),
@@ -58,16 +58,12 @@ def collectives(rank: int) -> dict[str, object]:
 
 def work(rank: int, folder: Path) -> None:
     """One rank: its collectives, and the gradients that DDP leaves for every pair of head and objective."""
-    torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS
-    )
-    found: dict[object, object] = {"collectives": collectives(rank)}
-    for pair in PAIRS:
-        step = step_of(*pair)
-        found[pair] = gradients(DistributedDataParallel(step), parts_for(step, RANKS)[rank])
-    torch.save(found, folder / f"rank{rank}.pt")
-    dist.destroy_process_group()
+    with group(rank, RANKS, folder):
+        found: dict[object, object] = {"collectives": collectives(rank)}
+        for pair in PAIRS:
+            step = step_of(*pair)
+            found[pair] = gradients(DistributedDataParallel(step), parts_for(step, RANKS)[rank])
+        torch.save(found, folder / f"rank{rank}.pt")
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +131,7 @@ def test_small_collectives(ranks: list[dict[object, dict[str, Tensor]]]) -> None
         assert found["int"].tolist() == [0, 1]
         assert found["nothing"] == (6, 0)
         assert (found["sum"].item(), found["sum"].requires_grad) == (3.0, False)
+        assert (found["mean"].item(), found["mean"].requires_grad) == (1.5, False)
         assert found["max"] == 3
         assert found["objects"] == [{"rank": 0}, {"rank": 1}]
         assert found["rank"] == (rank, 2)

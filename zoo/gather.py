@@ -4,7 +4,7 @@ A rank's loss is scaled so that the mean over ranks, which DDP takes, is the los
 therefore *sums* what every rank's loss says about a slice.
 """
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any
 
 import torch
@@ -24,11 +24,25 @@ def rank() -> int:
     return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
 
 
+def leave_group() -> None:
+    """Ends the process group, where there is one: its threads abort a process that ends with them."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def _collective(name: str, before: str) -> Callable[[Tensor, Tensor], object]:
+    """Returns a collective by the name that torch has given it since 2.14, or by the one that it had before."""
+    found: Callable[[Tensor, Tensor], object] = getattr(
+        dist, name if hasattr(dist, name) else before
+    )
+    return found
+
+
 class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         out = x.new_empty(world_size() * len(x), *x.shape[1:])
-        dist.all_gather_into_tensor(out, x.contiguous())
+        _collective("all_gather_single", "all_gather_into_tensor")(out, x.contiguous())
         return out
 
     @staticmethod
@@ -37,7 +51,7 @@ class _Gather(torch.autograd.Function):
         n = len(grad) // world_size()
         if dist.get_backend() == "nccl":
             own = grad.new_empty(n, *grad.shape[1:])
-            dist.reduce_scatter_tensor(own, grad)
+            _collective("reduce_scatter_single", "reduce_scatter_tensor")(own, grad)
             return own
         dist.all_reduce(grad)
         return grad[rank() * n : (rank() + 1) * n]
@@ -93,6 +107,11 @@ def sum_over_ranks(x: Tensor) -> Tensor:
     if world_size() > 1:
         dist.all_reduce(total)
     return total
+
+
+def mean_over_ranks(x: Tensor) -> Tensor:
+    """Returns the mean of a tensor over all ranks, without gradient."""
+    return sum_over_ranks(x) / world_size()
 
 
 def max_over_ranks(value: int, device: torch.device) -> int:

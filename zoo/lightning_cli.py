@@ -25,6 +25,7 @@ from zoo.checkpointing import (
 )
 from zoo.errors import ZooError
 from zoo.exported import OPEN_CLIP
+from zoo.gather import leave_group
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten, speak
@@ -212,6 +213,8 @@ def run(argv: list[str]) -> int:
         if found is None or found is error:
             raise
         raise found from error
+    finally:
+        leave_group()
     return 0
 
 

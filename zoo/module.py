@@ -15,7 +15,14 @@ from zoo import __version__, provenance
 from zoo.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank
 from zoo.errors import ZooError
-from zoo.gather import average_scalars, gathered, rank, shard
+from zoo.gather import (
+    average_scalars,
+    gathered,
+    mean_over_ranks,
+    rank,
+    shard,
+    sum_over_ranks,
+)
 from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective
@@ -187,7 +194,8 @@ class ZooModule(LightningModule):
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         if isinstance(batch.texts, TextBank):
             seconds = time.perf_counter() - self._step_began
-            self.log("train/texts_a_second", len(batch.texts) / max(seconds, 1e-9), batch_size=1)
+            speed = torch.tensor(len(batch.texts) / max(seconds, 1e-9), device=self.device)
+            self.log("train/texts_a_second", sum_over_ranks(speed), batch_size=1)
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         if isinstance(batch, Batch):
@@ -220,7 +228,9 @@ class ZooModule(LightningModule):
             results = self.evaluation.finish(self.backbone, self.head, about)
         figures = results.scalars() if fitting else {}  # `validate` prints a table of its own
         for name, value in figures.items():
-            self.log(f"benchmark/{name}", value, rank_zero_only=True)
+            self.log(
+                f"benchmark/{name}", value, sync_dist=True
+            )  # every rank has it, and may choose by it
 
     def on_validation_end(self) -> None:
         if self.sharded:
@@ -232,7 +242,10 @@ class ZooModule(LightningModule):
         return getattr(getattr(self.trainer, "datamodule", None), "evaluation", None)
 
     def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
-        """Logs loss, parts, in-batch accuracy, scale and the shares that say what a batch was made of."""
+        """Logs loss, parts, in-batch accuracy, scale and the shares that say what a batch was made of, of the batch of all ranks.
+
+        A rank's own numbers are scaled as its loss is: their mean over ranks is the number of the joined batch.
+        """
         rows = scores.rows
         block = scores.images_against(batch.captions)
         figures = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
@@ -247,33 +260,43 @@ class ZooModule(LightningModule):
                 batch, scores
             ).detach()  # what runs of different objectives can be compared by
         for name in ("negatives", "units", "foils"):
-            asked = getattr(batch, name)[rows]
-            if getattr(batch, name).shape[1]:
-                figures[f"missing_{name}"] = (asked < 0).sum() / max(
-                    asked.numel(), 1
-                )  # 0 where all rows are filling
+            asked = getattr(batch, name)
+            if asked.shape[1]:
+                figures[f"missing_{name}"] = scores.mean(
+                    (asked < 0).float(), rows[:, None].expand_as(asked)
+                )
         figures |= {
             f"share_{name}": share for name, share in scores.false_negative_shares().items()
         }
-        if isinstance(batch.texts, TextBank) and batch.texts.asked:
-            figures["deduplicated"] = torch.tensor(1 - len(batch.texts) / batch.texts.asked)
         if stage == "train":
+            if isinstance(batch.texts, TextBank):
+                figures["deduplicated"] = self.deduplicated(batch.texts)
             figures |= {
                 f"rate_{part}": torch.tensor(rate)
                 for part, rate in rates(self.trainer.optimizers[0]).items()
             }
+        dtype = torch.promote_types(loss.total.dtype, torch.float32)
+        numbers = [value.to(self.device, dtype) for value in figures.values()]
         shown = {"loss"}
-        for name, value in figures.items():
+        for name, value in zip(figures, mean_over_ranks(torch.stack(numbers)), strict=True):
             self.log(
                 f"{stage}/{name}",
-                value.to(self.device),
+                value,
                 prog_bar=name in shown,
                 on_step=stage == "train",
                 on_epoch=stage == "val",
-                sync_dist=stage == "val",
-                batch_size=max(int(rows.sum()), 1) if stage == "val" else len(batch),
+                sync_dist=stage == "val",  # equal by now, and Lightning warns without
+                batch_size=int(sum_over_ranks(rows.sum())) if stage == "val" else len(batch),
                 add_dataloader_idx=False,
             )
+
+    def deduplicated(self, texts: TextBank) -> Tensor:
+        """Returns the share of the texts that the batch names which no device had to encode."""
+        encoded, asked = sum_over_ranks(
+            torch.tensor([len(texts), texts.asked], dtype=torch.float32, device=self.device)
+        )
+        share: Tensor = 1 - encoded / asked.clamp(min=1)
+        return share
 
     @property
     def weights(self) -> dict[str, str]:
@@ -349,6 +372,7 @@ class ZooModule(LightningModule):
             "version": __version__,
             "lightning": lightning.__version__,
             "weights": self.weights,
+            "start_log_scale": self.head.start,  # the weights that it came from are not asked again
             **self.origin,
         }
 
@@ -357,6 +381,8 @@ class ZooModule(LightningModule):
             k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")
         }
         self._recorded_weights = checkpoint.get("zoo", {}).get("weights")
+        if "start_log_scale" in checkpoint.get("zoo", {}):
+            self.head.start = checkpoint["zoo"]["start_log_scale"]
         recorded = checkpoint.get("hyper_parameters", {}).get("objective", {}).get("class_path")
         if (
             self._trainer is not None

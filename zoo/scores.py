@@ -113,14 +113,14 @@ class Scores:
         )
 
     def false_negative_shares(self) -> dict[str, Tensor]:
-        """Returns the share of caption columns, other than a row's own, that are of the row's image or have its words."""
+        """Returns, as `mean` does, the share of caption columns, other than a row's own, that are of the row's image or have
+        its words."""
         same_image, same_text, others = self._likeness(
             self.batch.captions, gather.gather(self.rows)
         )
-        total = others.sum().clamp(min=1)
         return {
-            "same_image": (same_image & others).sum() / total,
-            "same_text": (same_text & others).sum() / total,
+            "same_image": self.mean(same_image.float(), others),
+            "same_text": self.mean(same_text.float(), others),
         }
 
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
 import torch.multiprocessing as mp
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 from PIL import Image
+from torch import Tensor
 
 from tests.datamodules.test_shards import open_full
 from tests.made import make_root
+from tests.parallel import group
 from tests.runs import in_process, losses, variant
 from zoo import files
 from zoo.backbone import Backbone
@@ -329,8 +330,11 @@ def encoded(
 
 
 def on_a_rank(rank: int, root: Path, folder: Path) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    with group(rank, 2, folder):
+        torch.save(found_on_a_rank(rank, root, folder), folder / f"rank{rank}.pt")
+
+
+def found_on_a_rank(rank: int, root: Path, folder: Path) -> tuple[list[Tensor], str | None]:
     _, found, encode = encoded(root, folder / "features")
     message = None
     with pytest.MonkeyPatch.context() as patch:
@@ -340,8 +344,7 @@ def on_a_rank(rank: int, root: Path, folder: Path) -> None:
             encode(["another", "and one more"])
         except ZooError as error:
             message = str(error)
-    torch.save((found, message), folder / f"rank{rank}.pt")
-    dist.destroy_process_group()
+    return found, message
 
 
 def test_two_processes_encode_a_share_each_and_fail_together(

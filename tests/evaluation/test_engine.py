@@ -1,14 +1,11 @@
 """The engine against a loop over cases, on one process and on two, with photographs that are missing, broken or trained on."""
 
-import os
-import socket
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-import torch.distributed as dist
 import torch.multiprocessing as mp
 from PIL import Image
 
@@ -23,6 +20,7 @@ from tests.evaluation.fakes import (
     measured,
     photographs,
 )
+from tests.parallel import group
 from zoo.benchmarks.base import Case
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -280,17 +278,14 @@ def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
     assert len(reading.absent) == 5
 
 
-def two_ranks(rank: int, port: int, folder: str, n: int, tokens: bool) -> None:
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=2)
+def two_ranks(rank: int, folder: str, n: int, tokens: bool) -> None:
     root = Path(folder)
     images = [ImageRef("file", f"pictures/{i}.png") for i in range(n)]
     engine = evaluation(root, cases(images), out=str(root / "two"), window_bytes=4000, shortlist=10)
     head = TokenHead() if tokens else cosine()
-    results = measured(engine, FakeBackbone(), head)
-    assert results.cases.num_rows == read(root / "two").cases.num_rows  # every rank has them
-    dist.destroy_process_group()
+    with group(rank, 2, root):
+        results = measured(engine, FakeBackbone(), head)
+        assert results.cases.num_rows == read(root / "two").cases.num_rows  # every rank has them
 
 
 @pytest.mark.parametrize(("n", "tokens"), [(7, False), (2, False), (5, True), (25, True)])
@@ -301,10 +296,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) 
         FakeBackbone(),
         TokenHead() if tokens else cosine(),
     )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    mp.spawn(two_ranks, args=(port, str(tmp_path), n, tokens), nprocs=2)
+    mp.spawn(two_ranks, args=(str(tmp_path), n, tokens), nprocs=2)
     assert_same(one, read(tmp_path / "two"))
     assert pq.read_table(tmp_path / "two" / "cases.parquet").num_rows == one.cases.num_rows
 
