@@ -21,6 +21,7 @@ from zoo import __version__
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpointing import read_checkpoint, recipe_of
+from zoo.datamodules.pictures import rgb
 from zoo.errors import ZooError
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
@@ -189,10 +190,10 @@ def evaluate(
 
 def _opened(picture: Picture) -> Image.Image:
     if isinstance(picture, Image.Image):
-        return picture.convert("RGB")
+        return rgb(picture)
     try:
-        return Image.open(picture).convert("RGB")
-    except OSError as error:
+        return rgb(Image.open(picture))
+    except (OSError, ValueError) as error:
         raise ZooError(
             f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG"
         ) from error

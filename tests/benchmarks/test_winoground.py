@@ -41,7 +41,7 @@ def test_the_old_layout_names_photographs_beside_it(tmp_path):
     jsonl(tmp_path, [ROW])
     (case,) = Winoground().read(tmp_path).cases
     assert case.images == tuple(
-        ImageRef("file", f"winoground/data/images/ex_0_img_{k}.png") for k in (0, 1)
+        ImageRef("published", f"winoground/data/images/ex_0_img_{k}.png") for k in (0, 1)
     )
     assert case.texts == (ROW["caption_0"], ROW["caption_1"])
     assert np.array_equal(case.match, np.eye(2, dtype=bool))
@@ -76,7 +76,7 @@ def test_a_file_of_another_place(tmp_path):
     jsonl(elsewhere, [ROW])
     path = elsewhere / "winoground" / "data"
     (case,) = Winoground(file=str(path / "examples.jsonl")).read(tmp_path / "root").cases
-    assert case.images[0] == ImageRef("file", str(path / "images" / "ex_0_img_0.png"))
+    assert case.images[0] == ImageRef("published", str(path / "images" / "ex_0_img_0.png"))
 
 
 def test_broken_files_are_named(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from PIL import Image
 from torch.utils.data import DataLoader
 
 from tests.datamodules.small import Appended, FakeBackbone, Made, Watcher, fingerprint
@@ -212,6 +213,27 @@ def test_missing_photographs_are_one_error_or_counted(tmp_path, caplog):
     assert "2 photographs of the training captions are missing" in caplog.text
     assert data.describe()["train"]["missing_images"] == 2
     assert (data.describe()["train"]["images"], len(data.trained_images())) == (8, 8)
+
+
+def test_own_images_that_carry_an_orientation_or_alpha_are_counted_and_honoured_where_asked(
+    tmp_path, caplog
+):
+    reader = Made(tmp_path, 10)
+    reader.samples()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (8, 4)).save(tmp_path / "3.png", exif=exif)
+    Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(tmp_path / "4.png")
+    data = attached(made(tmp_path, reader=reader))
+    assert "1 of 10 own images looked at carry an EXIF orientation" in caplog.text
+    assert "data.upright: false leaves them as they lie" in caplog.text
+    assert "data.background: null shows the colour" in caplog.text
+    data = attached(made(tmp_path, reader=reader, upright=True, background="white"))
+    assert "data.upright: true turns them as it says" in caplog.text
+    images = {sample.image.key: sample.image for sample in data.sources[0].samples}
+    assert data.finder.load(images[str(tmp_path / "3.png")]).size == (4, 8)
+    assert data.finder.load(images[str(tmp_path / "4.png")]).getpixel((0, 0)) == (255, 255, 255)
+    assert data.describe()["own_images"] == {"upright": True, "background": "white"}
 
 
 def test_no_photograph_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_path):

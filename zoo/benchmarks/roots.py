@@ -10,17 +10,20 @@ from zoo.errors import ZooError
 
 
 def settled(reading: Reading, finder: PhotographFinder) -> Reading:
-    """Returns the reading with every image by the reference that it is known as, and a note on those that are taken by name alone."""
-    known = finder.settled(dict.fromkeys(image for case in reading.cases for image in case.images))
+    """Returns the reading with every image by the reference that it is known as, and notes on those that are taken by name alone and on
+    a user's own that carry an orientation or transparency."""
+    asked = dict.fromkeys(image for case in reading.cases for image in case.images)
+    known = finder.settled(asked)
+    own = [image for image in asked if image not in known]
+    notes = reading.notes | finder.carried(own).notes(finder.decoding, "upright", "background")
     if not known:
-        return reading
+        return replace(reading, notes=notes)
     cases = [
         replace(case, images=tuple(known.get(image, image) for image in case.images))
         if any(image in known for image in case.images)
         else case
         for case in reading.cases
     ]
-    notes = dict(reading.notes)
     absent = finder.missing(known)
     if absent:
         notes["images by name"] = (

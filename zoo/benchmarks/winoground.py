@@ -81,7 +81,7 @@ def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
         origin = f"{path}:{number}"
         row = json_line(line, origin, "fetch the file again")
         images = tuple(
-            ImageRef("file", _photograph(path, root, field(row, f"image_{k}", str, origin)))
+            ImageRef("published", _photograph(path, root, field(row, f"image_{k}", str, origin)))
             for k in (0, 1)
         )
         yield _case(row, images, origin)

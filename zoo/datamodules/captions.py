@@ -16,6 +16,7 @@ from zoo.datamodules.dataset import CaptionDataset, Images, Photographs
 from zoo.datamodules.features import Features, FeatureStore, StoredPhotographs, check_fixed
 from zoo.datamodules.overlong import overlong
 from zoo.datamodules.photographs import PhotographFinder
+from zoo.datamodules.pictures import Decoding
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.sample import Sample
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
@@ -69,6 +70,9 @@ class CaptionDataModule(LightningDataModule):
         tolerate_missing: leave out photographs that are not found, counted and reported.
         tolerate_broken: make rows of photographs that cannot be decoded empty, counted and reported.
         evaluation: benchmarks to run with every validation.
+        upright: whether a user's own images are turned as their EXIF orientation says; published ones never are.
+        background: the colour under transparent pixels of a user's own images, such as white; where None, the colour that they hide is
+            shown.
     """
 
     def __init__(
@@ -94,6 +98,8 @@ class CaptionDataModule(LightningDataModule):
         tolerate_missing: bool = False,
         tolerate_broken: bool = False,
         evaluation: Any | None = None,
+        upright: bool = False,
+        background: str | None = None,
     ) -> None:
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
@@ -121,6 +127,7 @@ class CaptionDataModule(LightningDataModule):
         )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation = evaluation
+        self.decoding = Decoding(upright, background)
         self.broken: set[str] = set()
         self._resumed: dict[str, Any] | None = None
         self._store: tuple[FeatureStore, StoredPhotographs] | None = None
@@ -135,7 +142,7 @@ class CaptionDataModule(LightningDataModule):
 
     @cached_property
     def finder(self) -> PhotographFinder:
-        return PhotographFinder(self.roots)
+        return PhotographFinder(self.roots, self.decoding)
 
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
@@ -186,6 +193,10 @@ class CaptionDataModule(LightningDataModule):
         self._check_companions(train)
         self._check_texts(train)
         self._check_context([train] if val is None else [train, val])
+        images = dict.fromkeys([*train.images, *(val.images if val is not None else ())])
+        carried = self.finder.carried(images)
+        for note in carried.notes(self.decoding, "data.upright", "data.background").values():
+            self._report("%s", note)
         if val is not None and (shared := len(train.image_ids & val.image_ids)):
             self._report(
                 "%s of %s validation photographs are trained on as well",
@@ -284,6 +295,7 @@ class CaptionDataModule(LightningDataModule):
             "hard_images": self.hard_images,
             "source_negatives": self.source_negatives,
             "redraw": self.redraw,
+            "own_images": vars(self.decoding),
             "features": None if self.features is None else self.features.precision,
             "negatives": [
                 {**spec(generator), **generator.describe()} for generator in self.generators

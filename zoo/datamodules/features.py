@@ -236,7 +236,10 @@ def _name(ref: ImageRef, finder: PhotographFinder) -> str:
     path = finder.find(ref)
     if path is None:
         raise ZooError(f"photograph {ref} is not there: {finder.hint(ref)}")
-    return f"{ref} {path.stat().st_size}"  # the same photograph in another size is another input
+    # the same photograph in another size, or decoded in another way, is another input
+    return " ".join(
+        filter(None, (str(ref), str(path.stat().st_size), str(finder.decoding_of(ref))))
+    )
 
 
 def _share(items: Sequence[T]) -> Sequence[T]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from zoo.datamodules.folders import Folders
+from zoo.datamodules.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 
@@ -32,7 +33,8 @@ FOLDERS = {
     "visual_genome": VISUAL_GENOME,
     "flickr": FLICKR,
 }
-SOURCES = (*FOLDERS, "file", "parquet")
+SOURCES = (*FOLDERS, "file", "published", "parquet")
+LOOKED_AT = 1_000
 
 _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
 _VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
@@ -159,14 +161,18 @@ def _example(source: str) -> str:
 
 
 class PhotographFinder:
-    """Resolves references to files under the data roots.
+    """Resolves references to files under the data roots. Every folder is listed once, when first needed.
 
-    roots: folders laid out as the docs say; the first that holds a photograph wins. Every folder is listed once, when first needed.
-    Raises ZooError for a root that is no folder.
+    Args:
+        roots: Folders laid out as the docs say; the first that holds a photograph wins.
+        decoding: How a user's own images are decoded; those of data sets and benchmarks are decoded as their scripts do.
+
+    Raises:
+        ZooError: A root is no folder.
     """
 
-    def __init__(self, roots: Sequence[Path | str]) -> None:
-        self.roots = tuple(Path(root) for root in roots)
+    def __init__(self, roots: Sequence[Path | str], decoding: Decoding = AS_PUBLISHED) -> None:
+        self.roots, self.decoding = tuple(Path(root) for root in roots), decoding
         for root in self.roots:
             if not root.is_dir():
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
@@ -178,7 +184,7 @@ class PhotographFinder:
         """Returns the file that holds the photograph, or None."""
         if ref.source in FOLDERS:
             return self._listed(ref.source).get(ref.key)
-        if ref.source == "file":
+        if ref.source in ("file", "published"):
             return self._file(ref.key)
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
@@ -212,7 +218,11 @@ class PhotographFinder:
         content = self._cell(path, ref) if ref.source == "parquet" else path
         try:
             with Image.open(content) as file:
-                picture = file.convert("RGB")
+                picture = rgb(file, self.decoding_of(ref))
+        except PermissionError as error:
+            raise ZooError(
+                f"photograph {path} cannot be read ({error.strerror}): let yourself read it"
+            ) from error
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise BrokenPhotograph(
                 f"{path} ({ref}) is not a whole picture ({error}): fetch it again"
@@ -221,6 +231,23 @@ class PhotographFinder:
             return picture
         left, top, width, height = ref.crop
         return picture.crop((left, top, left + width, top + height))
+
+    def decoding_of(self, ref: ImageRef) -> Decoding:
+        """Returns how an image is decoded: a user's own as asked for, any other as published."""
+        return self.decoding if ref.source == "file" else AS_PUBLISHED
+
+    def carried(self, refs: Iterable[ImageRef]) -> Carried:
+        """Returns how many of a user's own images carry an orientation or transparency, counted in a sample of a thousand."""
+        paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
+        looked = turned = transparent = 0
+        for path in paths[:: -(-len(paths) // LOOKED_AT) or 1]:
+            try:
+                with Image.open(path) as image:
+                    marks = is_turned(image), is_transparent(image)
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+                continue  # whoever decodes it says what is wrong
+            looked, turned, transparent = looked + 1, turned + marks[0], transparent + marks[1]
+        return Carried(looked, turned, transparent)
 
     def hint(self, ref: ImageRef) -> str:
         """Returns where a photograph of that source is looked for, as the end of a sentence."""
@@ -250,7 +277,7 @@ class PhotographFinder:
                 match = names.fullmatch(os.path.basename(path))
                 if match is not None and str(int(match[1])) == ref.key:
                     yield path
-        elif ref.source == "file":
+        elif ref.source in ("file", "published"):
             paths = (os.path.normpath(path) for path in self._candidates(ref.key))
             yield from (path for path in paths if path in self._folders.astray)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
     """A photograph by name. source: 'coco', 'visual_genome', 'flickr' (key: the numeric id as text), 'file' (key: a path, absolute or under
-    a data root) or 'parquet' (key: 'FILE#ROW#COLUMN'). crop: left, top, width and height in pixels, before any resize."""
+    a data root), 'published' (the same, of a benchmark's own images) or 'parquet' (key: 'FILE#ROW#COLUMN'). crop: left, top, width and
+    height in pixels, before any resize."""
 
     source: str
     key: str

@@ -32,6 +32,8 @@ class EvaluationDataModule(LightningDataModule):
         workers: int = 2,
         quiet: bool = False,
         overwrite: bool = False,
+        upright: bool = False,
+        background: str | None = None,
     ) -> None:
         super().__init__()
         self.quiet = quiet
@@ -45,6 +47,8 @@ class EvaluationDataModule(LightningDataModule):
             shortlist=shortlist,
             workers=workers,
             overwrite=overwrite,
+            upright=upright,
+            background=background,
         )
 
     def setup(self, stage: str) -> None:

@@ -17,6 +17,7 @@ from zoo.batch import Encoded
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark as named_benchmark
 from zoo.datamodules.photographs import PhotographFinder, identity, photograph_ref
+from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.evaluation import portions
 from zoo.evaluation.averages import preset_named
@@ -51,7 +52,8 @@ class Evaluation:
     encoded at once. window_bytes: of tokens held at once, for heads that read tokens. shortlist: how many candidates by cosine a head
     orders where a pair costs it too much for a whole gallery. workers: processes that load photographs, on each
     device. trained_images: photographs that the model was trained on, as references in text. overwrite: whether results that
-    lie in `out` may be lost.
+    lie in `out` may be lost. upright: whether a user's own images are turned as their EXIF orientation says; background: the colour under
+    their transparent pixels, where None the one that they hide. Images of published benchmarks are always decoded as their scripts do.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class Evaluation:
         workers: int = 2,
         trained_images: list[str] | None = None,
         overwrite: bool = False,
+        upright: bool = False,
+        background: str | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -92,7 +96,7 @@ class Evaluation:
         self.window_bytes, self.shortlist = window_bytes, shortlist
         self.trained_images = frozenset(trained_images or ())
         self.overwrite = overwrite
-        self.finder = PhotographFinder(self.roots)
+        self.finder = PhotographFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self._plan: Plan | None = None
         self._notes: dict[str, Any] = {}
