@@ -129,7 +129,10 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
     )
     made = f"perturbed captions in {path} ({note})"
     if SPACY_MODEL not in str(header.get("tagger_version")):
-        made += f"; official figures have those of spaCy's {SPACY_MODEL}, another tagger draws others: expect a difference of a point"
+        made += (
+            f"; official results have those of spaCy's {SPACY_MODEL}, another tagger draws others, "
+            "and what that changes was not measured"
+        )
     return Order(cases, [path] if source is None else [source, path], made)
 
 
