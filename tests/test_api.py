@@ -12,6 +12,7 @@ from PIL import Image
 import zoo
 from zoo.api import Model, evaluate, load
 from zoo.backbone import Backbone
+from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
@@ -69,7 +70,7 @@ def test_a_checkpoint_is_loaded_whole(
 def test_an_architecture_takes_weights_from_a_file(
     checkpoint: Path, pictures: list[Path], model: Model
 ) -> None:
-    loaded = load("zoo-tiny", pretrained=str(checkpoint))
+    loaded = load("zoo-tiny", pretrained=checkpoint)
     np.testing.assert_allclose(
         loaded.encode_images(pictures), model.encode_images(pictures), atol=1e-6
     )
@@ -153,13 +154,57 @@ class Misshapen:
 
 
 def test_scores_of_another_shape_are_refused(made_root: Path) -> None:
-    with pytest.raises(ZooError, match=r"Misshapen\.score gave an array of shape \(2,\)"):
+    with pytest.raises(ZooError, match=r"Misshapen gave scores of shape \(2,\)"):
         evaluate(Misshapen(), [f"pairs:{made_root / 'pairs.csv'}"], made_root)
 
 
-def test_a_name_in_place_of_a_list_of_names_is_refused(made_root: Path) -> None:
-    with pytest.raises(ZooError, match=r"write benchmarks=\['sugarcrepe'\]"):
-        evaluate(Misshapen(), "sugarcrepe", made_root)
+def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
+    model: Model, made_root: Path
+) -> None:
+    file = made_root / "pairs.csv"
+    for given in (f"pairs:{file}", [f"pairs:{file}"], Pairs(str(file)), (Pairs(str(file)),)):
+        assert len(evaluate(model, given, made_root, presets="official,strict").figures) == 1
+    with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):
+        evaluate(model, f"pairs:{file}, winogrand", made_root)
+    for wrong in (None, 3, [None]):
+        with pytest.raises(
+            ZooError, match=r"benchmarks has .*: give names, in a list or by commas"
+        ):
+            evaluate(model, wrong, made_root)  # type: ignore[arg-type]
+    with pytest.raises(ZooError, match="no benchmark is asked for"):
+        evaluate(model, [], made_root)
+    with pytest.raises(ZooError, match="data root None is not a folder"):
+        evaluate(model, f"pairs:{file}", None)  # type: ignore[arg-type]
+
+
+def test_one_image_and_one_text_are_a_table_of_one(model: Model, pictures: list[Path]) -> None:
+    expected = model.score(pictures, ["a dog", "a cat"])
+    np.testing.assert_allclose(model.score(pictures, "a dog"), expected[:, :1], atol=1e-5)
+    pixels = np.array(Image.open(pictures[0]).convert("RGB"))
+    for one in (pictures[0], str(pictures[0]), Image.open(pictures[0]), pixels):
+        np.testing.assert_allclose(model.score(one, "a dog"), expected[:1, :1], atol=1e-5)
+    channels_first = torch.from_numpy(pixels.transpose(2, 0, 1) / np.float32(255))
+    np.testing.assert_allclose(
+        model.score(torch.stack([channels_first] * 2), "a dog"), expected[[0, 0], :1], atol=1e-5
+    )
+    assert model.encode_images(pixels).shape == model.encode_texts("a dog").shape
+
+
+def test_nothing_scores_nothing(model: Model, pictures: list[Path]) -> None:
+    assert model.score([], ["a", "b"]).shape == (0, 2)
+    assert model.score(pictures, []).shape == (3, 0)
+    assert model.score([], []).shape == (0, 0)
+    width = model.module.backbone.shapes.width
+    assert model.encode_images([]).shape == model.encode_texts([]).shape == (0, width)
+
+
+def test_a_model_says_what_it_is(model: Model, checkpoint: Path) -> None:
+    said = repr(load(checkpoint))
+    assert said.startswith(f"Model(zoo-tiny, gelu, from {checkpoint}, ")
+    assert "head Linear" in said
+    assert "images of 64 x 64 pixels" in said
+    assert said.endswith("on cpu)") or "cuda" in said
+    assert "random weights: " in repr(load("zoo-tiny"))
 
 
 def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
@@ -171,6 +216,19 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
         load(made_root / "pairs.csv")
     with pytest.raises(ZooError, match="neither a file nor weights of zoo-tiny"):
         load("zoo-tiny", pretrained="opnai")
+    for absent in ("runs/last.ckpt", "weights.safetensors"):
+        with pytest.raises(ZooError, match=f"{absent} is not there"):
+            load(absent)
+    with pytest.raises(ZooError, match=r"takes no tuned \(near: tune"):
+        load("zoo-tiny", tuned="image")
+
+
+def test_a_device_that_cannot_be_had_is_named() -> None:
+    for absent in ("gpu", "cuda:77"):
+        with pytest.raises(ZooError, match=f"device '{absent}' cannot be used"):
+            load("zoo-tiny", device=absent)
+    with pytest.raises(ZooError, match="batch_size is 0"):
+        Model(ZooModule(Backbone("zoo-tiny")), batch_size=0)
 
 
 def test_a_picture_that_is_none_is_named(model: Model, made_root: Path) -> None:

@@ -1,85 +1,158 @@
 """From Python: load a model, encode, score images against texts, evaluate on benchmarks.
 
 model = zoo.load("runs/version_0/checkpoints/last.ckpt")
-model.score(["horse.jpg"], ["a person on the horse", "a horse on the person"])
-zoo.evaluate(model, ["sugarcrepe"], data_root="DATA_ROOT")
+model.score("horse.jpg", ["a person on the horse", "a horse on the person"])
+zoo.evaluate(model, "sugarcrepe", data_root="DATA_ROOT")
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from jsonargparse import ArgumentError
 from lightning import Trainer
 from numpy.typing import NDArray
-from PIL import Image
 
 from zoo import __version__
+from zoo.arguments import listed
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpointing import read_checkpoint, recipe_of
-from zoo.datamodules.pictures import rgb
-from zoo.errors import ZooError
+from zoo.errors import ZooError, near
+from zoo.foreign import scorer
+from zoo.inputs import Picture, listed_images, listed_texts, opened
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
 from zoo.provenance import random_weights
 from zoo.quiet import quieten
-from zoo.weights import refuse_not_finite
+from zoo.weights import SUFFIXES, refuse_not_finite
+
+if TYPE_CHECKING:
+    from zoo.benchmarks.base import Benchmark
+    from zoo.evaluation.report import Results
 
 log = logging.getLogger(__name__)
 
-Picture = Image.Image | str | Path
+Images = Picture | Iterable[Picture]
+Texts = str | Iterable[str]
 
 
 class Model:
     """A loaded model on one device, in evaluation mode.
 
-    module: backbone, head and objective. batch_size: how many images or texts are encoded at once.
+    Args:
+        module: Backbone, head and objective.
+        device: Where it runs; a GPU where there is one and None is given.
+        batch_size: How many images or texts are encoded at once.
+
+    Raises:
+        ZooError: The device cannot be had, or nothing would be encoded at once.
     """
 
     def __init__(
         self, module: ZooModule, device: str | torch.device | None = None, batch_size: int = 64
     ) -> None:
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.module = module.eval().to(chosen)
-        self.device, self.batch_size = torch.device(chosen), batch_size
+        if batch_size < 1:
+            raise ZooError(f"batch_size is {batch_size}: give a whole number from 1 up")
+        try:
+            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            self.module = module.eval().to(self.device)
+        except (
+            RuntimeError,
+            AssertionError,
+        ) as error:  # what torch says of unknown or absent devices
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ZooError(
+                f"device {device!r} cannot be used ({reason}): give cpu or cuda"
+            ) from error
+        self.batch_size = batch_size
 
-    def encode_images(self, images: Sequence[Picture]) -> NDArray[np.float32]:
-        """images: pictures or paths. Returns L2-normalised vectors [n, D]."""
-        return _normalised(self._images(images))
+    def __repr__(self) -> str:
+        backbone = self.module.backbone
+        random = random_weights(self.module.weights)
+        said = [
+            backbone.name,
+            backbone.activation,
+            *([f"from {self.module.checkpoint}"] if self.module.checkpoint else []),
+            *([random] if random else []),
+            f"head {type(self.module.head).__name__}",
+            f"{sum(p.numel() for p in self.module.parameters()) / 1e6:.1f} M parameters",
+            "images of {1} x {0} pixels".format(*backbone.image_size),
+            f"texts of {backbone.context} tokens",
+            f"vectors of {backbone.shapes.width}",
+            f"on {self.device}",
+        ]
+        return f"Model({', '.join(said)})"
 
-    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns L2-normalised vectors [m, D]."""
-        return _normalised(self._texts(texts))
+    def encode_images(self, images: Images) -> NDArray[np.float32]:
+        """Encodes images.
+
+        Args:
+            images: As for `score`.
+
+        Returns:
+            L2-normalised vectors, [n, D].
+
+        Raises:
+            ZooError: Something is no image.
+        """
+        return self._normalised(self._images(listed_images(images)))
+
+    def encode_texts(self, texts: Texts) -> NDArray[np.float32]:
+        """Encodes texts.
+
+        Args:
+            texts: As for `score`.
+
+        Returns:
+            L2-normalised vectors, [m, D].
+
+        Raises:
+            ZooError: Something is no text.
+        """
+        return self._normalised(self._texts(listed_texts(texts)))
 
     @torch.no_grad()
-    def score(self, images: Sequence[Picture], texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns the head's score of every image against every text, [n, m]; higher is a better match."""
+    def score(self, images: Images, texts: Texts) -> NDArray[np.float32]:
+        """Scores every image against every text.
+
+        Args:
+            images: One or several: PIL images, paths, arrays [h, w, 3] or tensors [3, h, w], whose
+                numbers are whole ones from 0 to 255 or fractions from 0 to 1.
+            texts: One or several.
+
+        Returns:
+            The head's scores, [n, m]; higher is a better match.
+
+        Raises:
+            ZooError: Something is no image or no text.
+        """
+        encoded = self._images(listed_images(images)), self._texts(listed_texts(texts))
+        if encoded[0] is None or encoded[1] is None:
+            return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
         head = self.module.head
-        scores = head.block(
-            head.prepare_images(self._images(images)), head.prepare_texts(self._texts(texts))
-        )
+        scores = head.block(head.prepare_images(encoded[0]), head.prepare_texts(encoded[1]))
         return np.asarray(scores.float().cpu())
 
     @torch.no_grad()
-    def _images(self, images: Sequence[Picture]) -> Encoded:
+    def _images(self, images: list[Picture]) -> Encoded | None:
+        """Returns them encoded, None where there are none."""
         backbone, parts = self.module.backbone, []
+        transform = backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
-            pixels = torch.stack(
-                [
-                    backbone.eval_transform(_opened(i))
-                    for i in images[start : start + self.batch_size]
-                ]
-            )
+            some = images[start : start + self.batch_size]
+            pixels = torch.stack([transform(opened(image)) for image in some])
             parts.append(backbone.encode_images(pixels.to(self.device), self.module.image_keys))
-        return concatenate(parts)
+        return concatenate(parts) if parts else None
 
     @torch.no_grad()
-    def _texts(self, texts: Sequence[str]) -> Encoded:
-        bank, rows = text_bank(*self.module.backbone.tokenizer(list(texts)))
+    def _texts(self, texts: list[str]) -> Encoded | None:
+        """Returns them encoded, None where there are none."""
+        bank, rows = text_bank(*self.module.backbone.tokenizer(texts))
         parts = []
         for start in range(0, len(bank), self.batch_size):
             rows_of = slice(start, start + self.batch_size)
@@ -87,16 +160,31 @@ class Model:
                 lambda t: t.to(self.device)
             )
             parts.append(self.module.backbone.encode_texts(some, self.module.text_keys))
-        return concatenate(parts).rows(rows.to(self.device))
+        return concatenate(parts).rows(rows.to(self.device)) if parts else None
+
+    def _normalised(self, items: Encoded | None) -> NDArray[np.float32]:
+        if items is None:
+            return np.zeros((0, self.module.backbone.shapes.width), np.float32)
+        return np.asarray(torch.nn.functional.normalize(items.pooled.float(), dim=-1).cpu())
 
 
 def load(
-    source: str | Path, pretrained: str | None = None, device: str | None = None, **backbone: Any
+    source: str | Path,
+    pretrained: str | Path | None = None,
+    device: str | torch.device | None = None,
+    **backbone: Any,
 ) -> Model:
     """Returns a model ready to encode and score.
 
-    source: a checkpoint that `zoo fit` wrote, a folder that `zoo export` wrote, or the name of an architecture. pretrained: a tag or a
-    file of weights for an architecture. backbone: further arguments of Backbone. Raises ZooError where neither is found.
+    Args:
+        source: A checkpoint that `zoo fit` wrote, a folder that `zoo export` wrote, or the name of
+            an architecture.
+        pretrained: A tag or a file of weights for an architecture.
+        device: Where it runs; a GPU where there is one and None is given.
+        backbone: Further arguments of Backbone.
+
+    Raises:
+        ZooError: Neither is found, or an argument is none of Backbone's.
     """
     if Path(source).exists():
         if pretrained is not None or backbone:
@@ -104,7 +192,16 @@ def load(
                 f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
             )
         return Model(load_checkpoint(source), device)
-    module = ZooModule(Backbone(name=str(source), pretrained=pretrained, **backbone))
+    takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
+    for name in backbone:
+        if name not in takes:
+            raise ZooError(
+                f"zoo.load takes no {name}{near(name, takes)}: it takes device and what Backbone does, {', '.join(takes)}"
+            )
+    if Path(source).suffix in (".ckpt", *SUFFIXES):
+        raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
+    weights = None if pretrained is None else str(pretrained)
+    module = ZooModule(Backbone(name=str(source), pretrained=weights, **backbone))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
     return Model(module, device)
@@ -143,61 +240,70 @@ def load_checkpoint(path: str | Path) -> ZooModule:
 
 def evaluate(
     model: Any,
-    benchmarks: Sequence[Any],
+    benchmarks: "str | Benchmark | Sequence[str | Benchmark]",
     data_root: str | Path | Sequence[str | Path] = ".",
     out: str | Path | None = None,
-    presets: Sequence[str] = ("official",),
+    presets: str | Sequence[str] = ("official",),
     overwrite: bool = False,
-) -> Any:
-    """Measures a model and returns the Results; writes results.json and cases.parquet into `out` where given.
+) -> "Results":
+    """Measures a model on benchmarks.
 
-    model: a Model, a ZooModule, or any object with score(images: list of PIL images, texts: list of str) -> [n, m]. benchmarks: names
-    or Benchmark objects. overwrite: whether results that `out` holds may be lost; raises ZooError for them otherwise.
+    Args:
+        model: A Model, a ZooModule, what `load` takes, a model of open_clip, a CLIP of Hugging
+            Face, an object with score(images: list of PIL images, texts: list of str) -> [n, m], or
+            a function of the same.
+        benchmarks: Names, in a list or by commas, or Benchmark objects.
+        data_root: Where annotations and images are, one folder or several.
+        out: A folder for results.json and cases.parquet; None writes nothing.
+        presets: Ways of counting and averaging, in a list or by commas.
+        overwrite: Whether results that are in `out` already may be lost.
+
+    Returns:
+        What was found.
+
+    Raises:
+        ZooError: A name is unknown, nothing can be scored, or the model is none of these.
     """
+    from zoo.benchmarks.base import Benchmark
     from zoo.evaluation.datamodule import EvaluationDataModule
 
-    for name, given in (("benchmarks", benchmarks), ("presets", presets)):
-        if isinstance(given, str):
-            raise ZooError(
-                f"evaluate({name}={given!r}) is one text, where a list of names is wanted: write {name}=[{given!r}]"
-            )
-
-    roots = [str(r) for r in data_root] if isinstance(data_root, list | tuple) else str(data_root)
+    roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(
-        list(benchmarks),
-        roots,
+        _named(benchmarks, "benchmarks", Benchmark),
+        [str(root) for root in roots],
         out=None if out is None else str(out),
-        presets=list(presets),
+        presets=_named(presets, "presets"),
         overwrite=overwrite,
     )
+    if isinstance(model, str | Path):
+        model = load(model)
     if not isinstance(model, Model | ZooModule):
-        return data.evaluation.run(model)
+        return data.evaluation.run(*scorer(model))
     module, device = (
         (model.module, model.device) if isinstance(model, Model) else (model, model.device)
     )
     quieten()
     trainer = Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
-        devices=1,
+        devices=[device.index or 0] if device.type == "cuda" else 1,
         logger=False,
         enable_checkpointing=False,
         enable_model_summary=False,
     )
     trainer.validate(module, datamodule=data, verbose=False)
     module.to(device)
+    assert data.evaluation.results is not None
     return data.evaluation.results
 
 
-def _opened(picture: Picture) -> Image.Image:
-    if isinstance(picture, Image.Image):
-        return rgb(picture)
-    try:
-        return rgb(Image.open(picture))
-    except (OSError, ValueError) as error:
-        raise ZooError(
-            f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG"
-        ) from error
-
-
-def _normalised(items: Encoded) -> NDArray[np.float32]:
-    return np.asarray(torch.nn.functional.normalize(items.pooled.float(), dim=-1).cpu())
+def _named(given: Any, argument: str, kind: type = str) -> list[Any]:
+    """Returns names, given in a list or by commas, and objects of a kind as a list; raises ZooError on anything else."""
+    if isinstance(given, str):
+        return listed(given, argument)
+    items = list(given) if isinstance(given, list | tuple) else [given]
+    for item in items:
+        if not isinstance(item, str | kind):
+            raise ZooError(
+                f"{argument} has {item!r}, a {type(item).__name__}: give names, in a list or by commas"
+            )
+    return items

@@ -22,6 +22,7 @@ from zoo.backbone import Backbone
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
 from zoo.files import check_place, not_written
+from zoo.foreign import features
 from zoo.hugging_face import (
     hugging_face_config,
     hugging_face_state,
@@ -228,7 +229,6 @@ def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
 
     @torch.no_grad()
     def normalised(x: Tensor) -> Tensor:
-        out = encode(x)
-        return F.normalize(out if isinstance(out, Tensor) else out.pooler_output, dim=-1)
+        return F.normalize(features(encode(x)), dim=-1)
 
     return normalised

@@ -21,6 +21,7 @@ from zoo.recorded import is_recipe
 
 logger = logging.getLogger(__name__)
 
+SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files that people keep weights in
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
 # What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older versions, numbers of OpenAI's archives.

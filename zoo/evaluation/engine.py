@@ -207,9 +207,17 @@ class Evaluation:
         self.results = answer
         return answer
 
-    def run(self, model: Any) -> Results:
-        """Measures any object with score(images, texts) -> [n, m], images RGB pictures, case by case; raises ZooError for scores of
-        another shape."""
+    def run(self, model: Any, name: str | None = None) -> Results:
+        """Measures any object with score(images, texts) -> [n, m] case by case.
+
+        Args:
+            model: The object; its images are PIL's, in RGB.
+            name: What results call it; its class where None.
+
+        Raises:
+            ZooError: Its scores are no numbers, or of another shape.
+        """
+        named = name or f"{type(model).__module__}.{type(model).__qualname__}"
 
         def scores(question: Question) -> Scores:
             case = question.case
@@ -219,10 +227,10 @@ class Evaluation:
                     self.finder.load(image)
                     for image in case.images[start : start + self.image_batch]
                 ]
-                found = np.asarray(model.score(pictures, list(case.texts)), dtype=np.float32)
+                found = as_array(model.score(pictures, list(case.texts)), named)
                 if found.shape != (len(pictures), len(case.texts)):
                     raise ZooError(
-                        f"{type(model).__name__}.score gave an array of shape {found.shape} for {len(pictures)} images and "
+                        f"{named} gave scores of shape {found.shape} for {len(pictures)} images and "
                         f"{len(case.texts)} texts: it must be ({len(pictures)}, {len(case.texts)})"
                     )
                 parts.append(found)
@@ -232,8 +240,9 @@ class Evaluation:
             (question, judge(question.case, finite(question, scores(question))))
             for question in self.plan.questions
         )
-        about = {"model": f"{type(model).__module__}.{type(model).__qualname__}"}
-        self.results = self._report(judged, [], about, {"pairs": "as the model gives them"})
+        self.results = self._report(
+            judged, [], {"model": named}, {"pairs": "as the model gives them"}
+        )
         return self.results
 
     def _finish(
@@ -400,3 +409,15 @@ def _share(row: Tensor, pooled: Tensor) -> tuple[NDArray[np.int64], NDArray[np.f
     """Returns rows and vectors without filling, in fp32."""
     real = (row != FILLING).to(pooled.device)
     return row[row != FILLING].cpu().numpy(), pooled[real].float().cpu().numpy()
+
+
+def as_array(scores: Any, model: str) -> Scores:
+    """Returns scores of any make in fp32; raises ZooError where they are no table of numbers."""
+    if isinstance(scores, Tensor):
+        scores = scores.detach().float().cpu()
+    try:
+        return np.asarray(scores, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ZooError(
+            f"{model} gave no scores but a {type(scores).__name__} ({error}): it must give an array, images by texts"
+        ) from error
