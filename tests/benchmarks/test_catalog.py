@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -7,8 +8,9 @@ import pytest
 
 from zoo.benchmarks import catalog
 from zoo.benchmarks.base import Benchmark, Part, Reading
-from zoo.benchmarks.catalog import ARGUMENT, BUILT_IN, benchmark
+from zoo.benchmarks.catalog import ARGUMENT, BUILT_IN, asked_for, benchmark
 from zoo.errors import ZooError
+from zoo.recorded import spec
 
 
 class Mine(Benchmark):
@@ -84,3 +86,69 @@ def test_benchmarks_import_no_torch():
         "[importlib.import_module(path.partition(':')[0]) for path in catalog.BUILT_IN.values()]; assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "subsets"),
+    [
+        ("sugarcrepe:swap_obj", ["swap_obj"]),
+        ("sugarcrepe:swap_obj:add_att", ["add_att", "swap_obj"]),
+        ("aro:COCO-Order", ["COCO-Order"]),
+        ("half_truth:a:b/units.jsonl:Rel:Attr:Swap", ["Rel:Attr", "Swap"]),
+        ("scene_swaps:my/scenes:held_out", ["held_out"]),
+    ],
+)
+def test_subsets_follow_their_colons(name, subsets):
+    made = benchmark(name)
+    assert [part.subset for part in made.parts] == subsets
+    argument = ARGUMENT.get(made.name)
+    if argument is not None:
+        assert getattr(made, argument) == name.removeprefix(f"{made.name}:").removesuffix(
+            f":{':'.join(subsets)}"
+        )
+
+
+def test_subsets_asked_for_one_by_one_make_one_benchmark():
+    names = ["sugarcrepe:swap_obj", "aro", "sugarcrepe:add_att", "pairs:a.csv:x", "pairs:b.csv:x"]
+    made = asked_for([*names, "pairs:a.csv:y"])
+    assert [b.name for b in made] == ["sugarcrepe", "aro", "pairs", "pairs"]
+    assert made[0].subsets == ("add_att", "swap_obj")
+    assert [(b.file, b.subsets) for b in made[2:]] == [("a.csv", ["x", "y"]), ("b.csv", ["x"])]
+    assert spec(made[0])["init_args"]["subsets"] == ["swap_obj", "add_att"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "sugarcrepe:swap_ob",
+            r"sugarcrepe has no subset 'swap_ob' \(near: swap_obj.*it has add_att",
+        ),
+        ("sugarcrepe:", "sugarcrepe has no subset ''"),
+        ("aro:VG-Relations", "near: VG-Relation"),
+        ("winoground:Object", "winoground has no subsets to choose among"),
+    ],
+)
+def test_a_subset_that_a_benchmark_does_not_have_is_named(name, says):
+    with pytest.raises(ZooError, match=says):
+        benchmark(name)
+
+
+def test_a_subset_of_pairs_is_looked_for_in_the_table(tmp_path):
+    table = tmp_path / "p.csv"
+    table.write_text("image,caption,foil,subset\na.jpg,a dog,a cat,x\na.jpg,a cow,a cat,y\n")
+    (case,) = benchmark(f"pairs:{table}:y").read(tmp_path).cases
+    assert case.texts == ("a cow", "a cat")
+    with pytest.raises(ZooError, match=r"p\.csv has no subset 'z'.*it has x, y"):
+        benchmark(f"pairs:{table}:z").read(tmp_path)
+
+
+def test_a_subset_alone_has_the_cases_that_it_has_in_the_whole(tmp_path):
+    (tmp_path / "sugarcrepe").mkdir()
+    for subset in ("swap_obj", "swap_att"):
+        entry = {"filename": f"{1:012}.jpg", "caption": "a", "negative_caption": subset}
+        (tmp_path / "sugarcrepe" / f"{subset}.json").write_text(json.dumps({"0": entry}))
+    whole, part = (benchmark(name).read(tmp_path) for name in ("sugarcrepe", "sugarcrepe:swap_att"))
+    assert [c.texts for c in part.cases] == [c.texts for c in whole.cases if c.subset == "swap_att"]
+    assert part.files == [tmp_path / "sugarcrepe" / "swap_att.json"]
+    assert part.absent == []

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,35 @@ def read_list(path: Path) -> list[Any]:
             f"{path} holds a {type(records).__name__}, not a list of records: give the file as published"
         )
     return records
+
+
+def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+    """Checks which subsets a user wants.
+
+    Args:
+        benchmark: the name of the benchmark.
+        subsets: those wanted, None for all.
+        known: those that it has.
+
+    Returns:
+        Those wanted, in the order of `known`.
+
+    Raises:
+        ZooError: One is unknown, or none is wanted.
+    """
+    offered = tuple(known)
+    if subsets is None:
+        return offered
+    unknown = next((subset for subset in subsets if subset not in offered), None)
+    if unknown is not None:
+        raise ZooError(
+            f"{benchmark} has no subset {unknown!r}{near(unknown, offered)}: it has {', '.join(offered)}"
+        )
+    if not subsets:
+        raise ZooError(
+            f"{benchmark}(subsets=[]) asks for nothing: name one of {', '.join(offered)}"
+        )
+    return tuple(subset for subset in offered if subset in subsets)
 
 
 def overrides(

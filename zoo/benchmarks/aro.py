@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.benchmarks.annotations import count_notes, locate, overridden, overrides, read_list
+from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_list
 from zoo.benchmarks.aro_order import ordered
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.photographs import photograph_ref
@@ -36,10 +36,11 @@ class ARO(Benchmark):
 
     files: other places of the annotations, by subset; for an order set it may also be a file of perturbed captions (.jsonl) that another
     run made. seed, tagger: of the perturbations; taggers are those of `zoo.language`. order_dir: where perturbed captions are kept, by
-    default the user's cache folder; the data root is only read.
+    default the user's cache folder; the data root is only read. subsets: those wanted, None for all four.
     """
 
     name = "aro"
+    offers = SUBSETS
 
     def __init__(
         self,
@@ -47,7 +48,9 @@ class ARO(Benchmark):
         seed: int = 1,
         tagger: str = "auto",
         order_dir: str | None = None,
+        subsets: list[str] | None = None,
     ) -> None:
+        self.subsets = chosen(self.name, subsets, self.offers)
         self.files = overrides(self.name, files, SUBSETS)
         self.seed, self.tagger = seed, tagger
         self.order_dir = None if order_dir is None else Path(order_dir)
@@ -92,7 +95,7 @@ class ARO(Benchmark):
                 published={"i2t": 59.6},
             ),
         )
-        return overridden(parts, self.files)
+        return overridden((part for part in parts if part.subset in self.subsets), self.files)
 
     def read(self, root: Path) -> Reading:
         reading, counts = Reading([], [], []), []

@@ -57,10 +57,12 @@ class Reading:
 
 
 class Benchmark(Recorded, ABC):
-    """Base of benchmarks. name: as asked for on the command line. version: raised when cases or their order change."""
+    """Base of benchmarks. name: as asked for on the command line. version: raised when cases or their order change. offers: the subsets
+    that an argument `subsets` chooses among, where they are known without a file."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    offers: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod

@@ -2,9 +2,10 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, near
@@ -21,19 +22,25 @@ BUILT_IN = {
 # what stands behind the colon in `pairs:FILE.csv`
 ARGUMENT = {"pairs": "file", "half_truth": "units", "retrieval": "source", "scene_swaps": "folder"}
 GROUP = "zoo.benchmarks"
+_TABLE = re.compile(
+    r"(.+?\.[ct]sv)((?::[^:]+)*)"
+)  # a table of pairs, whose subsets are known when it is read
 
 
 def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     """Returns the benchmark of that name.
 
     name: a built-in one, one that an installed package offers (entry points of the group 'zoo.benchmarks'), a dotted class path, or
-    `pairs:FILE.csv`, `half_truth:UNITS.jsonl`, `retrieval:SOURCE`, `scene_swaps:FOLDER`. options: further arguments of its class. Raises
-    ZooError for an unknown name or option, with the near ones, and for a missing one.
+    `pairs:FILE.csv`, `half_truth:UNITS.jsonl`, `retrieval:SOURCE`, `scene_swaps:FOLDER`; subsets as the report names them may follow, each
+    behind a colon (`sugarcrepe:swap_obj`). options: further arguments of its class. Raises ZooError for an unknown name, subset or option,
+    with the near ones, and for a missing one.
     """
-    prefix, colon, argument = name.partition(":")
+    name, argument, subsets = _parsed(name)
     given = dict(options or {})
-    if colon and prefix in ARGUMENT:
-        name, given[ARGUMENT[prefix]] = prefix, argument
+    if argument is not None:
+        given[ARGUMENT[name]] = argument
+    if subsets:
+        given["subsets"] = list(subsets)
     cls = _class(name)
     signature = inspect.signature(cls.__init__)
     accepted = [parameter for parameter in signature.parameters if parameter != "self"]
@@ -41,6 +48,10 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         parameter.kind is inspect.Parameter.VAR_KEYWORD
         for parameter in signature.parameters.values()
     )
+    if subsets and "subsets" not in accepted:
+        raise ZooError(
+            f"{name} has no subsets to choose among: name it without {':'.join(subsets)!r}"
+        )
     for option in given:
         if option not in accepted and not takes_any:
             raise ZooError(
@@ -56,6 +67,59 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         )
         raise ZooError(f"{name} cannot be made ({error}): {mend}") from error
     return cls(**given)
+
+
+def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
+    """Makes the benchmarks of a list.
+
+    Args:
+        entries: names, as `benchmark` takes them, or benchmarks. Subsets of one benchmark, asked for one by one, make one of them.
+
+    Returns:
+        The benchmarks, each where it is first asked for.
+
+    Raises:
+        ZooError: One cannot be made.
+    """
+    made: list[str | Benchmark] = []
+    places: dict[tuple[str, str | None], int] = {}
+    for entry in entries:
+        if isinstance(entry, str) and (parsed := _parsed(entry)).subsets:
+            place = places.setdefault(parsed[:2], len(made))
+            if place < len(made):
+                made[place] = f"{made[place]}:{':'.join(parsed.subsets)}"
+                continue
+        made.append(entry)
+    return [benchmark(entry) if isinstance(entry, str) else entry for entry in made]
+
+
+class _Parsed(NamedTuple):
+    name: str
+    argument: str | None
+    subsets: tuple[str, ...]
+
+
+def _parsed(text: str) -> _Parsed:
+    """text: a name with what follows its colons. A class path, `module:Class`, is a name."""
+    name, colon, rest = text.partition(":")
+    if not colon or name not in offered():
+        return _Parsed(text, None, ())
+    in_table = _TABLE.fullmatch(rest) if name in ARGUMENT else None
+    if in_table is not None:
+        return _Parsed(name, in_table[1], tuple(in_table[2].split(":")[1:]))
+    rest, subsets = _without_subsets(f":{rest}", _class(name).offers)
+    if name in ARGUMENT:
+        return _Parsed(name, rest.removeprefix(":"), subsets)
+    return _Parsed(name, None, (*([rest.removeprefix(":")] if rest else []), *subsets))
+
+
+def _without_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """Returns the text without the subsets behind its last colons, and these; some have a colon in their names."""
+    subsets: tuple[str, ...] = ()
+    while ends := [subset for subset in offers if text.endswith(f":{subset}")]:
+        last = max(ends, key=len)
+        text, subsets = text.removesuffix(f":{last}"), (last, *subsets)
+    return text, subsets
 
 
 def offered() -> dict[str, str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from zoo.arguments import Parser, listed
 from zoo.benchmarks.base import Benchmark, Case, Part
-from zoo.benchmarks.catalog import benchmark, offered
+from zoo.benchmarks.catalog import asked_for, offered
 from zoo.benchmarks.roots import read, settled
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.sample import ImageRef
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
     finder = PhotographFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
-    for asked in map(benchmark, names):
+    for asked in asked_for(names):
         try:
             findings += examine(asked, given.data_root, finder)
         except ZooError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import given_path
+from zoo.benchmarks.annotations import chosen, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.half_truth_rules import CONDITIONS, RULES, HalfTruthTexts
 from zoo.datamodules.photographs import OwnImages
@@ -28,9 +28,11 @@ class HalfTruth(Benchmark):
     both. max_images: how many photographs are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
     relations apart). seed: of all draws. photographs: a reader of the captions, where the image ids of the units do not say which
     photograph they mean (CS-CLIP's published ones do not); captions are looked up by caption id.
+    subsets: the conditions wanted, None for all; their cases are those of the whole.
     """
 
     name = "half_truth"
+    offers = CONDITIONS
     version = 2
 
     def __init__(
@@ -40,7 +42,9 @@ class HalfTruth(Benchmark):
         max_images: int = 5_000,
         seed: int = 0,
         photographs: Reader | None = None,
+        subsets: list[str] | None = None,
     ) -> None:
+        self.subsets = chosen(self.name, subsets, self.offers)
         if preset not in RULES:
             raise ZooError(
                 f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
@@ -62,7 +66,7 @@ class HalfTruth(Benchmark):
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
             Part(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
-            for c in CONDITIONS
+            for c in self.subsets
         )
 
     def read(self, root: Path) -> Reading:
@@ -70,7 +74,8 @@ class HalfTruth(Benchmark):
         if path is None:
             return Reading([], [], list(self.parts))
         records = list(read_units(path).values())
-        texts = RULES[self.preset](records, self.max_images, self.seed)
+        drawn = RULES[self.preset](records, self.max_images, self.seed)
+        texts = [made for made in drawn if made.condition in self.subsets]
         images = self._images(path, texts)
         public = self.preset == "public_code"
         cases = [
@@ -118,7 +123,7 @@ class HalfTruth(Benchmark):
             ),
             **{
                 condition: "no case: the units have no such foils"
-                for condition in CONDITIONS
+                for condition in self.subsets
                 if condition not in found
             },
         }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import locate
+from zoo.benchmarks.annotations import chosen, locate
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
@@ -30,6 +30,7 @@ class Pairs(Benchmark):
         caption_column: The column of the captions; where None, caption or any other name that CsvTable knows.
         foil_column: The column of the foils; where None, foil, negative or negative_caption.
         separator: Between columns; where None, a tab if the header has one, else a comma.
+        subsets: Those wanted, None for all.
     """
 
     name = "pairs"
@@ -41,7 +42,9 @@ class Pairs(Benchmark):
         caption_column: str | None = None,
         foil_column: str | None = None,
         separator: str | None = None,
+        subsets: list[str] | None = None,
     ) -> None:
+        self.subsets = subsets
         self.file, self.separator = file, separator
         self.image_column, self.caption_column = image_column, caption_column
         self.foil_column = foil_column
@@ -58,7 +61,8 @@ class Pairs(Benchmark):
         cases = list(self._cases(path))
         if not cases:
             raise ZooError(f"{path} has no row under its header: write one pair a line")
-        return Reading(cases, [path], [])
+        wanted = chosen(str(path), self.subsets, dict.fromkeys(case.subset for case in cases))
+        return Reading([case for case in cases if case.subset in wanted], [path], [])
 
     def _cases(self, path: Path) -> Iterator[Case]:
         match, images = np.array([[True, False]]), OwnImages(path.parent)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import given_path
+from zoo.benchmarks.annotations import chosen, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.sample import ImageRef
 from zoo.scenes.cache import read_lines
@@ -21,16 +21,17 @@ class SceneSwaps(Benchmark):
     """
 
     name = "scene_swaps"
+    offers = SUBSETS
 
-    def __init__(self, folder: str = FOLDER) -> None:
-        self.folder = folder
+    def __init__(self, folder: str = FOLDER, subsets: list[str] | None = None) -> None:
+        self.folder, self.subsets = folder, chosen(self.name, subsets, self.offers)
 
     @property
     def parts(self) -> tuple[Part, ...]:
         how = f"`zoo scenes render --out {self.folder}` makes it"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != FOLDER
         return tuple(
-            Part(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in SUBSETS
+            Part(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in self.subsets
         )
 
     def read(self, root: Path) -> Reading:
@@ -48,6 +49,6 @@ class SceneSwaps(Benchmark):
                 id=row["caption_id"],
             )
             for row in read_lines(folder, CAPTIONS)
-            if row["split"] in SUBSETS and row["attribute_swap"]
+            if row["split"] in self.subsets and row["attribute_swap"]
         ]
         return Reading(cases, [file], [])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import count_notes, locate, overridden, overrides, read_json
+from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_json
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.datamodules.photographs import coco_ref
 from zoo.datamodules.readers.files import field
@@ -30,13 +30,18 @@ PUBLISHED = {
 class SugarCrepe(Benchmark):
     """SugarCrepe: seven kinds of fluent foils, 7,511 cases.
 
-    files: other places of the annotations, by subset. A case's id is its key in the published file (keys skip a number in swap_obj).
+    files: other places of the annotations, by subset. subsets: those wanted, None for all seven. A case's id is its key in the
+    published file (keys skip a number in swap_obj).
     """
 
     name = "sugarcrepe"
+    offers = tuple(PUBLISHED)
 
-    def __init__(self, files: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, files: dict[str, str] | None = None, subsets: list[str] | None = None
+    ) -> None:
         self.files = overrides(self.name, files, PUBLISHED)
+        self.subsets = chosen(self.name, subsets, self.offers)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -50,6 +55,7 @@ class SugarCrepe(Benchmark):
                 published={"i2t": accuracy},
             )
             for subset, (n, accuracy) in PUBLISHED.items()
+            if subset in self.subsets
         )
         return overridden(parts, self.files)
 

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 from zoo.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.catalog import benchmark as named_benchmark
+from zoo.benchmarks.catalog import asked_for
 from zoo.datamodules.photographs import PhotographFinder, identity, photograph_ref
 from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
@@ -84,9 +84,7 @@ class Evaluation:
                 raise ZooError(
                     f"{name} of an evaluation is {n}: give a whole number from {least} up"
                 )
-        self.benchmarks = [
-            named_benchmark(entry) if isinstance(entry, str) else entry for entry in benchmarks
-        ]
+        self.benchmarks = asked_for(benchmarks)
         self.presets = [preset_named(name) for name in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)

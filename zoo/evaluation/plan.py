@@ -104,6 +104,8 @@ def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(str, value))
     return (
         value["class_path"].rpartition(".")[2]
         if isinstance(value, dict) and "class_path" in value
