@@ -24,7 +24,7 @@ def parser() -> Parser:
     [
         (
             ["make", "--spilts", "x"],
-            "zoo: unrecognized arguments: --spilts x (near: --splits): `zoo thing --help` says what there is\n",
+            "zoo: unrecognized arguments: --spilts x (near: --splits)\n",
         ),
         (
             ["make", "--split", "x"],

@@ -184,7 +184,7 @@ def test_batch_norm_runs_on_frozen_statistics_unless_told_otherwise(tmp_path: Pa
 
 
 def test_a_chunk_of_nothing_is_refused() -> None:
-    with pytest.raises(ZooError, match=r"backbone\.chunk is 0"):
+    with pytest.raises(ZooError, match=r"Backbone\(chunk=0\): give a whole number from 1 up"):
         tiny(chunk=0)
 
 

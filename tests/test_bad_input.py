@@ -66,6 +66,14 @@ def cut_units(root: Path) -> None:
     edit(root / "units.jsonl", lambda text: text[: text.index("\n", 2_000) + 30])
 
 
+def billion_laughs() -> str:
+    """A YAML of a few lines that unfolds to nine to the tenth values."""
+    lines = ["a: &a [" + ",".join("x" * 9) + "]"]
+    for held, name in zip("abcdefghi", "bcdefghij", strict=True):
+        lines.append(f"{name}: &{name} [{','.join([f'*{held}'] * 9)}]")
+    return "\n".join(lines)
+
+
 def cut_checkpoint(path: Path) -> None:
     torch.save({"state_dict": {"a": torch.zeros(1000)}, "hyper_parameters": {}}, path)
     path.write_bytes(path.read_bytes()[:2_000])
@@ -178,6 +186,58 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ["--config", "a.yaml"],
         ("a.yaml", "no YAML"),
     ),
+    "a recipe that holds itself": (
+        lambda root: Path("a.yaml").write_text("model: &a\n  head: *a\n"),
+        ["--config", "a.yaml"],
+        ("a.yaml:1", "alias of itself"),
+    ),
+    "a recipe that unfolds without end": (
+        lambda root: Path("a.yaml").write_text(billion_laughs()),
+        ["--config", "a.yaml"],
+        ("a.yaml:6", "100,000 values"),
+    ),
+    "a recipe nested to its depths": (
+        lambda root: Path("a.yaml").write_text("x: " + "[" * 100_000 + "]" * 100_000),
+        ["--config", "a.yaml"],
+        ("a.yaml", "nests settings"),
+    ),
+    "a recipe in JSON nested to its depths": (
+        lambda root: Path("a.json").write_text('{"a":' * 100_000 + "1" + "}" * 100_000),
+        ["--config", "a.json"],
+        ("a.json", "nests settings"),
+    ),
+    "a recipe with a date for a name": (
+        lambda root: Path("a.yaml").write_text("2026-01-01: 3\n"),
+        ["--config", "a.yaml"],
+        ("a.yaml", "no text"),
+    ),
+    "no batch size": (
+        lambda root: Path("a.yaml").write_text("data: {init_args: {batch_size: null}}\n"),
+        ["--config", "a.yaml"],
+        ("CaptionDataModule(batch_size=None)", "a whole number from 1 up"),
+    ),
+    "an unknown section over nothing": (
+        lambda root: Path("a.yaml").write_text("modle: {}\n"),
+        ["--config", "a.yaml"],
+        ("'modle'", "near: model"),
+    ),
+    "an unknown key over nothing": (
+        lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: {}}}\n"),
+        ["--config", "a.yaml"],
+        ("'model.optimizer.lrr'", "near: model.optimizer.lr"),
+    ),
+    "an unknown argument over nothing": (
+        lambda root: Path("a.yaml").write_text("data: {init_args: {unitss: {}}}\n"),
+        ["--config", "a.yaml"],
+        ("CaptionDataModule takes no 'unitss'", "near: units"),
+    ),
+    "an evaluation of another class": (
+        lambda root: Path("a.yaml").write_text(
+            "data: {init_args: {evaluation: {class_path: zoo.heads.cosine.Cosine}}}\n"
+        ),
+        ["--config", "a.yaml"],
+        ("data.evaluation: ", "zoo.heads.cosine.Cosine", "subclass of Evaluation"),
+    ),
     "a mistyped key of a recipe": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: 1}}\n"),
         ["--config", "a.yaml"],
@@ -206,6 +266,38 @@ def test_a_broken_file_is_named_with_the_place_and_the_mend(mistake: str, root: 
 
 
 WRONG_FLAGS = {
+    "a flag nested to its depths": (
+        ["fit", "--config", "RECIPE", "--data.train", "[" * 100_000],
+        "nests 100,000 brackets",
+    ),
+    "an evaluation by flags, of no benchmark there is": (
+        ["fit", "--config", "RECIPE", "--data.evaluation.benchmarks", "[sugarcrape]"],
+        "near: sugarcrepe",
+    ),
+    "an evaluation by flags, of an unknown argument": (
+        ["fit", "--config", "RECIPE", "--data.evaluation.benchmrks", "[aro]"],
+        "near: benchmarks",
+    ),
+    "steps that are never ended": (
+        ["fit", "--config", "RECIPE", "--trainer.accumulate_grad_batches", "0"],
+        "trainer.accumulate_grad_batches: 0 is not a whole number from 1 up",
+    ),
+    "a negative number of batches a step": (
+        ["fit", "--config", "RECIPE", "--trainer.accumulate_grad_batches", "-1"],
+        "trainer.accumulate_grad_batches: -1 is not a whole number from 1 up",
+    ),
+    "a negative bound of gradients": (
+        ["fit", "--config", "RECIPE", "--trainer.gradient_clip_val", "-1"],
+        "trainer.gradient_clip_val: -1 is not a number from 0 up",
+    ),
+    "validation after every zero steps": (
+        ["fit", "--config", "RECIPE", "--trainer.val_check_interval", "0"],
+        "trainer.val_check_interval is 0",
+    ),
+    "an order that is Lightning's": (
+        ["fit", "--config", "RECIPE", "--trainer.overfit_batches", "2"],
+        "set trainer.limit_train_batches to 2",
+    ),
     "no recipe": (["fit"], "zoo fit --config"),
     "a flag without its value": (
         ["fit", "--config", "RECIPE", "--ckpt_path"],
@@ -217,15 +309,15 @@ WRONG_FLAGS = {
     ),
     "a negative batch size": (
         ["fit", "--config", "RECIPE", "--data.batch_size", "-4"],
-        "batch_size -4",
+        "data.batch_size: -4 is not a whole number from 1 up",
     ),
     "a batch size in words": (
         ["fit", "--config", "RECIPE", "--data.batch_size", "four"],
-        "batch_size: Expected int. Got value: four",
+        "data.batch_size: four is not a whole number from 1 up",
     ),
     "negative workers": (
         ["fit", "--config", "RECIPE", "--data.workers", "-1"],
-        "data.workers is -1",
+        "data.workers: -1 is not a whole number from 0 up",
     ),
     "half precision on a CPU": (
         ["fit", "--config", "RECIPE", "--trainer.precision", "16-mixed"],
@@ -344,6 +436,27 @@ def test_a_wrong_flag_is_named(mistake: str, root: Path) -> None:
         a.replace("RECIPE", str(root / "recipe.yaml")).replace("ROOT", str(root)) for a in arguments
     ]
     assert named in said(filled).sentence
+
+
+def test_a_yaml_names_classes_only_where_an_argument_says_of_which_kind(
+    root: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setenv("JSONARGPARSE_DEPRECATION_WARNINGS", "all")
+    engine = {"benchmarks": [f"pairs:{root / 'pairs.csv'}"], "data_root": str(root), "workers": 0}
+    recipe = {
+        "data": {
+            "init_args": {
+                "evaluation": {
+                    "class_path": "zoo.evaluation.engine.Evaluation",
+                    "init_args": engine,
+                }
+            }
+        }
+    }
+    Path("measured.json").write_text(json.dumps(recipe))
+    flags = ["--config", "measured.json", "--trainer.limit_train_batches", "1", *ONE_EPOCH]
+    assert main(fit(root, *flags)) == 0
+    assert not [str(w.message) for w in recwarn if "subclass_spec_in_any" in str(w.message)]
 
 
 def test_a_class_that_wants_its_whole_path_is_told_it(root: Path) -> None:

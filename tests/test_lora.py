@@ -179,7 +179,7 @@ MISTAKES = {
         lambda: LoRA(targets=("attn", "out_proj")),
         "name the attention itself",
     ),
-    "no rank": ({}, lambda: LoRA(rank=0), "rank is 0"),
+    "no rank": ({}, lambda: LoRA(rank=0), "LoRA.rank=0.: give a whole number from 1 up"),
 }
 
 

@@ -17,8 +17,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         unknown = re.search(r"unrecognized arguments: (-[^\s=]+)", message)
-        alike = near(unknown[1], _options(self)) if unknown else ""
-        print(f"zoo: {message}{alike}: `{self.prog} --help` says what there is", file=sys.stderr)
+        mend = near(unknown[1], _options(self)) if unknown else ""
+        if not mend and (unknown or "required" in message):
+            mend = f": `{self.prog} --help` lists what can be given"
+        print(f"zoo: {message}{mend}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -9,20 +9,16 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import WeightAveraging
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from zoo.errors import ZooError
+from zoo.ranges import HalfOpenUnitInterval, Ranged
 
 
-class EMA(WeightAveraging):
+class EMA(Ranged, WeightAveraging):
     """Lightning's callback of weight averaging. Validation, checkpoints and export have the average; a resumed run goes on from both.
 
-    decay: the share of the average that a step keeps; the first step copies the weights. Raises ZooError for one outside [0, 1).
+    decay: the share of the average that a step keeps; the first step copies the weights.
     """
 
-    def __init__(self, decay: float = 0.999) -> None:
-        if not 0 <= decay < 1:
-            raise ZooError(
-                f"EMA's decay is {decay}: give the share of the average that a step keeps, from 0 to under 1"
-            )
+    def __init__(self, decay: HalfOpenUnitInterval = 0.999) -> None:
         # Interpolating leaves frozen weights as they are to the last bit, which a weighted sum does not; buffers are copied.
         super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
         self._ended = False

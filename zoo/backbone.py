@@ -25,6 +25,7 @@ from zoo.openclip import (
     settle_activation,
 )
 from zoo.published import RULES, RuleName, read_published
+from zoo.ranges import PositiveInt
 from zoo.recorded import Recorded, spec
 from zoo.tokenizer import Tokenizer, build_tokenizer
 from zoo.towers import ImageTower, TextTower, by_length, in_order
@@ -84,7 +85,7 @@ class Backbone(Recorded, nn.Module):
         tune: Literal["full", "image", "text", "none"] = "full",
         lora: LoRA | None = None,
         compile: str | None = None,
-        chunk: int | None = None,
+        chunk: PositiveInt | None = None,
         text_lengths: Sequence[int] = (8, 16, 24, 32, 48),
         tokenizer: str | None = None,
         context_length: int | None = None,
@@ -376,10 +377,6 @@ class Backbone(Recorded, nn.Module):
         return self
 
     def _check_chunk(self, chunk: int) -> None:
-        if chunk < 1:
-            raise ZooError(
-                f"backbone.chunk is {chunk}: give the number of items that a tower takes at once, 1 or more, or null"
-            )
         if self._updates_statistics and any(isinstance(m, _BatchNorm) for m in self.modules()):
             raise ZooError(
                 f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: set backbone.chunk to null, or "

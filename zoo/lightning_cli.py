@@ -3,15 +3,19 @@
 import json
 import logging
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
+from jsonargparse import Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule, Trainer
+from lightning.fabric.plugins import ClusterEnvironment
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.arguments import Parser, listed
@@ -29,10 +33,14 @@ from zoo.gather import leave_group
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten, speak
-from zoo.recipes import with_recipes
+from zoo.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
+from zoo.recipes import settings_given, with_recipes
 from zoo.sharding import Sharded
 
+Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 RUNS = Path("runs")
+# a YAML may name a class only where an argument says of which kind
+set_parsing_settings(instantiate_subclass_spec_in_any=False)
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {
@@ -51,7 +59,7 @@ class ZooParser(LightningArgumentParser):
         sys.exit(2)
 
 
-class ZooTrainer(Trainer):
+class ZooTrainer(Ranged, Trainer):
     """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
 
     strategy: as Lightning's, or `sharded` (zoo.sharding). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
@@ -63,9 +71,26 @@ class ZooTrainer(Trainer):
         *args: Any,
         strategy: str | Strategy = "auto",
         precision: str | int | None = None,
-        plugins: Any = None,
+        plugins: Plugin | list[Plugin] | None = None,
+        val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
+        check_val_every_n_epoch: PositiveInt | None = 1,
+        log_every_n_steps: NonNegativeInt | None = None,
+        min_epochs: NonNegativeInt | None = None,
+        min_steps: NonNegativeInt | None = None,
+        accumulate_grad_batches: PositiveInt = 1,
+        gradient_clip_val: NonNegativeNumber | None = None,
+        overfit_batches: int | float = 0.0,
         **kwargs: Any,
     ) -> None:
+        if str(val_check_interval) in ("0", "0.0"):
+            raise ZooError(
+                "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
+            )
+        if overfit_batches:
+            raise ZooError(
+                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not Lightning's to change: set "
+                f"trainer.limit_train_batches to {overfit_batches}, and data.redraw and model.backbone.augment to false"
+            )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
                 "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
@@ -80,7 +105,20 @@ class ZooTrainer(Trainer):
             )
         plugins = [*given, WholeCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
-        super().__init__(*args, strategy=strategy, precision=precision, plugins=plugins, **kwargs)  # type: ignore[arg-type]
+        super().__init__(
+            *args,
+            strategy=strategy,
+            precision=precision,  # type: ignore[arg-type]
+            plugins=plugins,
+            val_check_interval=val_check_interval,
+            check_val_every_n_epoch=check_val_every_n_epoch,
+            log_every_n_steps=log_every_n_steps,
+            min_epochs=min_epochs,
+            min_steps=min_steps,
+            accumulate_grad_batches=accumulate_grad_batches,
+            gradient_clip_val=gradient_clip_val,
+            **kwargs,
+        )
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(
                 f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
@@ -107,6 +145,15 @@ class ZooCLI(LightningCLI):
             action="store_true",
             help="write where a run's or a measurement's results are, which is refused without it",
         )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Refuses what jsonargparse takes without a word: an unknown name over an empty mapping."""
+        super().parse_arguments(parser, args)
+        command = self.config.subcommand
+        for settings in settings_given(args):
+            problem = empty_and_unknown(settings, self.config[command])
+            if problem is not None:
+                parser.error(f"Subcommand '{command}': {problem}")
 
     def before_instantiate_classes(self) -> None:
         """Makes seed_everything the seed of data and model as well, unless they have one of their own."""
@@ -216,6 +263,34 @@ def run(argv: list[str]) -> int:
     finally:
         leave_group()
     return 0
+
+
+def empty_and_unknown(
+    settings: dict[str, Any], known: Namespace, above: str = "", owner: str | None = None
+) -> str | None:
+    """Looks for an empty mapping in a YAML under a name that what was parsed does not hold.
+
+    Args:
+        settings: of the YAML.
+        known: what was parsed from it.
+        above: the dotted name of both, with a dot at its end.
+        owner: the class path of what they are the arguments of.
+
+    Returns:
+        What jsonargparse says of an unknown name that holds something, None where there is none.
+    """
+    for name, value in settings.items():
+        if value == {} and name not in known:
+            if owner is not None:
+                return f"Problem with given class_path '{owner}': Option '{name}' is not accepted"
+            return f"does not accept option '{above}{name}'"
+        inside = known.get(name)
+        if isinstance(value, dict) and isinstance(inside, Namespace):
+            of = known.get("class_path") if name == "init_args" else None
+            found = empty_and_unknown(value, inside, f"{above}{name}.", of)
+            if found is not None:
+                return found
+    return None
 
 
 def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from zoo.errors import ZooError
+from zoo.ranges import PositiveInt, PositiveNumber, RangedType
 
 BASE, FIRST, SECOND = (
     ".base_layer",
@@ -15,22 +15,16 @@ BASE, FIRST, SECOND = (
 
 
 @dataclass(frozen=True)
-class LoRA:
+class LoRA(metaclass=RangedType):
     """What is trained in place of a tower's own weights; which towers, `tune` of the backbone says.
 
     rank, alpha: as above; the defaults are those of FSC-CLIP's public code. targets: the last names of the layers that are adapted: linear
     layers, convolutions and attention whole (its fused in_proj and its out_proj); the defaults are every one in open_clip's own towers.
     """
 
-    rank: int = 4
-    alpha: float = 1.0
+    rank: PositiveInt = 4
+    alpha: PositiveNumber = 1.0
     targets: tuple[str, ...] = ("attn", "c_fc", "c_proj", "conv1")
-
-    def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise ZooError(
-                f"backbone.lora.rank is {self.rank}: give the number of rows of A, 1 or more, or set backbone.lora to null"
-            )
 
     @property
     def scaling(self) -> float:

@@ -11,6 +11,7 @@ import torch
 from lightning import Trainer
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
+from zoo import ranges
 from zoo.errors import ZooError, near
 from zoo.listing import ROOMS, classes
 from zoo.module import ZooModule
@@ -22,8 +23,7 @@ START = {
     "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
     "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
 }
-LOOK = "mend it, `--help` says what there is"
-
+LISTED = "`--help` lists what can be given"
 # of a value that may be of several types, jsonargparse says what is wrong with it for each of them
 NOT_MEANT = (
     "Does not validate against any of the Union",
@@ -38,16 +38,35 @@ NOT_MEANT = (
 )
 _LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
 _UNKNOWN = re.compile(
-    r"import path string: ([\w.]+)|option '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
+    r"import path string: ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
     re.IGNORECASE,
+)
+_OUT_OF_RANGE = re.compile(
+    r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
+)
+_CLASS = r"Problem with given class_path '([\w.]+)': "
+_GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
+# what jsonargparse says, and what is meant
+PLAINLY = (
+    (re.compile(r'Parser key "(.*?)"'), r"\1"),
+    (re.compile(r"(?:a )?<class '(?:\w+\.)*(\w+)'>"), r"\1"),
+    (re.compile(r"typing\."), ""),
+    (re.compile(rf": {_CLASS}(?=\w+: )"), "."),
+    (re.compile(rf"{_CLASS}Option '([\w.-]+)' is not accepted"), r"\1 takes no '\2'"),
+    (re.compile(r"Option '([\w.-]+)' is not accepted"), r"takes no '\1'"),
+    (re.compile(_CLASS), r"\1: "),
 )
 
 
 def sentence(message: str) -> str:
-    """message: jsonargparse's. Returns what is wrong with an argument or a YAML, with the names most like an unknown one."""
+    """Returns what is wrong with an argument or a YAML, with the names most like an unknown one.
+
+    Args:
+        message: jsonargparse's.
+    """
     required = re.search(r"arguments are required: (\w+)\.", message)
     if required is not None:
-        return f"{message}: {START.get(required[1], LOOK)}"
+        return f"{message}: {START.get(required[1], LISTED)}"
     lines = [line for line in message.splitlines() if line.strip()]
     said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
     listed = [line for line in said if not _LIST_FOR_ONE.search(line)]
@@ -66,10 +85,45 @@ def sentence(message: str) -> str:
     text = " ".join(
         line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said
     ).rstrip("; ")
-    text = re.sub(
-        r"(?:a )?<class '(?:\w+\.)*(\w+)'>", r"\1", re.sub(r'Parser key "(.*?)"', r"\1", text)
-    ).replace("typing.", "")
-    return f"{text}{_near_names(text)}: {LOOK}"
+    for pattern, plain in PLAINLY:
+        text = pattern.sub(plain, text)
+    text = _cut(_with_ranges(_with_values(text, message), message))
+    return f"{text}{_near_names(text)}"
+
+
+def _with_values(text: str, message: str) -> str:
+    """Says what was given where jsonargparse says only what is wanted."""
+    argument, given = text.partition(":")[0], _GIVEN.search(message)
+    if given is None:
+        return text
+    value = _given(argument.rpartition(".")[2], message)
+    text = re.sub(r"Import path does not", f"{value} does not", text)
+    if text.startswith(f"{argument}: Expected") and value not in text:
+        text = f"{text}. Got value: {value}"
+    return text
+
+
+def _with_ranges(text: str, message: str) -> str:
+    """Says in words which number an argument takes, and which it was given."""
+
+    def words(found: re.Match[str]) -> str:
+        argument, kind, value, restriction = found.groups()
+        restriction = restriction or getattr(getattr(ranges, kind, None), "_expression", None)
+        if restriction is None:  # no number, but another type that jsonargparse makes of text
+            return found[0]
+        value = value or _given(argument, message)
+        return f"{argument}: {value} is not {ranges.wanted(kind, restriction)}"
+
+    return _OUT_OF_RANGE.sub(words, text)
+
+
+def _given(argument: str, message: str) -> str:
+    """Returns the value that an argument was given, by itself or among those of its class."""
+    given = _GIVEN.search(message)
+    if given is None:
+        return "this"
+    inside = re.search(rf"'{argument}': ([^,}}]+)", given[0])
+    return (inside[1] if inside else given[1] or given[2]).strip("'")
 
 
 def _indent(line: str) -> int:
@@ -83,8 +137,7 @@ def mistake(error: BaseException) -> ZooError | None:
         cause = cause.__cause__ or cause.__context__
     if cause is not None:
         return cause
-    text = " ".join(str(error).split())
-    text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    text = _cut(" ".join(str(error).split()))
     package, file = _raised_in(error)
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
@@ -103,10 +156,12 @@ def mistake(error: BaseException) -> ZooError | None:
     if package == "jsonargparse":
         return ZooError(sentence(str(error)))
     if isinstance(error, MisconfigurationException) or package == "lightning":
-        return ZooError(
-            f"Lightning refuses the settings ({text}): change what it names, `--help` says what there is"
-        )
+        return ZooError(f"Lightning refuses the settings, change what it names: {text}")
     return None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _raised_in(error: BaseException) -> tuple[str, str]:
@@ -120,7 +175,7 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
 
 
 def _near_names(text: str) -> str:
-    kind = re.search(r"a subclass of (\w+)", text)
+    kind = re.search(r"(?:a|valid) subclass of (\w+)", text)
     if kind is not None:
         return next(
             (f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]),
@@ -130,18 +185,22 @@ def _near_names(text: str) -> str:
     if asked is None:
         return ""
     name = next(group for group in asked.groups() if group)
-    owner = re.search(r"class_path '([\w.]+)': Option", text)
+    owner = re.search(r"([\w.]+\.\w+) takes no '", text)
     if owner is not None:
-        return near(name, _arguments_of(owner[1]))
+        takes = _arguments_of(owner[1])
+        return near(name, takes) or f" (it takes {', '.join(takes)})"
     paths = {path.rpartition(".")[2]: path for room in ROOMS for _, path, _ in classes(room)}
-    return f" (its path is {paths[name]})" if name in paths else near(name, [*_settings(), *paths])
+    if name in paths:
+        return f" (its path is {paths[name]})"
+    return near(name, [*_settings(), *paths]) or f": {LISTED}"
 
 
 def _settings() -> list[str]:
     return [
         prefix + argument
         for prefix, made in SETTINGS
-        for argument in inspect.signature(made).parameters
+        for argument in inspect.signature(made.__init__).parameters
+        if argument not in ("self", "args", "kwargs")
     ]
 
 
@@ -151,6 +210,11 @@ def _arguments_of(class_path: str) -> list[str]:
     made = (
         cls.__init__
         for cls in getattr(import_module(module), name).__mro__
-        if "__init__" in vars(cls)
+        if "__init__" in vars(cls) and cls is not object
     )
-    return [argument for function in made for argument in inspect.signature(function).parameters]
+    return [
+        argument
+        for function in made
+        for argument, of in inspect.signature(function).parameters.items()
+        if argument != "self" and of.kind not in (of.VAR_POSITIONAL, of.VAR_KEYWORD)
+    ]

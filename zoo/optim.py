@@ -14,10 +14,18 @@ from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from zoo.errors import ZooError
+from zoo.ranges import (
+    ClosedUnitInterval,
+    HalfOpenUnitInterval,
+    NonNegativeInt,
+    NonNegativeNumber,
+    PositiveNumber,
+    RangedType,
+)
 
 
 @dataclass(frozen=True)
-class Optimization:
+class Optimization(metaclass=RangedType):
     """AdamW with one rate a tower, warm-up and cosine decay; decay of 0 makes it Adam.
 
     lr: peak rate. lr_image, lr_text, lr_head: peak rates of one part, `lr` where None. weight_decay: of matrices; gains, biases and
@@ -26,18 +34,18 @@ class Optimization:
     cosine, or none for a constant rate.
     """
 
-    lr: float = 5e-6
-    lr_image: float | None = None
-    lr_text: float | None = None
-    lr_head: float | None = None
-    weight_decay: float = 1e-2
-    betas: tuple[float, float] = (0.9, 0.98)
-    eps: float = 1e-6
-    warmup_steps: int | None = None
-    warmup_epochs: float | None = None
-    warmup_share: float | None = None
+    lr: NonNegativeNumber = 5e-6
+    lr_image: NonNegativeNumber | None = None
+    lr_text: NonNegativeNumber | None = None
+    lr_head: NonNegativeNumber | None = None
+    weight_decay: NonNegativeNumber = 1e-2
+    betas: tuple[HalfOpenUnitInterval, HalfOpenUnitInterval] = (0.9, 0.98)
+    eps: PositiveNumber = 1e-6
+    warmup_steps: NonNegativeInt | None = None
+    warmup_epochs: NonNegativeNumber | None = None
+    warmup_share: ClosedUnitInterval | None = None
     warmup: Literal["linear", "cosine"] = "linear"
-    final_share: float = 0.0
+    final_share: ClosedUnitInterval = 0.0
     decay: Literal["cosine", "none"] = "cosine"
 
     def __post_init__(self) -> None:
@@ -50,23 +58,6 @@ class Optimization:
             raise ZooError(
                 f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null"
             )
-        for name in ("lr", "lr_image", "lr_text", "lr_head"):
-            rate = getattr(self, name)
-            if rate is not None and not 0 <= rate < math.inf:
-                raise ZooError(f"optimizer.{name} is {rate}: a rate is a number from 0 up")
-        for name, value, top in (
-            ("weight_decay", self.weight_decay, math.inf),
-            ("eps", self.eps, math.inf),
-            ("warmup_steps", self.warmup_steps, math.inf),
-            ("warmup_epochs", self.warmup_epochs, math.inf),
-            ("warmup_share", self.warmup_share, 1.0),
-            ("final_share", self.final_share, 1.0),
-            *(("betas", beta, 1.0 - 1e-12) for beta in self.betas),
-        ):
-            if value is not None and not 0 <= value <= top:
-                raise ZooError(
-                    f"optimizer.{name} has {value}: give a number from 0 {'up' if top == math.inf else 'to 1'}"
-                )
 
     def rate(self, part: str) -> float:
         """part: 'image', 'text' or 'head'. Returns its peak rate."""

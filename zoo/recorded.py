@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from zoo.errors import ZooError
+from zoo.ranges import in_range
 
 
 class _Record(ABCMeta):
-    """Keeps the constructor's arguments. A metaclass, since wrapping `__init__` hides the arguments from jsonargparse."""
+    """Holds a constructor's arguments to their ranges, and keeps them.
+
+    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
+    """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = in_range(cls, args, kwargs)
         built = super().__call__(*args, **kwargs)
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         bound = signature.bind(built, *args, **kwargs)
@@ -59,8 +64,11 @@ def _plain(value: Any, part: Recorded, name: str) -> Any:
         return _plain(dataclasses.asdict(value), part, name)
     if isinstance(value, dict):
         return {str(k): _plain(v, part, name) for k, v in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
+    if value is None:
+        return None
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):  # a subclass of one would be pickled by its name
+            return kind(value)
     raise ZooError(
         f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a checkpoint cannot name: "
         "pass a name, a number or another part"

@@ -206,7 +206,7 @@ def test_a_photograph_that_breaks_is_named(tmp_path: Path) -> None:
 
 def test_a_list_too_short_for_recall_at_10_is_refused() -> None:
     with pytest.raises(
-        ZooError, match="shortlist of an evaluation is 9: give a whole number from 10 up"
+        ZooError, match=r"Evaluation\(shortlist=9\): give a whole number from 10 up"
     ):
         Evaluation(["sugarcrepe"], shortlist=9)
 

@@ -77,7 +77,7 @@ NO_SCALES = [
     ({"scale": -1.0}, r"Linear\(scale=-1.0\)"),
     ({"scale": math.nan}, r"Linear\(scale=nan\)"),
     ({"scale": math.inf, "max_scale": math.inf}, r"Linear\(scale=inf\)"),
-    ({"max_scale": 0.0}, r"Linear\(max_scale=0.0\): a scale is above 0"),
+    ({"max_scale": 0.0}, r"Linear\(max_scale=0.0\): give a number above 0"),
     ({"max_scale": -2.0}, r"Linear\(max_scale=-2.0\)"),
     ({"scale": 101.0}, r"Linear\(scale=101.0\) starts above max_scale=100.0"),
 ]

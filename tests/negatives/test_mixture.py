@@ -49,7 +49,9 @@ def test_without_arguments_it_is_the_mix_of_the_recipe() -> None:
 
 
 def test_a_share_outside_nought_to_one_is_refused() -> None:
-    with pytest.raises(ZooError, match=r"sentence_swap_share 1.5"):
+    with pytest.raises(
+        ZooError, match=r"SwapOrFoil\(sentence_swap_share=1.5\): give a number from 0 to 1"
+    ):
         SwapOrFoil(Says(None), Says(None), 1.5)
 
 

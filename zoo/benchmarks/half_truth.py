@@ -13,6 +13,7 @@ from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError, near
+from zoo.ranges import PositiveInt
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import UnitRecord
 
@@ -39,7 +40,7 @@ class HalfTruth(Benchmark):
         self,
         units: str,
         preset: str = "paper",
-        max_images: int = 5_000,
+        max_images: PositiveInt = 5_000,
         seed: int = 0,
         photographs: Reader | None = None,
         subsets: list[str] | None = None,
@@ -48,10 +49,6 @@ class HalfTruth(Benchmark):
         if preset not in RULES:
             raise ZooError(
                 f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
-            )
-        if max_images < 1:
-            raise ZooError(
-                f"half_truth(max_images={max_images}): give a whole number of at least 1"
             )
         self.units, self.preset, self.max_images, self.seed, self.photographs = (
             units,

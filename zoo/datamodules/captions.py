@@ -4,12 +4,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
+from zoo.backbone import Backbone
 from zoo.batch import MISSING, Batch
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, Images, Photographs
@@ -23,7 +24,10 @@ from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch
 from zoo.datamodules.source import Source, read, split_by_image, with_photographs
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
 from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.module import ZooModule
 from zoo.negatives.base import NegativeGenerator
+from zoo.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.recorded import spec
 from zoo.units.sampler import UnitSampler
 
@@ -40,7 +44,7 @@ class Provides:
     units: bool
 
 
-class CaptionDataModule(LightningDataModule):
+class CaptionDataModule(Ranged, LightningDataModule):
     """Batches of photographs and captions.
 
     What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and devices; training resumes between any
@@ -80,10 +84,10 @@ class CaptionDataModule(LightningDataModule):
         train: Reader,
         photographs: list[str],
         val: Reader | None = None,
-        val_share: float | None = None,
-        val_images: int | None = None,
-        batch_size: int = 128,
-        val_batch_size: int | None = None,
+        val_share: OpenUnitInterval | None = None,
+        val_images: PositiveInt | None = None,
+        batch_size: PositiveInt = 128,
+        val_batch_size: PositiveInt | None = None,
         negatives: NegativeGenerator | list[NegativeGenerator] | None = None,
         source_negatives: bool = False,
         units: UnitSampler | None = None,
@@ -92,12 +96,12 @@ class CaptionDataModule(LightningDataModule):
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
         seed: int | None = None,
-        workers: int = 2,
-        expect_n: int | None = None,
+        workers: NonNegativeInt = 2,
+        expect_n: PositiveInt | None = None,
         overlong: Literal["cut", "error"] = "cut",
         tolerate_missing: bool = False,
         tolerate_broken: bool = False,
-        evaluation: Any | None = None,
+        evaluation: Evaluation | None = None,
         upright: bool = False,
         background: str | None = None,
     ) -> None:
@@ -105,10 +109,6 @@ class CaptionDataModule(LightningDataModule):
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
             raise ZooError(
                 "val, val_share and val_images each say what to validate on: give one of them"
-            )
-        if workers < 0:
-            raise ZooError(
-                f"data.workers is {workers}: give the number of processes that load, 0 to load in the main one"
             )
         self.train_reader, self.val_reader, self.roots = train, val, photographs
         self.val_share, self.val_images = val_share, val_images
@@ -264,9 +264,8 @@ class CaptionDataModule(LightningDataModule):
                 self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True)
             )
         if self.evaluation is not None:
-            assert self.trainer is not None
             self.evaluation.trained_images = frozenset(self.trained_images())
-            loaders += self.evaluation.loaders(self._backbone, self.trainer.lightning_module.head)
+            loaders += self.evaluation.loaders(self._backbone, self._module.head)
         return loaders
 
     def trained_images(self) -> list[str]:
@@ -367,9 +366,13 @@ class CaptionDataModule(LightningDataModule):
         return self._store
 
     @property
-    def _backbone(self) -> Any:
+    def _module(self) -> ZooModule:
         assert self.trainer is not None
-        return self.trainer.lightning_module.backbone
+        return cast(ZooModule, self.trainer.lightning_module)
+
+    @property
+    def _backbone(self) -> Backbone:
+        return self._module.backbone
 
     def _check_count(self, train: Source) -> None:
         n = len(train.image_ids)

@@ -31,6 +31,7 @@ from zoo.errors import ZooError
 from zoo.files import write_beside
 from zoo.fingerprint import encoding_of
 from zoo.gather import gather_objects, rank, world_size
+from zoo.ranges import PositiveNumber, RangedType
 from zoo.recorded import spec
 
 VERSION = 1
@@ -42,14 +43,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(metaclass=RangedType):
     """Where frozen features are kept.
 
     folder: made where there is none. limit_gib: the most that it may hold, in GiB. precision: of what is kept; fp16 is half the size.
     """
 
     folder: str
-    limit_gib: float = 32.0
+    limit_gib: PositiveNumber = 32.0
     precision: Precision = "fp32"
 
 

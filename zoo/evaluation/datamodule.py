@@ -11,9 +11,10 @@ from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.report import refuse_results
 from zoo.evaluation.show import show
 from zoo.module import ZooModule
+from zoo.ranges import NonNegativeInt, PositiveInt, Ranged
 
 
-class EvaluationDataModule(LightningDataModule):
+class EvaluationDataModule(Ranged, LightningDataModule):
     """Benchmarks and nothing else.
 
     benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. The rest is Evaluation's; without `out`,
@@ -26,10 +27,10 @@ class EvaluationDataModule(LightningDataModule):
         data_root: str | list[str] = ".",
         out: str | None = None,
         presets: list[str] | None = None,
-        image_batch: int = 64,
-        text_batch: int = 256,
-        shortlist: int = 32,
-        workers: int = 2,
+        image_batch: PositiveInt = 64,
+        text_batch: PositiveInt = 256,
+        shortlist: PositiveInt = 32,
+        workers: NonNegativeInt = 2,
         quiet: bool = False,
         overwrite: bool = False,
         upright: bool = False,

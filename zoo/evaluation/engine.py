@@ -38,12 +38,13 @@ from zoo.evaluation.shortlist import ShortLists, score_tiles, short_lists, tiles
 from zoo.fingerprint import weights_hash
 from zoo.gather import gather_objects, rank, world_size
 from zoo.heads.base import Head
+from zoo.ranges import NonNegativeInt, PositiveInt, Ranged
 
 Scores = NDArray[np.float32]
 Share = list[tuple[NDArray[np.int64], NDArray[np.float32]]]
 
 
-class Evaluation:
+class Evaluation(Ranged):
     """One run of some benchmarks on one model; it can run again and again in `fit`.
 
     benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. data_root: where annotations and
@@ -62,11 +63,11 @@ class Evaluation:
         data_root: str | list[str] = ".",
         out: str | None = None,
         presets: list[str] | None = None,
-        image_batch: int = 64,
-        text_batch: int = 256,
-        window_bytes: int = 1 << 28,
-        shortlist: int = 32,
-        workers: int = 2,
+        image_batch: PositiveInt = 64,
+        text_batch: PositiveInt = 256,
+        window_bytes: PositiveInt = 1 << 28,
+        shortlist: PositiveInt = 32,
+        workers: NonNegativeInt = 2,
         trained_images: list[str] | None = None,
         overwrite: bool = False,
         upright: bool = False,
@@ -74,16 +75,10 @@ class Evaluation:
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
-        for name, n, least in (
-            ("image_batch", image_batch, 1),
-            ("text_batch", text_batch, 1),
-            ("shortlist", shortlist, max(RECALLS)),
-            ("workers", workers, 0),
-        ):
-            if n < least:
-                raise ZooError(
-                    f"{name} of an evaluation is {n}: give a whole number from {least} up"
-                )
+        if shortlist < max(RECALLS):
+            raise ZooError(
+                f"Evaluation(shortlist={shortlist}): give a whole number from {max(RECALLS)} up"
+            )
         self.benchmarks = asked_for(benchmarks)
         self.presets = [preset_named(name) for name in presets or ["official"]]
         self.roots = [

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
+from zoo.ranges import PositiveFloat, PositiveNumber
 from zoo.recorded import Recorded
 
 
@@ -55,21 +56,13 @@ class Head(Recorded, nn.Module, ABC):
 
     def __init__(
         self,
-        scale: float | None = None,
-        max_scale: float = 100.0,
+        scale: PositiveNumber | None = None,
+        max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
         bias: float | None = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if not max_scale > 0:
-            raise ZooError(
-                f"{name}(max_scale={max_scale}): a scale is above 0, give a bound that is (100 in CLIP)"
-            )
-        if scale is not None and not 0 < scale < math.inf:
-            raise ZooError(
-                f"{name}(scale={scale}): give a number above 0, or null to take the backbone's"
-            )
         if scale is not None and learn_scale and scale > max_scale:
             raise ZooError(
                 f"{name}(scale={scale}) starts above max_scale={max_scale}, under which training keeps it: change one of the two"

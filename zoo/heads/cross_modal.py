@@ -8,7 +8,6 @@ TF-Global has one image and one text vector, the pooled ones, in place of patche
 parameters (the paper: 13.3M), TF-Global 13,138,433.
 """
 
-import math
 from typing import Literal
 
 import torch
@@ -18,6 +17,13 @@ from torch.utils.checkpoint import checkpoint
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes, without_autocast
+from zoo.ranges import (
+    HalfOpenUnitInterval,
+    NonNegativeNumber,
+    PositiveFloat,
+    PositiveInt,
+    PositiveNumber,
+)
 
 WHOLE_TEXTS = (
     "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps "
@@ -42,11 +48,11 @@ class CrossModal(Head):
     def __init__(
         self,
         granularity: Literal["local", "global"] = "local",
-        layers: int = 4,
-        width: int = 512,
-        ffn: int = 2048,
-        attention_heads: int = 8,
-        dropout: float = 0.1,
+        layers: PositiveInt = 4,
+        width: PositiveInt = 512,
+        ffn: PositiveInt = 2048,
+        attention_heads: PositiveInt = 8,
+        dropout: HalfOpenUnitInterval = 0.1,
         activation: Literal["relu", "gelu"] = "relu",
         pre_norm: bool = False,
         layer: int = -2,
@@ -54,30 +60,14 @@ class CrossModal(Head):
         cls_patch: bool = True,
         separator: Literal["token", "type"] = "token",
         attend_pads: bool = False,
-        init_std: float = 0.02,
-        chunk: int = 128,
-        scale: float | None = 1.0,
-        max_scale: float = 100.0,
+        init_std: NonNegativeNumber = 0.02,
+        chunk: PositiveInt = 128,
+        scale: PositiveNumber | None = 1.0,
+        max_scale: PositiveFloat = 100.0,
         learn_scale: bool = False,
         bias: float | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
-        counts = {
-            "layers": layers,
-            "width": width,
-            "ffn": ffn,
-            "attention_heads": attention_heads,
-            "chunk": chunk,
-        }
-        for name, count in counts.items():
-            if count < 1:
-                raise ZooError(f"CrossModal({name}={count}): give a whole number of at least 1")
-        if not 0 <= dropout < 1:
-            raise ZooError(f"CrossModal(dropout={dropout}): give a share from 0 up and under 1")
-        if not 0 <= init_std < math.inf:
-            raise ZooError(
-                f"CrossModal(init_std={init_std}): give a standard deviation, a number from 0 up"
-            )
         if width % attention_heads:
             raise ZooError(
                 f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"

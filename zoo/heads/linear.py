@@ -10,6 +10,7 @@ from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.heads.base import TowerShapes
 from zoo.heads.cosine import Cosine
+from zoo.ranges import PositiveFloat, PositiveNumber
 
 
 class Linear(Cosine):
@@ -24,9 +25,9 @@ class Linear(Cosine):
     def __init__(
         self,
         side: Literal["text", "image", "both"] = "text",
-        scale: float | None = 1.0,
+        scale: PositiveNumber | None = 1.0,
         weights: str | None = None,
-        max_scale: float = 100.0,
+        max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
         bias: float | None = None,
     ) -> None:

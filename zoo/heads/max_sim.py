@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey
-from zoo.errors import ZooError
 from zoo.heads.base import Head, without_autocast
+from zoo.ranges import PositiveFloat, PositiveInt, PositiveNumber
 
 
 class MaxSim(Head):
@@ -32,17 +32,13 @@ class MaxSim(Head):
         layer: int = -1,
         cls_patch: bool = False,
         start_token: bool = False,
-        chunk: int = 32,
-        scale: float | None = None,
-        max_scale: float = 100.0,
+        chunk: PositiveInt = 32,
+        scale: PositiveNumber | None = None,
+        max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
         bias: float | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
-        if chunk < 1:
-            raise ZooError(
-                f"MaxSim(chunk={chunk}): give the similarities that are held at once in millions, a whole number of at least 1"
-            )
         self.image_key, self.text_key = TokenKey(layer, prefix=cls_patch), TokenKey(layer)
         self.start_token, self.chunk = start_token, chunk
 

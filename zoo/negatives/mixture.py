@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from random import Random
 
-from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.ranges import ClosedUnitInterval
 from zoo.units.record import UnitRecord
 
 
@@ -15,7 +15,7 @@ class SwapOrFoil(NegativeGenerator):
 
     swap: NegCLIPSwap where None; foil: EntityFoilInPlace where None. fall_back: whether a caption whose words allow no swap gets a foil, as
     in CS-CLIP's public code; else it has no negative. Its paper speaks of a swap probability without saying of what; in the code it is
-    this choice of the sentence negative, and 1. Raises ZooError on a share outside [0, 1].
+    this choice of the sentence negative, and 1.
     """
 
     name = "swap_or_foil"
@@ -24,13 +24,9 @@ class SwapOrFoil(NegativeGenerator):
         self,
         swap: NegativeGenerator | None = None,
         foil: NegativeGenerator | None = None,
-        sentence_swap_share: float = 1.0,
+        sentence_swap_share: ClosedUnitInterval = 1.0,
         fall_back: bool = False,
     ) -> None:
-        if not 0.0 <= sentence_swap_share <= 1.0:
-            raise ZooError(
-                f"swap_or_foil was given sentence_swap_share {sentence_swap_share}: it is a probability, from 0 to 1"
-            )
         self.swap, self.foil = swap or NegCLIPSwap(), foil or EntityFoilInPlace()
         self.sentence_swap_share, self.fall_back = sentence_swap_share, fall_back
 

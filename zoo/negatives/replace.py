@@ -13,6 +13,7 @@ from zoo.language.tagger import tagger as tagger_named
 from zoo.language.text import cased_like, mend_article, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
+from zoo.ranges import ClosedUnitInterval, NonNegativeInt
 from zoo.units.record import UnitRecord
 
 CHECKED = 2_000
@@ -32,7 +33,9 @@ class Replace(NegativeGenerator):
 
     name = "replace"
 
-    def __init__(self, table: Path, min_entities: int = 2, max_unknown: float = 0.05) -> None:
+    def __init__(
+        self, table: Path, min_entities: NonNegativeInt = 2, max_unknown: ClosedUnitInterval = 0.05
+    ) -> None:
         self.table, self.min_entities, self.max_unknown = Path(table), min_entities, max_unknown
         tagger_named(table_at(self.table).settings["tagger"])
 

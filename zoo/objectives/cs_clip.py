@@ -6,15 +6,13 @@ L_unit  = 1/(2 N_u) sum_k (L_I2U,k + L_U2I,k)                                   
 L       = L_global + lambda_u L_unit, with L_global that of NegCLIP                           Eq. 6
 """
 
-import math
-
 from torch import Tensor
 
 from zoo.batch import Batch
-from zoo.errors import ZooError
 from zoo.objectives.base import Loss, Needs, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.objectives.negclip import negclip_loss
+from zoo.ranges import NonNegativeNumber
 from zoo.scores import Scores
 
 
@@ -27,7 +25,7 @@ class CSCLIP(Objective):
 
     def __init__(
         self,
-        lambda_u: float = 0.5,
+        lambda_u: NonNegativeNumber = 0.5,
         global_negatives: bool = True,
         units: bool = True,
         foils: bool = True,
@@ -35,10 +33,6 @@ class CSCLIP(Objective):
         mask_same_text: bool = False,
     ) -> None:
         super().__init__(mask_same_image, mask_same_text)
-        if not 0 <= lambda_u < math.inf:
-            raise ZooError(
-                f"CSCLIP's lambda_u is {lambda_u}: give the weight of the unit loss, from 0 up"
-            )
         self.lambda_u = lambda_u
         self.global_negatives, self.units, self.foils = global_negatives, units, foils
 

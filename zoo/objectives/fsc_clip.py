@@ -25,6 +25,7 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head, TowerShapes, without_autocast
 from zoo.objectives.base import Loss, Needs, Objective
 from zoo.objectives.clip import clip_loss
+from zoo.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
 from zoo.scores import Block, Scores
 
 Weights = Literal["minmax", "minmax_sparse", "softmax"]
@@ -43,15 +44,15 @@ class FSCCLIP(Objective):
     norm and projection, the end token among them, the CLS patch and the start token not. pooling: `sum` over tokens as in Eq. 8, or `mean`,
     which takes the advantage of length away. local_scale: 1 / tau of Eq. 8; None takes the head's scale where that is of the towers' own
     cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
-    A missing negative is no candidate; a row without any has no term of its own. Raises ZooError for a number out of its range.
+    A missing negative is no candidate; a row without any has no term of its own.
     """
 
     def __init__(
         self,
-        lambda_g: float = 0.5,
-        lambda_l: float = 0.2,
-        gamma: float = 2.0,
-        beta: float = 0.02,
+        lambda_g: NonNegativeNumber = 0.5,
+        lambda_l: NonNegativeNumber = 0.2,
+        gamma: NonNegativeNumber = 2.0,
+        beta: ClosedUnitInterval = 0.02,
         weights: Weights = "minmax",
         detach_map: bool = True,
         rows: Literal["negative", "all"] = "negative",
@@ -60,22 +61,11 @@ class FSCCLIP(Objective):
         cls_patch: bool = False,
         start_token: bool = False,
         pooling: Literal["sum", "mean"] = "sum",
-        local_scale: float | None = None,
+        local_scale: PositiveNumber | None = None,
         mask_same_image: bool = False,
         mask_same_text: bool = False,
     ) -> None:
         super().__init__(mask_same_image, mask_same_text)
-        for name, value in {"lambda_g": lambda_g, "lambda_l": lambda_l, "gamma": gamma}.items():
-            if not 0 <= value < math.inf:
-                raise ZooError(f"FSCCLIP({name}={value}): give a number from 0 up, 0 leaves it out")
-        if not 0 <= beta <= 1:
-            raise ZooError(
-                f"FSCCLIP(beta={beta}): give a share of the labels from 0 to 1, 0 smooths nothing"
-            )
-        if local_scale is not None and not 0 < local_scale < math.inf:
-            raise ZooError(
-                f"FSCCLIP(local_scale={local_scale}): give a number above 0, or null to take that of head or backbone"
-            )
         self.lambda_g, self.lambda_l, self.gamma, self.beta = lambda_g, lambda_l, gamma, beta
         self.weights, self.detach_map, self.mean_over = weights, detach_map, rows
         self.start_token, self.pooling = start_token, pooling

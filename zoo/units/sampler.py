@@ -11,6 +11,7 @@ from typing import Any
 
 from zoo.datamodules.readers.files import opened
 from zoo.errors import ZooError, near
+from zoo.ranges import ClosedUnitInterval, PositiveInt
 from zoo.recorded import Recorded
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
@@ -32,20 +33,14 @@ class UnitSampler(Recorded):
     def __init__(
         self,
         file: str,
-        n_units: int = 2,
-        p_rel: float = 1.0,
-        max_conjunction: int = 2,
+        n_units: PositiveInt = 2,
+        p_rel: ClosedUnitInterval = 1.0,
+        max_conjunction: PositiveInt = 2,
         with_replacement: bool = False,
         shuffle_conjunction_independently: bool = False,
         edits: list[str] | None = None,
-        conjunction_share: float = 0.5,
+        conjunction_share: ClosedUnitInterval = 0.5,
     ) -> None:
-        for name, value in (("n_units", n_units), ("max_conjunction", max_conjunction)):
-            if value < 1:
-                raise ZooError(f"UnitSampler({name}={value}): give a whole number of at least 1")
-        for name, share in (("p_rel", p_rel), ("conjunction_share", conjunction_share)):
-            if not 0 <= share <= 1:
-                raise ZooError(f"UnitSampler({name}={share}): a probability lies between 0 and 1")
         if edits is not None and not edits:
             raise ZooError(
                 "UnitSampler(edits=[]) leaves no foil: leave the argument out to use all"

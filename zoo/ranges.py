@@ -1,0 +1,163 @@
+"""Numbers with a range: types that arguments are annotated with, and their check where a class is built."""
+
+import inspect
+import math
+import re
+import types
+from abc import ABCMeta
+from functools import cache
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    PositiveInt = int
+    NonNegativeInt = int
+    PositiveFloat = float
+    PositiveNumber = float
+    NonNegativeNumber = float
+    ClosedUnitInterval = float
+    HalfOpenUnitInterval = float
+    OpenUnitInterval = float
+else:
+    from jsonargparse.typing import (
+        ClosedUnitInterval,
+        NonNegativeInt,
+        OpenUnitInterval,
+        PositiveFloat,
+        PositiveInt,
+        restricted_number_type,
+    )
+
+    PositiveNumber = restricted_number_type("PositiveNumber", float, [(">", 0), ("<", math.inf)])
+    NonNegativeNumber = restricted_number_type(
+        "NonNegativeNumber", float, [(">=", 0), ("<", math.inf)]
+    )
+    HalfOpenUnitInterval = restricted_number_type(
+        "HalfOpenUnitInterval", float, [(">=", 0), ("<", 1)]
+    )
+
+__all__ = [
+    "ClosedUnitInterval",
+    "HalfOpenUnitInterval",
+    "NonNegativeInt",
+    "NonNegativeNumber",
+    "OpenUnitInterval",
+    "PositiveFloat",
+    "PositiveInt",
+    "PositiveNumber",
+    "Ranged",
+    "RangedType",
+    "wanted",
+]
+
+_BOUND = re.compile(r"v(>=|>|<=|<)([\w.]+)")
+_ENDS = {">=": "from {}", ">": "above {}", "<=": "up to {}", "<": "below {}"}
+
+
+class RangedType(ABCMeta):
+    """Checks a constructor's arguments against the ranges of their annotations, whoever calls it.
+
+    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse. The ranges are the types of this module and any
+    other of jsonargparse's restricted numbers; the constructor gets plain ints and floats, which every checkpoint may hold.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = in_range(cls, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+class Ranged(metaclass=RangedType):
+    """Base of classes whose arguments are held to the ranges of their annotations.
+
+    A dataclass takes the metaclass instead: with a base, jsonargparse has it for a class of many kinds.
+    """
+
+
+def in_range(
+    cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns a constructor's arguments with plain numbers for ranged ones.
+
+    Raises:
+        ZooError: where one is out of its range.
+    """
+    hints = _hints(cls)
+
+    def settled(name: str, value: Any) -> Any:
+        try:
+            return _settled(value, hints.get(name))
+        except ValueError as error:
+            raise ZooError(f"{cls.__name__}({name}={value!r}): give {error}") from error
+
+    names = list(inspect.signature(cls.__init__).parameters)[1:]  # type: ignore[misc]
+    placed = tuple(settled(name, value) for name, value in zip(names, args, strict=False))
+    named = {name: settled(name, value) for name, value in kwargs.items()}
+    return placed + args[len(placed) :], named
+
+
+def wanted(kind: str, restriction: str) -> str:
+    """Says in words what jsonargparse says in signs.
+
+    Args:
+        kind: the type's name; one that ends in `Int` is of whole numbers.
+        restriction: bounds such as `v>=0 and v<=1`.
+    """
+    number = "a whole number" if kind.endswith("Int") else "a number"
+    bounds = dict[str, str](_BOUND.findall(restriction))
+    low = next((sign for sign in bounds if sign.startswith(">")), None)
+    high = next((sign for sign in bounds if sign.startswith("<")), None)
+    if number == "a whole number" and low == ">" and high is None:
+        return f"a whole number from {int(float(bounds[low])) + 1} up"
+    ends = [
+        _ENDS[sign].format(bounds[sign]) for sign in (low, high) if sign and bounds[sign] != "inf"
+    ]
+    said = " and ".join(ends).replace(" and up to ", " to ")
+    return f"{number} {said}{' up' if low == '>=' and len(ends) == 1 else ''}"
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    """Returns the annotations of the constructors of a class and its bases by argument, the class's own first."""
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        made = vars(base).get("__init__")
+        if inspect.isfunction(made):
+            try:
+                hints |= get_type_hints(made)
+            except NameError:  # of a module that imports a name for type checkers alone
+                hints |= inspect.get_annotations(made)
+    return hints
+
+
+def _settled(value: Any, hint: Any) -> Any:
+    """Returns the value with plain numbers where the hint has ranges; raises ValueError that says what is wanted."""
+    if get_origin(hint) in (Union, types.UnionType):
+        members = get_args(hint)
+        if any(
+            isinstance(m, type) and not _restricted(m) and isinstance(value, m) for m in members
+        ):
+            return value
+        ranges = [m for m in members if _restricted(m)]
+        return _settled(value, ranges[0]) if ranges else value
+    if _restricted(hint):
+        return _plain(value, hint)
+    if isinstance(value, list | tuple) and get_args(hint):
+        inside = [h for h in get_args(hint) if h is not ...]
+        each = inside if len(inside) == len(value) else inside[:1] * len(value)
+        return type(value)(_settled(v, h) for v, h in zip(value, each, strict=True))
+    return value
+
+
+def _restricted(hint: Any) -> bool:
+    return (
+        isinstance(hint, type) and issubclass(hint, int | float) and hasattr(hint, "_restrictions")
+    )
+
+
+def _plain(value: Any, kind: Any) -> int | float:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(wanted(kind.__name__, kind._expression)) from error
+    return int(number) if isinstance(number, int) else float(number)
