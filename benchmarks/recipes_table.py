@@ -113,7 +113,8 @@ def worlds(scenes: Path | None, data: Path | None) -> list[World]:
             "class_path": "zoo.datamodules.readers.scenes.Scenes",
             "init_args": {"folder": str(folder), "split": "train"},
         }
-        asked = [HalfTruth(str(folder / "units.test.jsonl")), SceneSwaps(str(folder))]
+        halves = HalfTruth(str(folder / "units.test.jsonl"), preset="paper")
+        asked = [halves, SceneSwaps(str(folder))]
         found.append(
             World(
                 "scenes", "zoo-scenes", reader, folder, folder, folder / "units.train.jsonl", asked

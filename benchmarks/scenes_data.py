@@ -181,7 +181,7 @@ def in_sentence(record: UnitRecord, unit: str, foil: str | None) -> str | None:
 def read_cases(folder: Path) -> dict[str, list[Case]]:
     """Returns the cases by split: half-truths of every condition (the paper's rule), and attribute swaps."""
     cases = {
-        split: HalfTruth(str(folder / f"units.{split}.jsonl")).read(folder).cases
+        split: HalfTruth(str(folder / f"units.{split}.jsonl"), preset="paper").read(folder).cases
         for split in SPLITS
     }
     for case in SceneSwaps(str(folder)).read(folder).cases:

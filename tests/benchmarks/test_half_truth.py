@@ -41,7 +41,7 @@ def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
     assert reading.absent == []
     assert reading.notes["+Rand"] == "no case: the units have no such foils"
     assert reading.notes["units"] == "extractor rule (1 captions)"
-    assert reading.notes["preset"] == "paper"
+    assert reading.notes["preset"] == "checked"
 
 
 def test_in_the_public_code_a_tie_counts_for_the_model(tmp_path):
@@ -94,3 +94,45 @@ def test_a_broken_units_file_names_the_line(tmp_path):
 def test_wrong_arguments_are_refused_at_once(arguments, named):
     with pytest.raises(ZooError, match=named):
         HalfTruth("u.jsonl", **arguments)
+
+
+BENCH = UnitRecord("1_1", "coco:17", "a kite beside some white dogs", ())
+
+
+def test_foils_that_another_caption_bears_out_are_left_out_and_counted(tmp_path):
+    park = UnitRecord("1_0", "coco:17", PARK.caption, PARK.entities, PARK.relations)
+    write_units([park, BENCH], tmp_path / "u.jsonl")
+    checked, paper = (
+        HalfTruth(str(tmp_path / "u.jsonl"), preset).read(tmp_path)
+        for preset in ("checked", "paper")
+    )
+    left_out = "foils left out, as another caption of the image has their words"
+    assert checked.notes[left_out] == ("+Obj 1 of 2; +Attr 1 of 2; Rel:Attr 1 of 2; Rel:Obj 1 of 1")
+    assert left_out not in paper.notes
+    subsets = {case.subset for case in checked.cases}
+    assert {case.subset for case in paper.cases} - subsets == {"Rel:Obj"}
+    texts = " ".join(text for case in checked.cases for text in case.texts)
+    assert "kite" not in texts
+    assert "white" not in texts
+
+
+def test_captions_that_only_the_reader_has_are_known_too(tmp_path):
+    token = tmp_path / "token.txt"
+    token.write_text(
+        f"100_ab.jpg#0\t{PARK.caption}\n100_ab.jpg#1\t{BENCH.caption}\n7_ab.jpg#0\ta blue cat\n"
+    )
+    file = units(tmp_path / "u.jsonl", "coco_3", "100_ab.jpg#0")
+    alone = HalfTruth(file).read(tmp_path).cases
+    known = HalfTruth(file, photographs=FlickrToken(token)).read(tmp_path).cases
+    assert {c.subset for c in alone} - {c.subset for c in known} == {"Rel:Obj"}
+
+
+@pytest.mark.parametrize("preset", ["checked", "paper", "public_code"])
+def test_a_condition_alone_has_the_cases_that_it_has_in_the_whole(tmp_path, preset):
+    write_units([PARK, SEA], tmp_path / "u.jsonl")
+    whole, part = (
+        HalfTruth(str(tmp_path / "u.jsonl"), preset, subsets=subsets).read(tmp_path).cases
+        for subsets in (None, ["+Attr", "Swap"])
+    )
+    assert [c.texts for c in part] == [c.texts for c in whole if c.subset in ("+Attr", "Swap")]
+    assert len(part) == 2

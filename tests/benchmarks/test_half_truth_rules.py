@@ -10,6 +10,7 @@ from zoo.benchmarks.half_truth_rules import (
     content_words,
     paper,
     public_code,
+    without_doubtful_foils,
 )
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -197,3 +198,52 @@ def test_the_public_code_falls_back_to_the_first_entity_that_contains_the_argume
 )
 def test_conditions_of_relation_foils(edit, component, part, condition):
     assert condition_of(RelationFoil("a", "b", "c", edit, component, part)) == condition
+
+
+def test_a_random_distractor_shares_no_word_in_another_form():
+    dogs = UnitRecord("2_0", "2", "c", (Entity("two dogs"), Entity("balls"), Entity("a chasing")))
+    assert "+Rand" not in by_condition(paper([PARK, dogs], 10, 0))
+
+
+def record(caption, *foils, caption_id="1_0", entity="red ball"):
+    return UnitRecord(
+        caption_id, "1", caption, (Entity(entity, tuple(EntityFoil(*foil) for foil in foils)),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("foil", "other", "stays"),
+    [
+        ("blue ball", "a dog and a blue kite", False),
+        ("red balloons", "a balloon", False),
+        ("running ball", "somebody runs", False),
+        ("running ball", "somebody is running", False),
+        ("blue ball", "a red ball", True),
+        ("brown ball", "a brown dog", True),
+        ("red balls", "many balls", True),
+    ],
+)
+def test_a_foil_stays_where_no_other_caption_has_the_words_that_it_brings(foil, other, stays):
+    """Words of its own caption are not brought, in whatever form: here "brown" and "ball"."""
+    one = record("a brown dog and a red ball", (foil, "attribute_change"), ("x", "unknown"))
+    two = record(other, caption_id="1_1")
+    elsewhere = UnitRecord("2_0", "2", f"{foil}", ())
+    kept, counted = without_doubtful_foils([one, two, elsewhere])
+    assert [f.text for f in kept[0].entities[0].foils] == [*([foil] if stays else []), "x"]
+    assert counted == {"+Attr": (1, int(not stays))}
+
+
+def test_the_public_code_takes_no_entity_that_says_nothing():
+    it, on = Entity("it", DOG.foils), Entity("on it", BALL.foils)
+    assert public_code([UnitRecord("1_0", "1", "c", (it, DOG))], 1, 0) == []
+    assert public_code([UnitRecord("1_0", "1", "c", (DOG, on))], 1, 0) == []
+    made = public_code([UnitRecord("1_0", "1", "c", (it, DOG, BALL))], 1, 0)
+    assert {m.anchor for m in made} == {"brown dog"}
+
+
+def test_the_public_code_does_not_score_a_relation_whose_subject_says_nothing():
+    relation = Relation("it", "chases", "red ball", CHASES.foils)
+    later = UnitRecord("1_1", "1", "c", (DOG, BALL), (CHASES,))
+    assert public_code([UnitRecord("1_0", "1", "c", (BALL,), (relation,)), later], 1, 0) == [
+        m for m in public_code([later], 1, 0) if m.condition.startswith("+")
+    ]

@@ -30,7 +30,7 @@ from zoo.evaluation.plan import make_plan, run_names
         ),
         (
             [HalfTruth("u.jsonl"), HalfTruth("u.jsonl", preset="public_code")],
-            ["half_truth:preset=paper", "half_truth:preset=public_code"],
+            ["half_truth:preset=checked", "half_truth:preset=public_code"],
         ),
         (
             [HalfTruth("u.jsonl"), HalfTruth("v.jsonl", seed=3)],

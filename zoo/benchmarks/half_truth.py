@@ -8,7 +8,14 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.benchmarks.half_truth_rules import CONDITIONS, RULES, HalfTruthTexts
+from zoo.benchmarks.half_truth_rules import (
+    CHECKED,
+    CONDITIONS,
+    RULES,
+    Doubtful,
+    HalfTruthTexts,
+    without_doubtful_foils,
+)
 from zoo.datamodules.photographs import OwnImages
 from zoo.datamodules.readers.base import Reader
 from zoo.datamodules.sample import ImageRef
@@ -24,22 +31,28 @@ MATCH = np.array([[True, False, True]])
 class HalfTruth(Benchmark):
     """Half-truths made from a units file, one subset a condition: +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap, Subj.
 
-    A case's texts are the anchor, the half-truth and the true completion. units: a units file or a folder of them, absolute, from the
-    working directory or under the data root. preset: 'paper' (appendix C) or 'public_code' (what its code did); `half_truth_rules` says
-    both. max_images: how many photographs are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
-    relations apart). seed: of all draws. photographs: a reader of the captions, where the image ids of the units do not say which
-    photograph they mean (CS-CLIP's published ones do not); captions are looked up by caption id.
-    subsets: the conditions wanted, None for all; their cases are those of the whole.
+    A case's texts are the anchor, the half-truth and the true completion.
+
+    Args:
+        units: A units file or a folder of them: absolute, from the working directory or under the data root.
+        preset: 'paper' (appendix C), 'checked' (the same without foils that another caption of the image bears out) or
+            'public_code' (what its code did); `half_truth_rules` says all three.
+        max_images: How many images are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
+            relations apart).
+        seed: Of all draws.
+        photographs: A reader of the captions, where the image ids of the units do not say which image they mean (CS-CLIP's
+            published ones do not); captions are looked up by caption id, and all that the reader has of an image are known.
+        subsets: The conditions wanted, None for all; their cases are those of the whole.
     """
 
     name = "half_truth"
     offers = CONDITIONS
-    version = 2
+    version = 3
 
     def __init__(
         self,
         units: str,
-        preset: str = "paper",
+        preset: str = CHECKED,
         max_images: PositiveInt = 5_000,
         seed: int = 0,
         photographs: Reader | None = None,
@@ -71,7 +84,12 @@ class HalfTruth(Benchmark):
         if path is None:
             return Reading([], [], list(self.parts))
         records = list(read_units(path).values())
-        drawn = RULES[self.preset](records, self.max_images, self.seed)
+        captions = self._captions(records)
+        doubtful: dict[str, Doubtful] = {}
+        asked = records
+        if self.preset == CHECKED:
+            asked, doubtful = without_doubtful_foils(records, captions)
+        drawn = RULES[self.preset](asked, self.max_images, self.seed, captions)
         texts = [made for made in drawn if made.condition in self.subsets]
         images = self._images(path, texts)
         public = self.preset == "public_code"
@@ -87,7 +105,7 @@ class HalfTruth(Benchmark):
             )
             for made in texts
         ]
-        return Reading(cases, unit_files(path), [], self._notes(records, texts))
+        return Reading(cases, unit_files(path), [], self._notes(records, texts, doubtful))
 
     def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
         """Returns the photograph of every record that is asked about, by caption id."""
@@ -103,7 +121,27 @@ class HalfTruth(Benchmark):
         images = OwnImages(path if path.is_dir() else path.parent)
         return {caption_id: images.ref(record.image_id) for caption_id, record in records.items()}
 
-    def _notes(self, records: list[UnitRecord], texts: list[HalfTruthTexts]) -> dict[str, str]:
+    def _captions(self, records: list[UnitRecord]) -> dict[str, list[str]]:
+        """Returns the captions that the reader of the images has of each image, by the image id of the units."""
+        if self.photographs is None:
+            return {}
+        of_image: dict[str, list[str]] = {}
+        samples = {sample.caption_id: sample for sample in self.photographs.samples()}
+        for sample in samples.values():
+            of_image.setdefault(sample.image_id, []).append(sample.caption)
+        asked = {r.image_id: samples.get(r.caption_id) for r in records}
+        return {
+            image_id: of_image[sample.image_id]
+            for image_id, sample in asked.items()
+            if sample is not None
+        }
+
+    def _notes(
+        self,
+        records: list[UnitRecord],
+        texts: list[HalfTruthTexts],
+        doubtful: dict[str, Doubtful],
+    ) -> dict[str, str]:
         photographs = len({record.image_id for record in records})
         asked = len({made.record.image_id for made in texts})
         found = {made.condition for made in texts}
@@ -118,9 +156,19 @@ class HalfTruth(Benchmark):
                 f"{maker or 'source not said'} ({n:,} captions)"
                 for maker, n in makers.most_common(3)
             ),
+            **_left_out(doubtful),
             **{
                 condition: "no case: the units have no such foils"
                 for condition in self.subsets
                 if condition not in found
             },
         }
+
+
+def _left_out(doubtful: dict[str, Doubtful]) -> dict[str, str]:
+    """Returns a note on the foils that were left out, by condition."""
+    found = {name: n for name, n in doubtful.items() if n.left_out}
+    if not found:
+        return {}
+    said = "; ".join(f"{name} {n.left_out:,} of {n.foils:,}" for name, n in found.items())
+    return {"foils left out, as another caption of the image has their words": said}

@@ -1,11 +1,13 @@
-"""The texts of half-truths by two rules: the paper's (CS-CLIP, appendix C) and that of its public code. Pure functions."""
+"""The texts of half-truths by the paper's rule (CS-CLIP, appendix C) and by that of its public code, and which foils may be true after
+all. Pure functions."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from zoo.language.lemmas import lemmas
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
@@ -33,8 +35,15 @@ FUNCTION_WORDS = frozenset(
     }
 )
 DRAWS = 100
+CHECKED = (
+    "checked"  # the paper's rule without the foils that another caption of the image bears out
+)
+
+Captions = Mapping[str, Sequence[str]]  # by image id
+NO_CAPTIONS: Captions = {}
 
 Found = TypeVar("Found")
+Foil = TypeVar("Foil", EntityFoil, RelationFoil)
 
 
 @dataclass(frozen=True)
@@ -48,12 +57,21 @@ class HalfTruthTexts:
     truth: str
 
 
-def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTruthTexts]:
+class Doubtful(NamedTuple):
+    """How many foils of a condition there were, and how many were left out since they may be true."""
+
+    foils: int
+    left_out: int
+
+
+def paper(
+    records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
+) -> list[HalfTruthTexts]:
     """Appendix C: 'anchor and foil' against 'anchor'; the anchor is any entity for entity conditions, an argument for relation conditions.
 
     One caption a photograph is drawn among those that yield a case, and for each condition that it allows one anchor, then one
-    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word with any caption or entity of this one
-    (function words apart).
+    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word, in whatever form, with any caption or
+    entity of this one (function words apart).
     """
     by_image: dict[str, list[UnitRecord]] = {}
     for record in records:
@@ -63,7 +81,7 @@ def paper(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTru
     made: list[HalfTruthTexts] = []
     for image_id in (i for i in by_image if i in drawn):
         rng = Random(f"{seed}/{image_id}")
-        said = _said_of(by_image[image_id])
+        said = _said_of(by_image[image_id], captions.get(image_id, ()))
         for record in rng.sample(by_image[image_id], len(by_image[image_id])):
             found = [*_entity_cases(record, records, said, rng), *_relation_cases(record, rng)]
             if found:
@@ -133,14 +151,14 @@ def condition_of(foil: RelationFoil) -> str | None:
     return "Rel:Obj" if foil.component == "object" else "Subj"
 
 
-def _said_of(records: Iterable[UnitRecord]) -> set[str]:
-    """Returns the words of all that is said of one photograph, by any of its captions and entities."""
+def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
+    """Returns the base forms of all that is said of one image, by any of its captions and entities."""
     texts = (
         text
         for record in records
         for text in (record.caption, *(entity.text for entity in record.entities))
     )
-    return set[str]().union(*map(content_words, texts))
+    return set[str]().union(*map(base_forms, (*texts, *captions)))
 
 
 def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Random) -> str | None:
@@ -149,7 +167,7 @@ def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Ran
         other = rng.choice(records)
         if other.image_id != image_id and other.entities:
             text = rng.choice(other.entities).text
-            if content_words(text) and not content_words(text) & said:
+            if content_words(text) and not base_forms(text) & said:
                 return text
     return None
 
@@ -157,6 +175,70 @@ def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Ran
 def content_words(text: str) -> set[str]:
     """Returns the words of a text in lower case, function words left out."""
     return set(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
+
+
+def base_forms(text: str) -> set[str]:
+    """Returns what the content words of a text may be forms of."""
+    return set[str]().union(*map(lemmas, content_words(text)))
+
+
+def without_doubtful_foils(
+    records: list[UnitRecord], captions: Captions = NO_CAPTIONS
+) -> tuple[list[UnitRecord], dict[str, Doubtful]]:
+    """Leaves out foils that may be true: a word that they bring stands in another caption of the same image.
+
+    A word of the foil's own caption is none that it brings: "a blue cube" is wrong where that caption has a red cube and a blue ball.
+
+    Args:
+        records: all captions of an image that have units.
+        captions: further captions, by image.
+
+    Returns:
+        The records with the foils that are left, and by condition how many foils there were and how many are left out.
+    """
+    by_image: dict[str, list[UnitRecord]] = {}
+    for record in records:
+        by_image.setdefault(record.image_id, []).append(record)
+    counted: dict[str, Doubtful] = {}
+    kept = []
+    for record in records:
+        own = base_forms(record.caption)
+        others = [other for other in by_image[record.image_id] if other is not record]
+        elsewhere = _said_of(others, captions.get(record.image_id, ())) - own
+        entities, relations = [], []
+        for entity in record.entities:
+            conditions = [ENTITY_CONDITIONS.get(foil.edit) for foil in entity.foils]
+            foils = _borne_out_by_none(
+                entity.foils, entity.text, conditions, own, elsewhere, counted
+            )
+            entities.append(replace(entity, foils=foils))
+        for relation in record.relations:
+            kinds = [condition_of(foil) for foil in relation.foils]
+            left = _borne_out_by_none(relation.foils, relation.text, kinds, own, elsewhere, counted)
+            relations.append(replace(relation, foils=left))
+        kept.append(replace(record, entities=tuple(entities), relations=tuple(relations)))
+    return kept, {name: counted[name] for name in CONDITIONS if name in counted}
+
+
+def _borne_out_by_none(
+    foils: Sequence[Foil],
+    true: str,
+    conditions: Sequence[str | None],
+    own: set[str],
+    elsewhere: set[str],
+    counted: dict[str, Doubtful],
+) -> tuple[Foil, ...]:
+    """Returns the foils that bring no word of other captions, and counts those of conditions."""
+    known, left = own | base_forms(true), []
+    for foil, condition in zip(foils, conditions, strict=True):
+        words = map(lemmas, content_words(foil.text))
+        doubtful = any(forms & elsewhere and not forms & known for forms in words)
+        if condition is not None:
+            before = counted.get(condition, Doubtful(0, 0))
+            counted[condition] = Doubtful(before.foils + 1, before.left_out + doubtful)
+        if not doubtful:
+            left.append(foil)
+    return tuple(left)
 
 
 def _distinct(entities: Iterable[Entity]) -> list[Entity]:
@@ -173,11 +255,14 @@ def _joined(
     )
 
 
-def public_code(records: list[UnitRecord], max_images: int, seed: int) -> list[HalfTruthTexts]:
-    """The public code: first match in file order, lower case, relation foils alone.
+def public_code(
+    records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
+) -> list[HalfTruthTexts]:
+    """The public code: first match in file order, lower case, relation foils alone; captions are not looked at.
 
     Of every photograph the first caption with an ordered pair (A, B) of entities where B has a foil gives 'a and foil' against 'a';
-    +Rand's entity is the B of another such caption, whatever the picture shows. The first caption with a relation that has two
+    +Rand's entity is the B of another such caption, whatever the image shows. A, B, foils and subjects of relations
+    have a word that says something (`_says_something`). The first caption with a relation that has two
     kinds of foil gives the foil relation alone against its subject, also for Subj, where the anchor is not in the text. Photographs of
     entities and of relations are counted apart.
     """
@@ -196,6 +281,8 @@ def public_code(records: list[UnitRecord], max_images: int, seed: int) -> list[H
             stranger = pairs[other + (other >= i)][1][1].text
             made.append(_joined(record, "+Rand", anchor.text, stranger, added.text))
     for record, (relation, foils) in relations:
+        if not _says_something(relation.subject):
+            continue
         made += [
             HalfTruthTexts(record, c, relation.subject, foils[c], relation.text)
             for c in CONDITIONS
@@ -230,6 +317,8 @@ def _foiled_pair(record: UnitRecord) -> tuple[Entity, Entity] | None:
             for anchor in record.entities
             for added in record.entities
             if anchor.text != added.text
+            and _says_something(anchor.text)
+            and _says_something(added.text)
             and any(_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
         ),
         None,
@@ -280,7 +369,5 @@ def _says_something(text: str) -> bool:
     return any(len(word) > 2 and word not in ("and", "the") for word in text.lower().split())
 
 
-RULES: dict[str, Callable[[list[UnitRecord], int, int], list[HalfTruthTexts]]] = {
-    "paper": paper,
-    "public_code": public_code,
-}
+Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
+RULES: dict[str, Rule] = {CHECKED: paper, "paper": paper, "public_code": public_code}
