@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import yaml
-from jsonargparse import Namespace, set_parsing_settings
+from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule, Trainer
 from lightning.fabric.plugins import ClusterEnvironment
 from lightning.pytorch.callbacks import Checkpoint
@@ -162,6 +162,19 @@ class ZooCLI(LightningCLI):
             if part is not None and "seed" in part and part.seed is None:
                 part.seed = settings.seed_everything or 0
 
+    def instantiate_classes(self) -> None:
+        """Makes the data first and looks for its files: what is missing on this disk is said before weights are fetched for it."""
+        data = data_of(self.config[self.subcommand].data)
+        check_files = getattr(data, "check_files", None)
+        if check_files is not None:
+            check_files()
+        settings = self.config.clone()  # what was parsed is saved beside the run
+        settings[self.subcommand].data = data
+        self.config_init = self.parser.instantiate(settings)
+        self.datamodule = data
+        self.model = self._get(self.config_init, "model")
+        self.trainer = self.instantiate_trainer()
+
     def before_fit(self) -> None:
         """Refuses what cannot be before any process is launched, so that one process says it once."""
         check_devices = getattr(self.datamodule, "check_devices", None)
@@ -227,14 +240,44 @@ class ZooCLI(LightningCLI):
         """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
 
 
+class ParsedCLI(ZooCLI):
+    """Parses, and builds and runs nothing."""
+
+    def instantiate_classes(self) -> None:
+        pass
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        pass
+
+
 def run(argv: list[str]) -> int:
     """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
+    _run(ZooCLI, argv)
+    return 0
+
+
+def settings_of(argv: list[str]) -> Namespace:
+    """argv: subcommand and flags. Returns all settings that they come to, of recipes, flags and defaults, with nothing built of them."""
+    cli = _run(ParsedCLI, argv)
+    settings: Namespace = cli.config[argv[0]]
+    return settings
+
+
+def data_of(settings: Namespace) -> LightningDataModule:
+    """Returns the datamodule of parsed settings."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(LightningDataModule, "data")
+    data: LightningDataModule = parser.instantiate(Namespace(data=settings)).data
+    return data
+
+
+def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     quieten()
     speak()
     given, data_roots = data_root_flag(argv)
     arguments = below_flags(located_last(with_recipes(given, *data_roots)))
     try:
-        ZooCLI(
+        return cli(
             ZooModule,
             LightningDataModule,
             subclass_mode_data=True,
@@ -262,7 +305,6 @@ def run(argv: list[str]) -> int:
         raise found from error
     finally:
         leave_group()
-    return 0
 
 
 def empty_and_unknown(

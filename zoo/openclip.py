@@ -264,3 +264,30 @@ def build(
             f"{name} could not be built by open_clip ({reason}): mend its configuration or choose another backbone.name"
         ) from error
     return model
+
+
+def cached_weights(name: str, tag: str) -> Path | None:
+    """Returns the file of a tag's weights where it was fetched before, None where it was not; asks no network."""
+    import open_clip
+    from huggingface_hub import try_to_load_from_cache
+
+    settings = open_clip.get_pretrained_cfg(name, tag) or {}
+    repository, _, file = settings.get("hf_hub", "").rpartition("/")
+    if not repository:
+        path = Path("~/.cache/clip").expanduser() / settings.get("url", "").rpartition("/")[2]
+        return path if path.is_file() else None
+    names = (file,) if file else ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+    safe = tuple(f"{Path(n).stem}.safetensors" for n in names)
+    found = (try_to_load_from_cache(repository, n) for n in (*safe, *names))
+    return next((Path(path) for path in found if isinstance(path, str)), None)
+
+
+def parameters_of(name: str) -> int:
+    """Returns how many parameters an architecture has, without room for them; raises ZooError on an unknown name."""
+    import open_clip
+    import torch
+
+    known, _ = architecture(name)
+    with quiet(), torch.device("meta"):
+        model = open_clip.create_model(known, device="meta", pretrained_text=False)
+    return sum(parameter.numel() for parameter in model.parameters())

@@ -39,6 +39,10 @@ class Finding:
 
 def main(argv: list[str]) -> int:
     """Prints what it found; returns 0, or 1 where an annotation file is broken."""
+    if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
+        from zoo.checkup import checkup
+
+        return checkup(argv)
     parser = Parser(
         prog="zoo doctor",
         description="Say what a data root holds, what is missing and how to get it.",
@@ -53,6 +57,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--benchmarks",
         help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
+    )
+    parser.add_argument(
+        "--config",
+        help="a recipe, once or more, with the flags that fit takes: look for all that it needs instead",
     )
     given = parser.parse_args(argv)
     names = (

@@ -174,6 +174,13 @@ class CaptionDataModule(Ranged, LightningDataModule):
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
         return made_by(self.seed, self.generators, self.source_negatives, self.units, records)
 
+    def check_files(self) -> None:
+        """Raises ZooError for captions, images, units and benchmarks that are not there, before a model is built."""
+        for looked_for in ("finder", "sources", "texts"):
+            getattr(self, looked_for)
+        if self.evaluation is not None:
+            self.evaluation.prepare()
+
     def check_devices(self, world: int) -> None:
         """Raises ZooError where the devices do not divide a batch size."""
         for size in (self.batch_size, self.val_batch_size):

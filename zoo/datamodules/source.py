@@ -81,7 +81,7 @@ def read(reader: Reader) -> Source:
 def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing: bool) -> Source:
     """Returns the source without samples whose photograph is missing, every photograph by the reference that it is known as; raises
     ZooError that lists the first missing unless they are tolerated."""
-    source = _settled(source, finder)
+    source = located(source, finder)
     images = source.images
     missing = finder.missing(images)
     if not missing:
@@ -96,7 +96,8 @@ def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing:
     return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
 
 
-def _settled(source: Source, finder: PhotographFinder) -> Source:
+def located(source: Source, finder: PhotographFinder) -> Source:
+    """Returns the source with every photograph by the reference that it is known as."""
     known = finder.settled(source.images)
     if not known:
         return source

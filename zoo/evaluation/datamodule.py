@@ -52,6 +52,10 @@ class EvaluationDataModule(Ranged, LightningDataModule):
             background=background,
         )
 
+    def check_files(self) -> None:
+        """Raises ZooError where nothing can be scored with what is there, before a model is built."""
+        self.evaluation.prepare()
+
     def setup(self, stage: str) -> None:
         self.evaluation.prepare()
 
