@@ -7,12 +7,14 @@ import pytest
 import torch
 from lightning import Trainer
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import ExifTags, Image
 
 import zoo
+from tests.made import draw
 from zoo.api import Model, evaluate, load
 from zoo.backbone import Backbone
 from zoo.benchmarks.pairs import Pairs
+from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
@@ -188,6 +190,18 @@ def test_one_image_and_one_text_are_a_table_of_one(model: Model, pictures: list[
         model.score(torch.stack([channels_first] * 2), "a dog"), expected[[0, 0], :1], atol=1e-5
     )
     assert model.encode_images(pixels).shape == model.encode_texts("a dog").shape
+
+
+def test_a_model_honours_orientation_where_asked(checkpoint: Path, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    picture = draw("red", "square", "blue", "circle")
+    picture.save(tmp_path / "turned.png", exif=exif)
+    model = load(checkpoint, decoding=Decoding(upright=True))
+    by_hand = picture.transpose(Image.Transpose.ROTATE_270)
+    np.testing.assert_array_equal(
+        model.encode_images(tmp_path / "turned.png"), model.encode_images(by_hand)
+    )
 
 
 def test_nothing_scores_nothing(model: Model, pictures: list[Path]) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image
 
 from tests.made import draw
+from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.inputs import listed_images, listed_texts, opened
 
@@ -49,6 +50,19 @@ def test_grey_is_grey_in_every_form() -> None:
         np.testing.assert_array_equal(np.array(opened(given)), expected)
     mask = grey > 100
     np.testing.assert_array_equal(np.array(opened(mask))[:, :, 1], mask * np.uint8(255))
+
+
+def test_orientation_and_transparency_are_honoured_where_asked(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 3
+    PICTURE.save(tmp_path / "turned.png", exif=exif)
+    for given in (tmp_path / "turned.png", Image.open(tmp_path / "turned.png")):
+        np.testing.assert_array_equal(np.array(opened(given)), PIXELS)
+        upright = np.array(opened(given, Decoding(upright=True)))
+        np.testing.assert_array_equal(upright, PIXELS[::-1, ::-1])
+    clear = np.dstack([PIXELS, np.zeros(PIXELS.shape[:2], np.uint8)])
+    np.testing.assert_array_equal(np.array(opened(clear)), PIXELS)
+    assert (np.array(opened(clear, Decoding(background="white"))) == 255).all()
 
 
 def test_one_is_a_list_of_one_and_a_batch_a_list_of_many(tmp_path: Path) -> None:

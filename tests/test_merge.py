@@ -157,6 +157,39 @@ def test_without_a_start_a_base_is_asked_for(start: Path) -> None:
         merge(tuned(start, pretrained=False), [0.5], start.with_name("merged"))
 
 
+def test_a_start_that_is_gone_is_asked_for(start: Path) -> None:
+    file = tuned(start)
+    start.unlink()
+    with pytest.raises(
+        ZooError,
+        match=r"the weights that .*last\.ckpt started from cannot be had .*start\.pt.*--base",
+    ):
+        merge(file, [0.5], start.with_name("merged"))
+
+
+@pytest.mark.parametrize("alphas", [[], [2.0], [-0.1], [math.nan], [0.5, 0.5], [0.1, 0.1 + 1e-12]])
+def test_alphas_that_are_no_shares_or_come_twice_are_refused_before_anything_is_read(
+    alphas: list[float], tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match=r"alphas are \[.*give shares .* from 0 to 1, each once"):
+        merge(tmp_path / "no.ckpt", alphas, tmp_path / "merged")
+
+
+def test_alphas_that_are_near_have_files_of_their_own(start: Path) -> None:
+    near = [0.1234567, 0.1234568]
+    files = merge(str(tuned(start)), near, str(start.with_name("merged")))
+    assert [file.name for file in files] == ["alpha_0.1234567.ckpt", "alpha_0.1234568.ckpt"]
+    assert [torch.load(file, weights_only=True)["zoo"]["alpha"] for file in files] == near
+
+
+def test_a_place_that_holds_no_checkpoints_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        ZooError, match=r"file/alpha_1\.ckpt could not be written \(Not a directory"
+    ):
+        merge(tmp_path / "no.ckpt", [1.0], tmp_path / "file")
+
+
 def test_the_start_was_trained_on_no_photographs(start: Path) -> None:
     file = tuned(start)
     content = torch.load(file, weights_only=True)

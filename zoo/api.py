@@ -22,6 +22,7 @@ from zoo.arguments import listed
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpointing import read_checkpoint, recipe_of
+from zoo.datamodules.pictures import AS_PUBLISHED, Decoding
 from zoo.errors import ZooError, near
 from zoo.foreign import scorer
 from zoo.inputs import Picture, listed_images, listed_texts, opened
@@ -48,13 +49,19 @@ class Model:
         module: Backbone, head and objective.
         device: Where it runs; a GPU where there is one and None is given.
         batch_size: How many images or texts are encoded at once.
+        decoding: Whether the EXIF orientation and the transparency of images are honoured, which
+            published scripts do not.
 
     Raises:
         ZooError: The device cannot be had, or nothing would be encoded at once.
     """
 
     def __init__(
-        self, module: ZooModule, device: str | torch.device | None = None, batch_size: int = 64
+        self,
+        module: ZooModule,
+        device: str | torch.device | None = None,
+        batch_size: int = 64,
+        decoding: Decoding = AS_PUBLISHED,
     ) -> None:
         if batch_size < 1:
             raise ZooError(f"batch_size is {batch_size}: give a whole number from 1 up")
@@ -69,7 +76,7 @@ class Model:
             raise ZooError(
                 f"device {device!r} cannot be used ({reason}): give cpu or cuda"
             ) from error
-        self.batch_size = batch_size
+        self.batch_size, self.decoding = batch_size, decoding
 
     def __repr__(self) -> str:
         backbone = self.module.backbone
@@ -145,7 +152,7 @@ class Model:
         transform = backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
             some = images[start : start + self.batch_size]
-            pixels = torch.stack([transform(opened(image)) for image in some])
+            pixels = torch.stack([transform(opened(image, self.decoding)) for image in some])
             parts.append(backbone.encode_images(pixels.to(self.device), self.module.image_keys))
         return concatenate(parts) if parts else None
 
@@ -172,6 +179,7 @@ def load(
     source: str | Path,
     pretrained: str | Path | None = None,
     device: str | torch.device | None = None,
+    decoding: Decoding = AS_PUBLISHED,
     **backbone: Any,
 ) -> Model:
     """Returns a model ready to encode and score.
@@ -181,6 +189,8 @@ def load(
             an architecture.
         pretrained: A tag or a file of weights for an architecture.
         device: Where it runs; a GPU where there is one and None is given.
+        decoding: Whether the EXIF orientation and the transparency of images that are scored are
+            honoured.
         backbone: Further arguments of Backbone.
 
     Raises:
@@ -191,7 +201,7 @@ def load(
             raise ZooError(
                 f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
             )
-        return Model(load_checkpoint(source), device)
+        return Model(load_checkpoint(source), device, decoding=decoding)
     takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
     for name in backbone:
         if name not in takes:
@@ -204,7 +214,7 @@ def load(
     module = ZooModule(Backbone(name=str(source), pretrained=weights, **backbone))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
-    return Model(module, device)
+    return Model(module, device, decoding=decoding)
 
 
 def load_checkpoint(path: str | Path) -> ZooModule:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from zoo.datamodules.pictures import rgb
+from zoo.datamodules.pictures import AS_PUBLISHED, Decoding, rgb
 from zoo.errors import ZooError
 
 Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
@@ -59,27 +59,28 @@ def listed_texts(given: str | Iterable[str]) -> list[str]:
     return [str(text) for text in texts]
 
 
-def opened(picture: Picture) -> Image.Image:
+def opened(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
     """Returns an image in RGB.
 
     Args:
         picture: As `listed_images` returns them. Arrays and tensors hold whole numbers from 0 to
             255, or fractions from 0 to 1.
+        decoding: Whether its EXIF orientation and its transparency are honoured.
 
     Raises:
         ZooError: It is no whole image.
     """
     if isinstance(picture, np.ndarray | Tensor):
-        return _drawn(picture)
+        return rgb(_drawn(picture), decoding)
     if not isinstance(picture, Image.Image | str | PathLike):
         raise ZooError(
             f"a {type(picture).__name__} is no image: give a path, a PIL image or an array"
         )
     try:
         if isinstance(picture, Image.Image):
-            return rgb(picture)
+            return rgb(picture, decoding)
         with Image.open(fspath(picture)) as file:
-            return rgb(file)
+            return rgb(file, decoding)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ZooError(
             f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG"
@@ -102,7 +103,7 @@ def _holds_numbers(array: NDArray[Any]) -> bool:
 
 
 def _drawn(picture: NDArray[Any] | Tensor) -> Image.Image:
-    """Returns the image of an array [h, w], [h, w, c] or a tensor [h, w], [c, h, w] of 1, 3 or 4 channels."""
+    """Returns the image of an array [h, w], [h, w, c] or a tensor [h, w], [c, h, w] of 1, 3 or 4 channels, the fourth alpha."""
     layout, shape = _layout(picture), tuple(picture.shape)
     if isinstance(picture, Tensor):
         picture = picture.detach().cpu()
@@ -126,4 +127,4 @@ def _drawn(picture: NDArray[Any] | Tensor) -> Image.Image:
             "1, before any normalisation, which the model does itself"
         )
     whole = np.rint(pixels * 255) if top == 1 else pixels
-    return Image.fromarray(np.ascontiguousarray(whole.astype(np.uint8))).convert("RGB")
+    return Image.fromarray(np.ascontiguousarray(whole.astype(np.uint8)))

@@ -20,6 +20,7 @@ from zoo.checkpointing import WholeCheckpointIO, read_checkpoint
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.report import CASES, RESULTS, Results
+from zoo.files import check_place
 from zoo.module import ZooModule
 from zoo.trajectory import FIGURES, PICTURE, Trajectory, show, write
 
@@ -88,7 +89,7 @@ def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -
 
 def checkpoint_of(out: Path, alpha: float) -> Path:
     """Returns where a merge into `out` writes the checkpoint of an alpha."""
-    return out / f"alpha_{alpha:g}.ckpt"
+    return out / f"alpha_{alpha:.9g}.ckpt"
 
 
 def parsed(text: str) -> list[float]:
@@ -137,14 +138,36 @@ def _number(name: str, text: str) -> float:
 
 
 def merge(
-    checkpoint: Path, alphas: Sequence[float], out: Path, base: str | None = None
+    checkpoint: str | Path,
+    alphas: Sequence[float],
+    out: str | Path,
+    base: str | Path | None = None,
 ) -> list[Path]:
-    """Writes one checkpoint an alpha into `out` and returns their paths, in the order of the alphas.
+    """Writes one checkpoint an alpha.
 
-    base: a tag or a file of the weights that training started from; None takes what the checkpoint's recipe names, or, of adapters, what
-    lies under them. Raises ZooError where none is known, where frozen weights show that it was another, and for a head whose start is
-    random, since nothing lies between a random head and a trained one.
+    Args:
+        checkpoint: The tuned model.
+        alphas: Shares of the tuned weights, from 0 to 1.
+        out: The folder that they are written into.
+        base: A tag or a file of the weights that training started from; None takes what the
+            checkpoint's recipe names, or, of adapters, what lies under them.
+
+    Returns:
+        Their paths, in the order of the alphas.
+
+    Raises:
+        ZooError: No start is known, frozen weights show that it was another, or the head's start is
+            random, since nothing lies between a random head and a trained one; an alpha is no
+            share, or comes twice; nothing can be written there.
     """
+    checkpoint, out = Path(checkpoint), Path(out)
+    base = None if base is None else str(base)
+    files = [checkpoint_of(out, alpha) for alpha in alphas]
+    if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
+        raise ZooError(
+            f"alphas are {list(alphas)}: give shares of the tuned weights from 0 to 1, each once"
+        )
+    check_place(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
     (start, untuned), tuned = _start(checkpoint, module, base), _plain(module)
     lacking = [
@@ -169,8 +192,7 @@ def merge(
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
         if name in ("data", "trained_images", "weights")
     }
-    files = []
-    for alpha in alphas:
+    for alpha, file in zip(alphas, files, strict=True):
         seen = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
         content = {
             "state_dict": interpolated(start, tuned, alpha),
@@ -187,8 +209,7 @@ def merge(
             },
             "pytorch-lightning_version": lightning.__version__,
         }
-        files.append(checkpoint_of(out, alpha))
-        WholeCheckpointIO().save_checkpoint(content, files[-1])
+        WholeCheckpointIO().save_checkpoint(content, file)
     return files
 
 
@@ -214,12 +235,19 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
             f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them"
         )
     settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
-    backbone = type(module.backbone)(**settings)
+    try:
+        backbone = type(module.backbone)(**settings)
+    except ZooError as error:
+        raise ZooError(
+            f"the weights that {checkpoint} started from cannot be had ({error}): give them by --base"
+        ) from error
     came = backbone.weights
     if source["pretrained"] is None:
         backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
-    head = _start_of_head(module, backbone, recipe["head"]["init_args"].get("weights"))
+    head = _start_of_head(
+        module, backbone, recipe.get("head", {}).get("init_args", {}).get("weights")
+    )
     state |= {f"head.{name}": tensor for name, tensor in head.items()}
     state |= {
         name: tensor
