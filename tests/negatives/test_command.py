@@ -118,7 +118,15 @@ def test_export_writes_every_caption_and_replay_reads_it(
 def test_the_seed_decides(captions: Path, tmp_path: Path) -> None:
     def made(seed: int) -> list[Any]:
         out = tmp_path / f"{seed}.jsonl"
-        arguments = ["--generator", "aro_shuffle", "--tagger", "textblob", "--seed", str(seed)]
+        arguments = [
+            "--generator",
+            "aro_shuffle",
+            "--tagger",
+            "textblob",
+            "--seed",
+            str(seed),
+            "--overwrite",
+        ]
         assert main(["negatives", "export", str(captions), "--out", str(out), *arguments]) == 0
         return [entry["negative"] for entry in exported(out)]
 
