@@ -33,6 +33,7 @@ def make_published(root: Path) -> Path:
         "coco/annotations",
         "flickr8k/images",
         "neg_clip",
+        "laion_coco",
         "trohn_img",
     ):
         (root / folder).mkdir(parents=True)
@@ -47,8 +48,14 @@ def make_published(root: Path) -> Path:
         _trohn_img(
             root / "trohn_img" / f"{split}-00000-of-00001.parquet", {i: pictures[i] for i in chosen}
         )
-    write_replacements(
-        root / "replacements.arrow", [text for _, texts, _ in pictures for text in texts]
+    captions = [text for _, texts, _ in pictures for text in texts]
+    for folder in (root, root / "laion_coco"):
+        write_replacements(folder / "replacements.arrow", captions)
+    (root / "laion_coco" / "captions.tsv").write_text(
+        "filepath\ttitle\n"
+        + "".join(
+            f"coco/train2017/{i:012d}.jpg\t{texts[0]}\n" for i, (_, texts, _) in enumerate(pictures)
+        )
     )
     return root
 
