@@ -171,7 +171,7 @@ def endless(
         [str(root)],
         batch_size=batch_size,
         negatives=NegCLIPSwap(),
-        units=UnitSampler(units),
+        units=UnitSampler(units, with_replacement=False),
         workers=workers,
     )
     data.trainer = SimpleNamespace(world_size=1, global_rank=0, lightning_module=module)  # type: ignore[assignment]

@@ -98,7 +98,7 @@ class Steps:
             negatives,
             units,
         )
-        self.sampler = UnitSampler(str(folder / "units.train.jsonl"))
+        self.sampler = UnitSampler(str(folder / "units.train.jsonl"), with_replacement=False)
         self.records = self.sampler.records()
         self.by_image: dict[str, list[Sample]] = {}
         for sample in Scenes(str(folder), "train").samples():

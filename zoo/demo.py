@@ -141,7 +141,10 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         [str(folder)],
         batch_size=64,
         negatives=NegCLIPSwap() if needs.negatives else None,
-        units=UnitSampler(str(folder / "units.train.jsonl")) if needs.units else None,
+        # a scene has one relation: without replacement its entities are drawn as well
+        units=UnitSampler(str(folder / "units.train.jsonl"), with_replacement=False)
+        if needs.units
+        else None,
         workers=0,
     )
     epochs = math.ceil(steps / math.ceil(len(data.sources[0].samples) / data.batch_size))

@@ -24,10 +24,12 @@ class UnitSampler(Recorded):
     """Draws (unit, foil) texts from the records of a units file.
 
     file: a units file, or a folder of them (see `read_units`). n_units: N_u, draws a caption.
-    p_rel: the probability of trying a relation before an entity (1.0: entities only where no relation is left; Table 16).
+    p_rel: the probability that a draw tries a relation before an entity (1.0: entities only where there is no relation; Table 16).
     max_conjunction: K, entities that "a and b" joins at most; conjunction_share: how often an entity is joined, where it can be.
-    with_replacement and shuffle_conjunction_independently: two habits of the public code; the second reorders half of the
-    conjunctions' foils, which are minimal edits no longer. edits: the foil edits to use, None for all.
+    with_replacement: whether draws know nothing of each other, so that each is a relation with p_rel, as Section 4.1 and Table 16 have
+    it; else no unit comes twice, and a caption of one relation gives an entity next, or nothing.
+    shuffle_conjunction_independently: a habit of the public code, which reorders half of the conjunctions' foils, so that they are
+    minimal edits no longer. edits: the foil edits to use, None for all.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class UnitSampler(Recorded):
         n_units: PositiveInt = 2,
         p_rel: ClosedUnitInterval = 1.0,
         max_conjunction: PositiveInt = 2,
-        with_replacement: bool = False,
+        with_replacement: bool = True,
         shuffle_conjunction_independently: bool = False,
         edits: list[str] | None = None,
         conjunction_share: ClosedUnitInterval = 0.5,
