@@ -1,8 +1,10 @@
 """What a run leaves on disk, what is made of it again, and what is said on the screen."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +19,7 @@ from zoo.evaluation.compare import differences, paired
 from zoo.evaluation.outcomes import fingerprint
 from zoo.evaluation.report import Results, read
 from zoo.evaluation.show import show
+from zoo.evaluation.tables import TextTable
 
 
 @pytest.fixture
@@ -77,7 +80,10 @@ def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
     results = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
     assert results.header["scoring"][report.CUT] == {"in_memory/pairs": 2}
     show(results)
-    assert "in_memory/pairs: 2 texts are over the context length and cut" in capsys.readouterr().out
+    assert (
+        "in_memory/pairs: 2 texts are longer than the context and lose their ends"
+        in capsys.readouterr().out
+    )
 
 
 def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> None:
@@ -145,7 +151,7 @@ def test_rescore_counts_under_another_preset_and_writes_it(
     assert read(folder / "again").counted == results.counted[1:]
     printed = capsys.readouterr().out
     assert "preset strict" in printed
-    assert "in_memory/pairs: 5 of 6 photographs, 1 of which the model was trained on" in printed
+    assert "in_memory/pairs: 5 of 6 images found; the model was trained on 1 of them" in printed
 
 
 def test_a_run_is_rescored_from_its_cases_alone(
@@ -184,7 +190,7 @@ def test_a_recall_among_some_photographs_is_said_to_be_easier(
 ) -> None:
     show(run[1])
     assert (
-        "in_memory/gallery: gallery of 5 of 6 photographs: easier than the whole, not comparable"
+        "in_memory/gallery: a gallery of 5 images, of 6: easier than the whole, not comparable"
         in capsys.readouterr().out
     )
 
@@ -263,3 +269,73 @@ def test_scalars_are_the_first_presets_values(run: tuple[Path, Results]) -> None
     assert scalars["in_memory/pairs/i2t"] == run[1].value("in_memory", "pairs", "i2t")
     with pytest.raises(ZooError, match="no figure in_memory/pairs/t2i"):
         run[1].value("in_memory", "pairs", "t2i")
+
+
+def test_results_print_as_their_table(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(run[1])
+    shown = capsys.readouterr().out.rstrip()
+    assert str(run[1]) == repr(run[1]) == shown
+
+
+def test_a_row_a_metric_and_preset_goes_to_pandas(
+    run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = run[1]
+    rows = results.records()
+    assert [(r["preset"], r["subset"], r["metric"], r["value"]) for r in rows] == [
+        (counted.preset, f.subset, f.figure, f.value)
+        for counted in results.counted
+        for f in counted.figures
+    ]
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    assert results.to_pandas() == rows
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ZooError, match=r"pandas is not installed: pip install 'zoo\[pandas\]'"):
+        results.to_pandas()
+
+
+def test_a_data_frame_has_them_in_columns(run: tuple[Path, Results]) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = run[1].to_pandas()
+    assert len(frame) == len(run[1].records())
+    assert {"preset", "benchmark", "subset", "metric", "value", "low", "high"} <= set(frame.columns)
+
+
+def test_metrics_are_laid_out_in_markdown_latex_and_html(run: tuple[Path, Results]) -> None:
+    results = run[1]
+    pairs = next(f for f in results.figures if f.subset == "pairs")
+    value, ends = f"{pairs.value:.1f}", f"{pairs.low:.1f} to {pairs.high:.1f}"
+    row = ["in_memory", "pairs", "i2t", value, ends, "5 / 6", "", "50.0", ""]
+    assert f"| {' | '.join(row)} |" in results.to_markdown().splitlines()
+    escaped = [cell.replace("_", r"\_") for cell in row]
+    assert rf"{' & '.join(escaped)} \\" in results.to_latex().splitlines()
+    assert "".join(f"<td>{cell}</td>" for cell in row) in results._repr_html_()
+    assert "preset strict" in results.to_markdown("strict")
+    with pytest.raises(ZooError, match="not counted under 'vl_compo'"):
+        results.to_latex("vl_compo")
+
+
+def test_marks_of_the_format_stay_text() -> None:
+    table = TextTable(("a|b", "5 %"), (("<x> & y_1", "\\~^{}"),), ("up & down",))
+    assert table.markdown().splitlines()[2:] == [
+        "| a\\|b | 5 % |",
+        "|---|---|",
+        "| <x> & y_1 | \\~^{} |",
+    ]
+    assert table.latex().splitlines()[2:6] == [
+        r"\multicolumn{2}{l}{up \& down} \\",
+        r"a|b & 5 \% \\",
+        r"\midrule",
+        r"<x> \& y\_1 & \textbackslash{}\textasciitilde{}\textasciicircum{}\{\} \\",
+    ]
+    assert "<td>&lt;x&gt; &amp; y_1</td>" in table.html()
+
+
+def test_random_weights_are_said_above_every_table(run: tuple[Path, Results]) -> None:
+    header = {**run[1].header, "model": {"weights": {"image tower": "random"}}}
+    results = replace(run[1], header=header)
+    said = "random weights: the image tower was neither pretrained nor trained"
+    for text in (str(results), results.to_markdown(), results.to_latex(), results._repr_html_()):
+        assert said in text

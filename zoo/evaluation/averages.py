@@ -251,7 +251,8 @@ PRESETS = {
     for preset in (
         Preset(
             "official",
-            "each benchmark's own rule: identity permutations kept, ties as its script's argmax has them",
+            "counted as each benchmark's own script does: a tie is right where its script says so, permutations that change "
+            "nothing are kept",
             Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
             OWN_MEANS,
         ),

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
 from zoo.datamodules.readers.files import opened
-from zoo.errors import ZooError
+from zoo.errors import ZooError, near, need
 from zoo.evaluation import protocols
 from zoo.evaluation.averages import Average, Preset, averages, preset_named
 from zoo.evaluation.figures import Figure, Reference, figures
 from zoo.evaluation.outcomes import SCHEMA
 from zoo.evaluation.plan import Plan
+from zoo.evaluation.tables import TextTable, averages_table, metrics_table
+from zoo.provenance import random_weights
 from zoo.recorded import spec
 
 SCHEMA_VERSION = 3
@@ -41,9 +43,9 @@ class Counted:
     averages: tuple[Average, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
-    """What a run found. header: all that results.json says beside figures; cases: one row an outcome."""
+    """What a run found; it prints as its table. header: all that results.json says beside figures; cases: one row an outcome."""
 
     header: dict[str, Any]
     counted: tuple[Counted, ...]
@@ -77,6 +79,76 @@ class Results:
         raise ZooError(
             f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}"
         )
+
+    def __repr__(self) -> str:
+        """The report as `zoo validate` prints it, 100 columns wide."""
+        from zoo.evaluation.show import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """The metrics and averages of every preset, for notebooks."""
+        return "".join(
+            table.html()
+            for counted in self.counted
+            for table in (self._table(counted), averages_table(counted.averages))
+            if table.rows
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Returns a row a metric and preset, with all that results.json says of it."""
+        names = {"figure": "metric", "photographs": "images", "photographs_of": "images_of"}
+        return [
+            {
+                "preset": counted.preset,
+                **{names.get(name, name): value for name, value in asdict(figure).items()},
+            }
+            for counted in self.counted
+            for figure in counted.figures
+        ]
+
+    def to_pandas(self) -> Any:
+        """Returns `records` as a pandas.DataFrame.
+
+        Raises:
+            ZooError: pandas is not installed.
+        """
+        pandas: Any = need("pandas", "pandas")
+        return pandas.DataFrame(self.records())
+
+    def to_markdown(self, preset: str | None = None) -> str:
+        """Lays the metrics out in Markdown, averages in a table below.
+
+        Args:
+            preset: one of those counted, None for the first.
+
+        Returns:
+            The text.
+
+        Raises:
+            ZooError: The results were not counted under it.
+        """
+        return "\n\n".join(table.markdown() for table in self._tables(preset))
+
+    def to_latex(self, preset: str | None = None) -> str:
+        """The same in LaTeX, as tabulars that want the package booktabs."""
+        return "\n\n".join(table.latex() for table in self._tables(preset))
+
+    def _tables(self, preset: str | None) -> list[TextTable]:
+        counted = next((c for c in self.counted if preset in (None, c.preset)), None)
+        if counted is None:
+            known = [c.preset for c in self.counted]
+            raise ZooError(
+                f"the results are not counted under {preset!r}{near(str(preset), known)}, but under {', '.join(known)}: "
+                "use `recounted`, or `zoo rescore`"
+            )
+        tables = (self._table(counted), averages_table(counted.averages))
+        return [table for table in tables if table.rows]
+
+    def _table(self, counted: Counted) -> TextTable:
+        said = [f"preset {counted.preset}: {counted.says}"]
+        random = random_weights(self.header["model"].get("weights", {}))
+        return metrics_table(counted.figures, [*said, *([] if random is None else [random])])
 
     def as_json(self) -> dict[str, Any]:
         """Returns what results.json holds."""
