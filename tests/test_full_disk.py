@@ -114,7 +114,8 @@ def test_a_file_is_whole_or_as_before(command: str, share: float, old: bool) -> 
         for file, content in before.items():
             (out / file).write_bytes(content)
         with full_after(room):
-            sentence = said(COMMANDS[command](source, out)).sentence
+            lost = ["--overwrite"] if old else []
+            sentence = said([*COMMANDS[command](source, out), *lost]).sentence
         assert name in sentence
         assert "File too large" in sentence
         assert contents(out) == before

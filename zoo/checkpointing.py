@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zoo.errors import ZooError
 from zoo.exported import read_export
+from zoo.files import beside, sweep
 from zoo.recorded import is_recipe
 
 SOURCES = ("pretrained", "rule", "weights")
@@ -25,19 +26,11 @@ class WholeCheckpointIO(TorchCheckpointIO):
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None
     ) -> None:
         target = Path(path)
-        beside = target.with_name(
-            f".{target.name}.part"
-        )  # one name, so that what a killed run leaves is written over
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with open(beside, "wb") as file:
-                    torch.save(checkpoint, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(beside, target)
-            finally:
-                beside.unlink(missing_ok=True)
+            with beside(target) as part, part.open("wb") as file:
+                torch.save(checkpoint, file)
+                file.flush()
+                os.fsync(file.fileno())
         except (OSError, RuntimeError) as error:
             # after a failed write torch's archive fails to end, and says only that
             failed = error if isinstance(error, OSError) else error.__context__
@@ -48,9 +41,10 @@ class WholeCheckpointIO(TorchCheckpointIO):
             ) from error
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """A folder that `zoo export` wrote is read like a checkpoint."""
+        """A folder that `zoo export` wrote is read like a checkpoint; what a killed run left beside one is swept."""
         if Path(path).is_dir():
             return read_export(Path(path))
+        sweep(Path(path).parent)
         return super().load_checkpoint(path, *args, **kwargs)
 
 

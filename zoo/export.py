@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -21,7 +20,7 @@ from zoo.arguments import Parser
 from zoo.backbone import Backbone
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
-from zoo.files import check_place, not_written
+from zoo.files import beside, check_place, not_written
 from zoo.foreign import features
 from zoo.hugging_face import (
     hugging_face_config,
@@ -78,19 +77,13 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
         refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
     _write_scale(module, backbone)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True
-        ) as name:
-            beside = Path(name) / out.name
-            beside.mkdir()
+        with beside(out, folder=True) as part:
             with without_bars() if format == "hf" else nullcontext():
-                _write(module, backbone, beside, format)
-                _check(module, backbone, beside, format)
-            for file in beside.iterdir():
+                _write(module, backbone, part, format)
+                _check(module, backbone, part, format)
+            for file in part.iterdir():
                 file.chmod(0o644)
-            beside.chmod(0o755)
-            os.replace(beside, out)
+            part.chmod(0o755)
     except (OSError, SafetensorError) as error:
         refused = _of_the_system(error)
         if refused is None:

@@ -1,7 +1,12 @@
 """Files that are whole or absent. Free of torch."""
 
 import errno
+import fcntl
+import glob
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -18,19 +23,97 @@ NO_PLACE = (
 )
 
 
-def write_beside(path: Path, data: bytes) -> None:
-    """Writes a file that appears when it is whole or not at all; raises ZooError where there is no room for it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
+    """Writes a file that appears when it is whole or not at all; see `whole`."""
+    with whole(path, "which goes on from there", sweeps=sweeps) as part:
+        part.write_bytes(data)
+
+
+@contextmanager
+def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
+    """Yields the place to write what appears at `path` when it is whole, or not at all; see `beside`.
+
+    Args:
+        path: What is to be written; folders above it are made.
+        then: What the same command does once there is room.
+        folder: Whether it is a folder.
+        sweeps: Whether what a dead process left of the same is taken away first.
+
+    Raises:
+        ZooError: The system refuses.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(beside, "wb") as out:
-                out.write(data)
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with beside(path, folder, sweeps) as part:
+            yield part
     except OSError as error:
-        raise not_written(path, error, "which goes on from there") from error
+        raise not_written(path, error, then) from error
+
+
+@contextmanager
+def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
+    """Yields a place beside `path` that is renamed to it when the block ends, and taken away where the block fails.
+
+    It is locked for as long as this process lives, so that others can tell what a dead one left. The arguments are those of `whole`; raises
+    OSError where the system refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if sweeps:
+        sweep(path.parent, path.name)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    handle = _locked(part, folder)
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        _remove(part)
+        os.close(handle)
+
+
+def sweep(folder: Path, name: str | None = None) -> None:
+    """Takes away what dead processes left half-written in a folder: all of it, or that of one file."""
+    of = ".*.part" if name is None else f".{glob.escape(name)}.*.part"
+    for part in folder.glob(of):
+        try:
+            handle = os.open(part, os.O_RDONLY)
+        except OSError:
+            continue  # gone by now, or another user's
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is(part, handle):
+                _remove(part)
+        except OSError:
+            continue  # its process lives, or the file system has no locks
+        finally:
+            os.close(handle)
+
+
+def _locked(part: Path, folder: bool) -> int:
+    """Makes and locks a place; returns the handle whose end unlocks it."""
+    while True:
+        if folder:
+            part.mkdir(exist_ok=True)
+        else:
+            part.touch()
+        handle = os.open(part, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks: nobody sweeps there either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if _is(part, handle):
+            return handle
+        os.close(handle)  # swept between the two steps
+
+
+def _is(part: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(part.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _remove(part: Path) -> None:
+    if part.is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+    else:
+        part.unlink(missing_ok=True)
 
 
 def not_written(path: Path, error: OSError, then: str = "") -> ZooError:

@@ -29,6 +29,7 @@ from zoo.checkpointing import (
 )
 from zoo.errors import ZooError
 from zoo.exported import OPEN_CLIP
+from zoo.files import sweep
 from zoo.gather import leave_group
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
@@ -176,7 +177,10 @@ class ZooCLI(LightningCLI):
         self.trainer = self.instantiate_trainer()
 
     def before_fit(self) -> None:
-        """Refuses what cannot be before any process is launched, so that one process says it once."""
+        """Refuses what cannot be before any process is launched, so that one process says it once; sweeps what killed runs left."""
+        for logger in self.trainer.loggers:
+            for folder in Path(logger.save_dir or RUNS).glob("**/checkpoints"):
+                sweep(folder)
         check_devices = getattr(self.datamodule, "check_devices", None)
         if check_devices is not None:
             check_devices(self.trainer.world_size)

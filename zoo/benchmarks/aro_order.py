@@ -18,6 +18,7 @@ from zoo.benchmarks.captioned import read_captioned
 from zoo.datamodules.photographs import photograph_ref
 from zoo.datamodules.readers.files import field, json_line, numbered_lines
 from zoo.errors import ZooError
+from zoo.files import beside
 from zoo.language.tagger import SPACY_MODEL, Tagger
 from zoo.language.tagger import tagger as tagger_named
 from zoo.negatives.aro import perturbations, pre_caption
@@ -144,17 +145,12 @@ def _object(line: str, origin: str) -> dict[str, Any]:
 
 
 def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
-    path, beside = folder / name, folder / f".{name}.{os.getpid()}"
+    path = folder / name
     try:
         _refuse_read_only(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("w", encoding="utf-8") as file:
-                for row in ({**header, "n": len(rows)}, *rows):
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with beside(path) as part, part.open("w", encoding="utf-8") as file:
+            for row in ({**header, "n": len(rows)}, *rows):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ZooError(
             f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it"

@@ -28,7 +28,7 @@ from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
 from zoo.datamodules.sample import ImageRef
 from zoo.datamodules.shards import DTYPES, Precision, Shards
 from zoo.errors import ZooError
-from zoo.files import write_beside
+from zoo.files import sweep, write_beside
 from zoo.fingerprint import encoding_of
 from zoo.gather import gather_objects, rank, world_size
 from zoo.ranges import PositiveNumber, RangedType
@@ -90,6 +90,8 @@ class FeatureStore:
             "precision": settings.precision,
         }
         together(lambda: _claim(self.folder, claims))
+        for kind in ("images", "texts"):
+            sweep(self.folder / kind)
         self.images = Shards(self.folder / "images", image_keys, settings.precision)
         self.texts = Shards(self.folder / "texts", text_keys, settings.precision)
 

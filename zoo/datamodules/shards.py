@@ -98,6 +98,7 @@ class Shards:
         write_beside(
             self.folder / f"{blake2b(listed.encode(), digest_size=16).hexdigest()}.safetensors",
             content,
+            sweeps=False,
         )
 
     def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:

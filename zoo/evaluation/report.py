@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ from zoo.evaluation.figures import Figure, Reference, figures
 from zoo.evaluation.outcomes import SCHEMA
 from zoo.evaluation.plan import Plan
 from zoo.evaluation.tables import TextTable, averages_table, metrics_table
+from zoo.files import beside
 from zoo.provenance import random_weights
 from zoo.recorded import spec
 
@@ -253,19 +253,12 @@ def write(results: Results, out: Path) -> None:
     """Writes both files beside their places and renames them when both are whole; raises ZooError where that fails, and then leaves what
     was there."""
     text = json.dumps(results.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
-    beside = {name: out / f".{name}.{os.getpid()}" for name in (CASES, RESULTS)}
+    header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
+    cases = results.cases.replace_schema_metadata({HEADER: header})
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        try:
-            header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
-            cases = results.cases.replace_schema_metadata({HEADER: header})
-            pq.write_table(cases, beside[CASES], compression="zstd")
-            beside[RESULTS].write_text(text, encoding="utf-8")
-            for name, path in beside.items():
-                os.replace(path, out / name)
-        finally:
-            for path in beside.values():
-                path.unlink(missing_ok=True)
+        with beside(out / RESULTS) as counted, beside(out / CASES) as scored:
+            pq.write_table(cases, scored, compression="zstd")
+            counted.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ZooError(
             f"results cannot be written to {out} ({error}): make room, or name another folder by --out"

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import itertools
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from zoo.datamodules.randomness import seed_of
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
-from zoo.files import check_place
+from zoo.files import check_place, whole
 from zoo.language.text import only_reordered, same_words
 from zoo.listing import classes
 from zoo.negatives.base import NegativeGenerator
@@ -163,29 +162,18 @@ def export(
 
     The file appears when it is whole. Raises ZooError where it cannot be written.
     """
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
     made_by = {**generator.describe(), "seed": seed}
     n = 0
-    try:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("w", encoding="utf-8") as file:
-                for item in make(generator, _progress(list(enumerate(samples))), records, seed):
-                    line = {
-                        "caption_id": item.sample.caption_id,
-                        "caption": item.sample.caption,
-                        "negative": item.negative,
-                        **made_by,
-                    }
-                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
-                    n += item.negative is not None
-            os.replace(beside, out)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise ZooError(
-            f"{out} cannot be written ({error.strerror or error}): give --out a folder with room that you may write to"
-        ) from error
+    with whole(out) as part, part.open("w", encoding="utf-8") as file:
+        for item in make(generator, _progress(list(enumerate(samples))), records, seed):
+            line = {
+                "caption_id": item.sample.caption_id,
+                "caption": item.sample.caption,
+                "negative": item.negative,
+                **made_by,
+            }
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            n += item.negative is not None
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 

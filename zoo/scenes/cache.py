@@ -22,7 +22,7 @@ from rich.progress import track
 
 from zoo.datamodules.readers.files import NotJson, json_value
 from zoo.errors import ZooError
-from zoo.files import write_beside
+from zoo.files import sweep, write_beside
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.captions import describe
 from zoo.scenes.graph import Pair, SceneGraph, draw_scene
@@ -90,6 +90,7 @@ def render_scenes(
         "held_out": sorted(map(list, held_out)),
     }
     _claim(folder, settings)
+    sweep(folder / "images")
     graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
     missing = [
         (folder / image_id(i), graph, size, samples)
@@ -103,8 +104,6 @@ def render_scenes(
         disable=not missing,
     ):
         pass
-    for leftover in (folder / "images").glob(".*.part"):
-        leftover.unlink(missing_ok=True)
     _write_lists(folder, graphs, held_out)
     return len(missing)
 
@@ -192,7 +191,7 @@ def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> It
 def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     data = io.BytesIO()
     Image.fromarray(render(graph, size, samples)).save(data, "png")
-    write_beside(path, data.getvalue())
+    write_beside(path, data.getvalue(), sweeps=False)
 
 
 def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Pair]) -> None:

@@ -1,13 +1,13 @@
 """Units files: reads JSONL and CS-CLIP's published JSON, writes JSONL. Free of torch."""
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo.datamodules.readers.files import NotJson, json_value, numbered_lines, opened
 from zoo.errors import ZooError
+from zoo.files import whole
 from zoo.units.fields import list_field, object_field, text_field
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -55,23 +55,11 @@ def unit_files(path: str | Path) -> list[Path]:
 
 def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     """Writes one record a line and returns their number. The file appears when it is whole, or not at all."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     count = 0
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(beside, "w", encoding="utf-8") as out:
-                for record in records:
-                    out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
-                    count += 1
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise ZooError(
-            f"{path} could not be written ({error.strerror or error}): give --out a folder with room that you may write to"
-        ) from error
+    with whole(Path(path)) as part, part.open("w", encoding="utf-8") as out:
+        for record in records:
+            out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
+            count += 1
     return count
 
 
