@@ -17,6 +17,7 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
+from zoo.lora import LoRA
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
 
@@ -235,6 +236,17 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
             load(absent)
     with pytest.raises(ZooError, match=r"takes no tuned \(near: tune"):
         load("zoo-tiny", tuned="image")
+    for wrong in (None, 3, ""):
+        with pytest.raises(ZooError, match="takes the path of a checkpoint or the name of"):
+            load(wrong)  # type: ignore[arg-type]
+
+
+def test_arguments_of_a_backbone_are_read_as_those_of_a_recipe() -> None:
+    assert load("zoo-tiny", lora={"rank": 2}).module.backbone.lora == LoRA(rank=2)
+    assert load("zoo-tiny", lora=LoRA(rank=3)).module.backbone.lora == LoRA(rank=3)
+    for wrong in ({"text_lengths": 8}, {"preprocess": 3}, {"lora": 3}, {"base": 3}):
+        with pytest.raises(ZooError, match=rf"zoo\.load: backbone\.{next(iter(wrong))}: "):
+            load("zoo-tiny", **wrong)
 
 
 def test_a_device_that_cannot_be_had_is_named() -> None:

@@ -228,6 +228,14 @@ def test_crops_are_a_function_of_torchs_generator_and_evaluation_has_none() -> N
     assert first.shape == (3, 64, 64)
 
 
+@pytest.mark.parametrize(
+    "scale", [(0.9, 0.1), (-1, 1), (0, 0), (2, 3), (0.5,), (0.5, float("nan"))]
+)
+def test_crops_of_no_share_of_an_image_are_refused(scale: tuple[float, float]) -> None:
+    with pytest.raises(ZooError, match=r"backbone\.crop_scale is .*as in \[0\.9, 1\.0\]"):
+        tiny(crop_scale=scale)
+
+
 def test_the_activation_in_use_is_what_is_recorded() -> None:
     assert spec(tiny())["init_args"]["activation"] == "gelu"
     assert spec(tiny(activation="quickgelu"))["init_args"]["activation"] == "quickgelu"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jsonargparse import ArgumentError
+from jsonargparse import ArgumentError, ArgumentParser
 from lightning import Trainer
 from numpy.typing import NDArray
 
@@ -63,8 +63,10 @@ class Model:
         batch_size: int = 64,
         decoding: Decoding = AS_PUBLISHED,
     ) -> None:
-        if batch_size < 1:
-            raise ZooError(f"batch_size is {batch_size}: give a whole number from 1 up")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ZooError(f"batch_size is {batch_size!r}: give a whole number from 1 up")
+        if not isinstance(decoding, Decoding):
+            raise ZooError(f"decoding is {decoding!r}: give a Decoding, as Decoding(upright=True)")
         try:
             self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
             self.module = module.eval().to(self.device)
@@ -196,6 +198,10 @@ def load(
     Raises:
         ZooError: Neither is found, or an argument is none of Backbone's.
     """
+    if not isinstance(source, str | Path) or not str(source):
+        raise ZooError(
+            f"zoo.load takes the path of a checkpoint or the name of an architecture, and got {source!r}: give one of these"
+        )
     if Path(source).exists():
         if pretrained is not None or backbone:
             raise ZooError(
@@ -211,10 +217,23 @@ def load(
     if Path(source).suffix in (".ckpt", *SUFFIXES):
         raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
     weights = None if pretrained is None else str(pretrained)
-    module = ZooModule(Backbone(name=str(source), pretrained=weights, **backbone))
+    module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
     return Model(module, device, decoding=decoding)
+
+
+def _backbone(settings: dict[str, Any]) -> Backbone:
+    """Builds a backbone of arguments that are read as those of a YAML are."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Backbone, "backbone")
+    try:
+        built: Backbone = parser.instantiate_classes(
+            parser.parse_object({"backbone": settings})
+        ).backbone
+    except ArgumentError as error:
+        raise ZooError(f"zoo.load: {sentence(str(error))}") from error
+    return built
 
 
 def load_checkpoint(path: str | Path) -> ZooModule:

@@ -86,14 +86,18 @@ class Backbone(Recorded, nn.Module):
         lora: LoRA | None = None,
         compile: str | None = None,
         chunk: PositiveInt | None = None,
-        text_lengths: Sequence[int] = (8, 16, 24, 32, 48),
+        text_lengths: Sequence[PositiveInt] = (8, 16, 24, 32, 48),
         tokenizer: str | None = None,
-        context_length: int | None = None,
+        context_length: PositiveInt | None = None,
         augment: bool = True,
         crop_scale: tuple[float, float] = (0.9, 1.0),
         batch_norm: Literal["frozen", "updated"] = "frozen",
     ) -> None:
         super().__init__()
+        if len(crop_scale) != 2 or not 0 < crop_scale[0] <= crop_scale[1] <= 1:
+            raise ZooError(
+                f"backbone.crop_scale is {list(crop_scale)}: give the least and the greatest share of an image's area, as in [0.9, 1.0]"
+            )
         self.name, self.tune, self.lora, self.chunk = name or NAME, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
         self._known_as, self._config = architecture(self.name)

@@ -6,7 +6,7 @@ import re
 import types
 from abc import ABCMeta
 from functools import cache
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from zoo.errors import ZooError
 
@@ -68,7 +68,7 @@ class RangedType(ABCMeta):
 
 
 class Ranged(metaclass=RangedType):
-    """Base of classes whose arguments are held to the ranges of their annotations.
+    """Base of classes whose arguments are held to the ranges and choices of their annotations.
 
     A dataclass takes the metaclass instead: with a base, jsonargparse has it for a class of many kinds.
     """
@@ -139,9 +139,13 @@ def _settled(value: Any, hint: Any) -> Any:
         ):
             return value
         ranges = [m for m in members if _restricted(m)]
+        if all(get_origin(m) is Literal or m is types.NoneType for m in members):
+            ranges = [Literal[tuple(c for m in members for c in get_args(m))]]
         return _settled(value, ranges[0]) if ranges else value
     if _restricted(hint):
         return _plain(value, hint)
+    if get_origin(hint) is Literal and value not in get_args(hint):
+        raise ValueError(f"one of {', '.join(map(str, get_args(hint)))}")
     if isinstance(value, list | tuple) and get_args(hint):
         inside = [h for h in get_args(hint) if h is not ...]
         each = inside if len(inside) == len(value) else inside[:1] * len(value)
