@@ -189,3 +189,12 @@ def test_a_broken_line_is_named(tmp_path):
     (tmp_path / "captions.jsonl").write_text('{"caption": "a"}\n{"caption": \n')
     with pytest.raises(ZooError, match=r"captions\.jsonl:2"):
         read_lines(tmp_path, "captions.jsonl")
+
+
+@pytest.mark.usefixtures("renderer")
+def test_a_folder_does_not_lose_scenes(tmp_path):
+    render_scenes(tmp_path, 3, size=16, samples=1, workers=0)
+    before = (tmp_path / "captions.jsonl").read_text()
+    with pytest.raises(ZooError, match="has 3 scenes and would be left with 2"):
+        render_scenes(tmp_path, 2, size=16, samples=1, workers=0)
+    assert (tmp_path / "captions.jsonl").read_text() == before

@@ -30,6 +30,7 @@ from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.units.reader import write_units
 
 VERSION = 1
+GRAPHS = "scenes.jsonl"
 SPLITS = ("train", "val", "test", "held_out")
 # two colours a shape and each colour at most once, so that all colours and shapes are still seen in training
 HELD_OUT: frozenset[Pair] = frozenset(
@@ -69,7 +70,7 @@ def render_scenes(
 
     size: pixels a side; samples: paths a pixel; n_objects: fewest and most; workers: processes of one core each, 0 for this one. held_out:
     (colour, shape) pairs that only the split of that name has, in images and in texts. Raises ZooError where the folder was
-    rendered with other settings or cannot be written.
+    rendered with other settings, has more scenes or cannot be written.
     """
     folder = Path(folder)
     _check(
@@ -90,6 +91,7 @@ def render_scenes(
         "held_out": sorted(map(list, held_out)),
     }
     _claim(folder, settings)
+    _refuse_to_shrink(folder, n)
     sweep(folder / "images")
     graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
     missing = [
@@ -157,6 +159,16 @@ def _claim(folder: Path, settings: dict[str, Any]) -> None:
             )
 
 
+def _refuse_to_shrink(folder: Path, n: int) -> None:
+    """Raises ZooError where the lists of captions and units would lose scenes."""
+    if (folder / GRAPHS).is_file():
+        there = len(read_lines(folder, GRAPHS))
+        if there > n:
+            raise ZooError(
+                f"{folder} has {there:,} scenes and would be left with {n:,}: render at least as many, or name another folder"
+            )
+
+
 def _graph(
     seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[Pair]
 ) -> SceneGraph:
@@ -205,7 +217,7 @@ def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Pai
         scenes = (scene for scene, its in zip(described, splits, strict=True) if its == split)
         write_units((d.record for scene in scenes for d in scene), folder / f"units.{split}.jsonl")
     _write_lines(
-        folder / "scenes.jsonl",
+        folder / GRAPHS,
         (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)),
     )
     _write_lines(
