@@ -4,6 +4,8 @@ import csv
 import multiprocessing
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -25,7 +27,8 @@ def last_checkpoint(folder: Path, version: int = 0) -> Path:
 def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[int, float]:
     """Returns a run's figures by step."""
     with (folder / "runs" / f"version_{version}" / "metrics.csv").open() as file:
-        return {int(row["step"]): float(row[column]) for row in csv.DictReader(file) if row[column]}
+        rows = [row for row in csv.DictReader(file) if row.get(column)]
+        return {int(row["step"]): float(row[column]) for row in rows}
 
 
 def variant(
@@ -53,6 +56,82 @@ class Killed(Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Signalled(Callback):
+    """Sends signals to its own process, or to all processes of its group.
+
+    Args:
+        signal: the signal's number.
+        step: how many steps are done then.
+        where: the moment: `step` before the next one is made, `validation` when its first batch is done.
+        rank: the rank that does it.
+        group: whether all of the process group are meant.
+    """
+
+    def __init__(
+        self, signal: int, step: int, where: str = "step", rank: int = 0, group: bool = False
+    ) -> None:
+        self.signal, self.step, self.where = signal, step, where
+        self.rank, self.group = rank, group
+
+    def send(self, trainer: Trainer, where: str) -> None:
+        if (trainer.global_step, where, trainer.global_rank) == (self.step, self.where, self.rank):
+            who = f"-{os.getpgrp()}" if self.group else str(os.getpid())
+            subprocess.run(["kill", f"-{self.signal}", "--", who], check=not self.group)
+            time.sleep(1 if self.group else 0)  # while others fall
+
+    def on_train_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        self.send(trainer, "step")
+
+    def on_validation_batch_start(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        if not trainer.sanity_checking:
+            self.send(trainer, "validation")
+
+
+class Spoilt(Callback):
+    """Makes the loss of one step NaN, or the weights NaN after it.
+
+    Args:
+        what: `loss` or `weights`.
+        step: how many steps are done then.
+    """
+
+    def __init__(self, what: str, step: int) -> None:
+        self.what, self.step = what, step
+
+    def on_train_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        if self.what == "loss" and trainer.global_step == self.step:
+            pl_module.head.log_scale.data.fill_(float("inf"))  # type: ignore[union-attr, operator]
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if self.what == "weights" and trainer.global_step == self.step:
+            next(pl_module.parameters()).data.fill_(float("nan"))
+
+
+def logged(folder: Path) -> dict[tuple[int, str], set[str]]:
+    """Returns every number that the runs of a folder logged, by step and column, as it is written; times are left out."""
+    found: dict[tuple[int, str], set[str]] = {}
+    for file in (folder / "runs").glob("*/metrics.csv"):
+        with file.open() as rows:
+            for row in csv.DictReader(rows):
+                for column, value in row.items():
+                    if value and column != "train/texts_a_second":
+                        found.setdefault((int(row["step"]), column), set()).add(value)
+    return found
+
+
 def in_process(
     folder: Path, arguments: Sequence[str], environment: dict[str, str] | None = None
 ) -> BaseProcess:
@@ -66,6 +145,7 @@ def in_process(
 
 
 def _run(folder: Path, arguments: list[str], environment: dict[str, str]) -> None:
+    os.setsid()  # a group of its own, as a shell gives it
     os.chdir(folder)
     os.environ.update(environment)
     multiprocessing.set_start_method(

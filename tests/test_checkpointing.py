@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 from tests.mistakes import said
 from zoo.checkpointing import BestCheckpoint, LastCheckpoint, WholeCheckpointIO, newest_last
 from zoo.errors import ZooError
+from zoo.lightning_cli import ZooTrainer
 
 STEPS = 4
 
@@ -60,12 +61,11 @@ def run(folder: Path, losses: list[float], *callbacks: Callback) -> None:
         "enable_model_summary": False,
         "num_sanity_val_steps": 0,
     }
-    trainer = Trainer(
+    trainer = ZooTrainer(
         default_root_dir=folder,
         max_epochs=len(losses),
         accelerator="cpu",
         callbacks=list(callbacks),
-        plugins=[WholeCheckpointIO()],
         **settings,  # type: ignore[arg-type]
     )
     trainer.fit(Scripted(losses), data, data)

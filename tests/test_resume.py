@@ -118,7 +118,7 @@ def test_the_best_checkpoint_stays_the_one_to_beat_after_a_resume(
             [
                 *arguments,
                 "--ckpt_path",
-                "last",
+                str(last_checkpoint(folder)),
                 "--trainer.max_epochs",
                 "2",
                 "--model.optimizer.lr",

@@ -21,7 +21,7 @@ from zoo import __version__
 from zoo.arguments import listed
 from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
-from zoo.checkpointing import read_checkpoint, recipe_of
+from zoo.checkpointing import NAMES, located, read_checkpoint, recipe_of
 from zoo.datamodules.pictures import AS_PUBLISHED, Decoding
 from zoo.errors import ZooError, near
 from zoo.foreign import scorer
@@ -187,8 +187,9 @@ def load(
     """Returns a model ready to encode and score.
 
     Args:
-        source: A checkpoint that `zoo fit` wrote, a folder that `zoo export` wrote, or the name of
-            an architecture.
+        source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
+            newest run under `runs`, a folder that `zoo export` wrote, or the name of an
+            architecture.
         pretrained: A tag or a file of weights for an architecture.
         device: Where it runs; a GPU where there is one and None is given.
         decoding: Whether the EXIF orientation and the transparency of images that are scored are
@@ -202,7 +203,7 @@ def load(
         raise ZooError(
             f"zoo.load takes the path of a checkpoint or the name of an architecture, and got {source!r}: give one of these"
         )
-    if Path(source).exists():
+    if Path(source).exists() or str(source) in NAMES:
         if pretrained is not None or backbone:
             raise ZooError(
                 f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
@@ -240,6 +241,7 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     """Returns the module of a checkpoint of `zoo fit` or `zoo merge`, or of a folder of `zoo export`; weights come from it alone."""
     from lightning.pytorch.cli import instantiate_module
 
+    path = located(path)
     checkpoint = read_checkpoint(Path(path))
     refuse_not_finite(
         Path(path),

@@ -1,6 +1,9 @@
 """Checkpoints that are whole or absent: written beside and renamed; the last one for resuming, the best one by validation loss."""
 
+import logging
 import os
+import shlex
+import time
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +17,16 @@ from torch import Tensor
 from zoo.errors import ZooError
 from zoo.exported import read_export
 from zoo.files import beside, sweep
+from zoo.ranges import PositiveInt, PositiveNumber
 from zoo.recorded import is_recipe
+from zoo.stopping import StepEnd, StepLoop
 
 SOURCES = ("pretrained", "rule", "weights")
+RUNS = Path("runs")
+NAMES = ("last", "best")
+CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
+
+log = logging.getLogger(__name__)
 
 
 class WholeCheckpointIO(TorchCheckpointIO):
@@ -97,13 +107,23 @@ def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     return recipe
 
 
-class LastCheckpoint(ModelCheckpoint):
-    """last.ckpt every so many steps and at the end of training: what a resumed run goes on from, and what papers report.
+class LastCheckpoint(StepEnd, ModelCheckpoint):
+    """last.ckpt: what a resumed run goes on from, and what papers report.
 
-    every_n_steps: steps between two writes.
+    Written at the end of a step: every so many steps, every so many minutes, where a signal stops the run, and at the end of training.
+
+    Args:
+        every_n_steps: steps between two writes.
+        every_n_minutes: minutes between two writes, whatever the number of steps.
+        dirpath: the folder; `checkpoints` in the run's own where None.
     """
 
-    def __init__(self, every_n_steps: int = 500, dirpath: str | None = None) -> None:
+    def __init__(
+        self,
+        every_n_steps: PositiveInt = 500,
+        every_n_minutes: PositiveNumber = 10.0,
+        dirpath: str | None = None,
+    ) -> None:
         super().__init__(
             dirpath=dirpath,
             save_top_k=0,
@@ -111,25 +131,55 @@ class LastCheckpoint(ModelCheckpoint):
             every_n_train_steps=every_n_steps,
             enable_version_counter=False,
         )
+        self.every_n_minutes = every_n_minutes
+        self._written = time.monotonic()
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        if stage == "fit" and not isinstance(trainer.fit_loop.epoch_loop, StepLoop):
+            raise ZooError(
+                "LastCheckpoint is written at the end of a step, which Lightning's own Trainer does not tell: use "
+                "zoo.lightning_cli.ZooTrainer"
+            )
+        super().setup(trainer, pl_module, stage)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        super().on_train_start(trainer, pl_module)
+        self._written = time.monotonic()
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        """Nothing is written here, where what the step logs is on no disk yet."""
+
+    def wants(self, trainer: Trainer) -> int:
+        return int(time.monotonic() - self._written >= 60 * self.every_n_minutes)
+
+    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
         """A run that stops within an epoch is kept here: afterwards Lightning counts the epoch as done, and its rest would be skipped."""
-        super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
-        if (
-            trainer.should_stop or trainer.global_step == trainer.max_steps
-        ) and not trainer.is_last_batch:
+        due = trainer.global_step % self._every_n_train_steps == 0
+        last = trainer.should_stop or trainer.global_step == trainer.max_steps
+        if wanted or stopping or due or (last and not trainer.is_last_batch):
             self._keep(trainer)
 
+    def kept(self, trainer: Trainer) -> str:
+        if trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return ""
+        last = Path(self.last_model_path)
+        config = last.parent.parent / "config.yaml"
+        how = f"zoo fit --config {shlex.quote(str(config))} --ckpt_path {shlex.quote(str(last))}"
+        return f"step {trainer.global_step:,} is kept in {last}; `{how}` goes on from there"
+
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        super().on_train_end(trainer, pl_module)
         if trainer.is_last_batch or self._last_global_step_saved != trainer.global_step:
             self._keep(trainer)
 
     def _keep(self, trainer: Trainer) -> None:
-        if not getattr(trainer, "fast_dev_run", False):
-            self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
+        if trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return
+        for logger in trainer.loggers:
+            logger.save()  # a resumed run logs nothing again that comes before its checkpoint
+        self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
+        self._written = time.monotonic()
 
 
 class BestCheckpoint(ModelCheckpoint):
@@ -155,11 +205,49 @@ class BestCheckpoint(ModelCheckpoint):
         super().load_state_dict({**state_dict, "dirpath": self.dirpath})
 
 
+def located(name: str | Path, runs: Path = RUNS) -> Path:
+    """Finds the checkpoint that a command is given.
+
+    Args:
+        name: `last` or `best` of the newest run; a run's folder, whose last it is; or a path, which is returned as it is.
+        runs: the folder of runs.
+
+    Returns:
+        The path.
+
+    Raises:
+        ZooError: There is no such checkpoint.
+    """
+    if str(name) in NAMES:
+        last = newest_last(runs)
+        found = last if str(name) == "last" else best_of(last)
+        log.info("--ckpt_path %s: %s", name, found)
+        return found
+    path = Path(name)
+    for folder in (path / CHECKPOINTS, path):
+        if (folder / LAST).is_file():
+            return folder / LAST
+    if (path / CHECKPOINTS).is_dir():
+        raise ZooError(f"{path} has no {CHECKPOINTS}/{LAST}: give the path of another checkpoint")
+    return path
+
+
 def newest_last(folder: Path) -> Path:
     """Returns the newest last.ckpt under a folder of runs; raises ZooError where there is none."""
-    found = sorted(folder.glob("**/last.ckpt"), key=lambda p: p.stat().st_mtime)
+    found = sorted(folder.glob(f"**/{LAST}"), key=lambda p: p.stat().st_mtime)
     if not found:
         raise ZooError(
             f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or leave the flag out to start anew"
         )
     return found[-1]
+
+
+def best_of(last: Path) -> Path:
+    """Returns the best checkpoint of the run of a last one, which may lie with the run that it went on from; raises ZooError where there
+    is none."""
+    states = read_checkpoint(last).get("callbacks", {}).values()
+    kept = [Path(state.get("best_model_path") or "") for state in states]
+    for best in (last.with_name(BEST), *(path for path in kept if path.name == BEST)):
+        if best.is_file():
+            return best
+    raise ZooError(f"the run of {last} has no {BEST}: give {last} itself, or the path of another")

@@ -9,6 +9,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
+from zoo.checkpointing import RUNS
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.photographs import PhotographFinder
 from zoo.datamodules.readers.base import Reader
@@ -17,7 +18,7 @@ from zoo.datamodules.source import Source, located, read
 from zoo.datamodules.texts import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.lightning_cli import RUNS, data_of, settings_of
+from zoo.lightning_cli import data_of, settings_of
 from zoo.mistakes import mistake
 from zoo.negatives.base import NegativeGenerator
 from zoo.openclip import cached_weights, check_tag, parameters_of

@@ -4,7 +4,7 @@ import importlib
 import sys
 
 from zoo import __version__
-from zoo.errors import ZooError, near
+from zoo.errors import Stopped, ZooError, near
 
 LIGHTNING = {
     "fit": "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]",
@@ -48,8 +48,8 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 130 when
-    interrupted."""
+    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 128 and its
+    number where a signal ended it."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if "" not in sys.path:
         sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
@@ -61,6 +61,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         print(": ".join(["zoo: interrupted", *filter(None, map(str, stop.args))]), file=sys.stderr)
         return 130
+    except Stopped as stop:
+        print(f"zoo: {stop}", file=sys.stderr)
+        return 128 + stop.signum
     except BrokenPipeError:
         sys.stderr.close()
         return 0

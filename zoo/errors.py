@@ -1,11 +1,33 @@
-"""ZooError: one sentence with culprit, reason and mend; and the near names that such a sentence offers."""
+"""ZooError: one sentence with culprit, reason and mend, and the near names that such a sentence offers; Stopped: a signal's end."""
 
 import difflib
+import signal
 from collections.abc import Iterable
 
 
 class ZooError(Exception):
     """A mistake that the user can mend. The command line prints it as one line, without a traceback."""
+
+
+class Stopped(SystemExit):
+    """A run that a signal ended.
+
+    Args:
+        signum: the signal. The process ends with 128 + signum, as a shell says it.
+        kept: what was kept and how to go on from it, a sentence; empty where nothing was trained yet.
+    """
+
+    def __init__(self, signum: int, kept: str = "") -> None:
+        super().__init__(128 + signum)
+        self.signum, self.kept = signum, kept
+
+    def __str__(self) -> str:
+        by = "interrupted" if self.signum == signal.SIGINT else f"stopped by {self.name}"
+        return f"{by}: {self.kept}" if self.kept else by
+
+    @property
+    def name(self) -> str:
+        return signal.Signals(self.signum).name
 
 
 def near(name: str, known: Iterable[str], n: int = 3) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor
 from zoo.api import load_checkpoint
 from zoo.arguments import Parser
 from zoo.backbone import Backbone
+from zoo.checkpointing import located
 from zoo.errors import ZooError, need
 from zoo.exported import OPEN_CLIP, write_description
 from zoo.files import beside, check_place, not_written
@@ -47,7 +48,9 @@ def main(argv: list[str]) -> int:
         description="Write a checkpoint as a plain model, adapters merged, with its head beside it.",
     )
     parser.add_argument(
-        "checkpoint", type=Path, help="of `zoo fit` or `zoo merge`, or a folder that was exported"
+        "checkpoint",
+        type=Path,
+        help="of `zoo fit` (a file, its run, `last` or `best`) or `zoo merge`, or a folder that was exported",
     )
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument(
@@ -64,7 +67,7 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     Raises ZooError where it exists, where the format cannot hold the architecture, where there is no room, and where the model that was
     written does not give the embeddings of the one that was trained.
     """
-    checkpoint, out = Path(checkpoint), Path(out)
+    checkpoint, out = located(checkpoint), Path(out)
     if format not in get_args(Format):
         raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
     if os.path.lexists(out):

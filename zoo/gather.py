@@ -116,11 +116,17 @@ def mean_over_ranks(x: Tensor) -> Tensor:
 
 def max_over_ranks(value: int, device: torch.device) -> int:
     """Returns the largest of the ranks' numbers."""
+    return largest_over_ranks([value], device)[0]
+
+
+def largest_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
+    """Returns for each of some numbers, as many on every rank, the largest of the ranks' own."""
     if world_size() == 1:
-        return value
-    largest = torch.tensor(value, device=device)
+        return list(values)
+    largest = torch.tensor(values, device=device)
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
-    return int(largest)
+    found: list[int] = largest.tolist()
+    return found
 
 
 def gather_objects(value: Any) -> list[Any]:

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import shlex
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,41 +14,46 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule, Trainer
 from lightning.fabric.plugins import ClusterEnvironment
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import Checkpoint
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.arguments import Parser, listed
 from zoo.checkpointing import (
+    NAMES,
+    RUNS,
     BestCheckpoint,
     LastCheckpoint,
     WholeCheckpointIO,
-    newest_last,
+    located,
     read_checkpoint,
     recipe_of,
 )
-from zoo.errors import ZooError
+from zoo.errors import Stopped, ZooError
 from zoo.exported import OPEN_CLIP
 from zoo.files import sweep
+from zoo.finite import Finite
 from zoo.gather import leave_group
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten, speak
 from zoo.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.recipes import settings_given, with_recipes
+from zoo.run_folder import NOT_OF_DATA, RunFolder, check_free, refuse_finished, requeued, same_run
 from zoo.sharding import Sharded
+from zoo.stopping import Signals, StepLoop, signals_raise
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
-RUNS = Path("runs")
 # a YAML may name a class only where an argument says of which kind
 set_parsing_settings(instantiate_subclass_spec_in_any=False)
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {
-    "class_path": "lightning.pytorch.loggers.CSVLogger",
-    "init_args": {"save_dir": str(RUNS), "name": None},
+    "class_path": "zoo.metrics_log.MetricsLog",
+    "init_args": {"save_dir": str(RUNS), "name": None, "flush_logs_every_n_steps": 1},
 }
 
 
@@ -120,10 +127,25 @@ class ZooTrainer(Ranged, Trainer):
             gradient_clip_val=gradient_clip_val,
             **kwargs,
         )
+        steps = self.fit_loop.epoch_loop
+        self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
+        self._signal_connector = Signals(self)
+        self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(
                 f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
             )
+
+    @property
+    def log_every_n_steps(self) -> int:
+        """As it was given, and more often at the start: every step of the first 10, every tenth of the first 100, and so on."""
+        step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
+        often: int = 10 ** (len(str(step)) - 1)
+        return min(self._log_every_n_steps, often)
+
+    @log_every_n_steps.setter
+    def log_every_n_steps(self, steps: int) -> None:
+        self._log_every_n_steps = steps
 
 
 class ZooCLI(LightningCLI):
@@ -178,19 +200,20 @@ class ZooCLI(LightningCLI):
 
     def before_fit(self) -> None:
         """Refuses what cannot be before any process is launched, so that one process says it once; sweeps what killed runs left."""
-        for logger in self.trainer.loggers:
-            for folder in Path(logger.save_dir or RUNS).glob("**/checkpoints"):
-                sweep(folder)
+        root = self._runs()
+        for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
+            sweep(folder)
         check_devices = getattr(self.datamodule, "check_devices", None)
         if check_devices is not None:
             check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
-        evaluation = getattr(self.datamodule, "evaluation", None)
-        given = self.config[self.subcommand]
-        requeued = self.trainer._checkpoint_connector._hpc_resume_path is not None
-        if evaluation is not None and (given.overwrite or given.ckpt_path or requeued):
-            evaluation.overwrite = True  # a run goes on where its own results are
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
+        goes_on = self._find_run() is not None
+        evaluation = getattr(self.datamodule, "evaluation", None)
+        if evaluation is not None and (goes_on or self.config[self.subcommand].overwrite):
+            evaluation.overwrite = True  # a run goes on where its own results are
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )
@@ -210,6 +233,36 @@ class ZooCLI(LightningCLI):
                 best.monitor,
             )
 
+    def _runs(self) -> Path:
+        """The folder of runs."""
+        loggers = self.trainer.loggers
+        return Path(loggers[0].save_dir or self.trainer.default_root_dir) if loggers else RUNS
+
+    def _find_run(self) -> Path | None:
+        """Finds the checkpoint that the run goes on from, and makes sure that no other run lies where this one will."""
+        settings = self.config_init[self.subcommand]
+        parser = self._parser(self.subcommand)
+        data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
+        for name in NOT_OF_DATA:
+            data.get("init_args", {}).pop(name, None)
+        recipe = recipe_of({"hyper_parameters": self.model.recipe()})
+        record = {"model": recipe, "data": data, "job": SLURMEnvironment.job_id()}
+        root = self._runs()
+        given = settings.ckpt_path
+        path = None if given is None else Path(given)
+        if given in NAMES:
+            path = same_run(root, record, given)
+        elif given is None:
+            path = requeued(root, record)
+        if path is not None:
+            refuse_finished(path, self.trainer)
+            settings.ckpt_path = str(path)
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, RunFolder):
+                callback.record = record
+                callback.replaces = check_free(self.trainer, path, settings.overwrite, record)
+        return path
+
     def before_validate(self) -> None:
         """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
@@ -220,25 +273,31 @@ class ZooCLI(LightningCLI):
             ]
 
     def after_fit(self) -> None:
-        """Says where the run is, once."""
+        """Says how long it took, where the run is, and what comes next, once."""
         if not self.trainer.is_global_zero:
             return
-        for callback in self.trainer.checkpoint_callbacks:
-            path = {LastCheckpoint: "last_model_path", BestCheckpoint: "best_model_path"}.get(
-                type(callback)
-            )
-            if path is not None and getattr(callback, path):
-                log.info(
-                    "%s: %s",
-                    "the last checkpoint" if "last" in path else "the best",
-                    getattr(callback, path),
-                )
-        if isinstance(self.trainer.logger, CSVLogger):
-            log.info(
-                "its figures, step by step: %s",
-                Path(self.trainer.logger.log_dir)
-                / self.trainer.logger.experiment.NAME_METRICS_FILE,
-            )
+        trainer = self.trainer
+        last = best = ""
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, RunFolder) and callback.made:
+                seconds = timedelta(seconds=round(time.monotonic() - callback.began))
+                steps = f"{trainer.global_step:,} steps"
+                log.info("trained to %s in %s, in %s", steps, seconds, callback.folder)
+            elif isinstance(callback, LastCheckpoint):
+                last = callback.last_model_path
+            elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
+                best = callback.best_model_path
+                score = callback.best_model_score
+                reached = "" if score is None else f" ({callback.monitor} {float(score):.4f})"
+                log.info("the best: %s%s", best, reached)
+        if last:
+            log.info("the last checkpoint: %s", last)
+        if isinstance(trainer.logger, CSVLogger):
+            metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
+            log.info("its metrics, step by step: %s", metrics)
+        if last:
+            measure = f"zoo validate --benchmarks sugarcrepe,aro --data_root DIR --ckpt_path {shlex.quote(last)} --out MEASURED"
+            log.info("to measure it: %s", measure)
 
     def _parse_ckpt_path(self) -> None:
         """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
@@ -279,25 +338,26 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     quieten()
     speak()
     given, data_roots = data_root_flag(argv)
-    arguments = below_flags(located_last(with_recipes(given, *data_roots)))
     try:
-        return cli(
-            ZooModule,
-            LightningDataModule,
-            subclass_mode_data=True,
-            trainer_class=ZooTrainer,
-            trainer_defaults={"logger": LOGGER},
-            parser_class=ZooParser,
-            parser_kwargs={
-                "allow_abbrev": False,
-                argv[0]: {"default_env": False, "allow_abbrev": False},
-            },
-            save_config_callback=SaveConfigCallback if argv[0] == "fit" else None,
-            save_config_kwargs={"overwrite": True},
-            seed_everything_default=0,
-            auto_configure_optimizers=False,
-            args=arguments,
-        )
+        with signals_raise():
+            return cli(
+                ZooModule,
+                LightningDataModule,
+                subclass_mode_data=True,
+                trainer_class=ZooTrainer,
+                trainer_defaults={"logger": LOGGER},
+                parser_class=ZooParser,
+                parser_kwargs={
+                    "allow_abbrev": False,
+                    argv[0]: {"default_env": False, "allow_abbrev": False},
+                },
+                save_config_callback=RunFolder if argv[0] == "fit" else None,
+                seed_everything_default=0,
+                auto_configure_optimizers=False,
+                args=below_flags(with_checkpoint(with_recipes(given, *data_roots))),
+            )
+    except Stopped:
+        raise
     except SystemExit as stop:  # Lightning ends the process itself when interrupted
         if isinstance(stop.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt(GO_ON if argv[0] == "fit" else "") from stop
@@ -385,14 +445,19 @@ def apart(arguments: list[str], prefix: str) -> tuple[list[str], list[str]]:
     return taken[0], taken[1]
 
 
-def located_last(argv: list[str]) -> list[str]:
-    """Returns the arguments with `--ckpt_path last` made the path of the newest last.ckpt under the folder of runs."""
+def with_checkpoint(argv: list[str]) -> list[str]:
+    """Returns the arguments with `--ckpt_path` made the path of a file, but for the names that `fit` looks up by recipe and data."""
+    out = list(argv)
     for i, argument in enumerate(argv):
-        if argument == "--ckpt_path" and argv[i + 1 : i + 2] == ["last"]:
-            return [*argv[: i + 1], str(newest_last(runs_folder(argv))), *argv[i + 2 :]]
-        if argument == "--ckpt_path=last":
-            return [*argv[:i], f"--ckpt_path={newest_last(runs_folder(argv))}", *argv[i + 1 :]]
-    return argv
+        flag, equals, inline = argument.partition("=")
+        at = i if equals else i + 1
+        if flag != "--ckpt_path" or at >= len(argv):
+            continue
+        given = inline or argv[at]
+        if argv[0] == "validate" or given not in NAMES:
+            path = str(located(given, runs_folder(argv)))
+            out[at] = f"{flag}={path}" if equals else path
+    return out
 
 
 def runs_folder(argv: list[str]) -> Path:
@@ -427,7 +492,7 @@ def below_flags(argv: list[str]) -> list[str]:
         ),
         "",
     )
-    if not path:
+    if not path or (argv[0] == "fit" and path in NAMES):
         return argv
     checkpoint = read_checkpoint(Path(path))
     if argv[0] == "fit" and "optimizer_states" not in checkpoint:

@@ -16,7 +16,7 @@ from zoo import __version__
 from zoo.api import Model, evaluate, load_checkpoint
 from zoo.arguments import Parser, listed
 from zoo.backbone import Backbone
-from zoo.checkpointing import WholeCheckpointIO, read_checkpoint
+from zoo.checkpointing import WholeCheckpointIO, located, read_checkpoint
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.report import CASES, RESULTS, Results
@@ -35,7 +35,10 @@ def main(argv: list[str]) -> int:
         description="Interpolate a tuned model with the weights that it started from (WiSE-FT).",
     )
     parser.add_argument(
-        "--ckpt_path", type=Path, required=True, help="the tuned model: a checkpoint of `zoo fit`"
+        "--ckpt_path",
+        type=Path,
+        required=True,
+        help="the tuned model: a checkpoint of `zoo fit`, the folder of its run, `last` or `best`",
     )
     parser.add_argument(
         "--alphas",
@@ -58,6 +61,7 @@ def main(argv: list[str]) -> int:
     )
     given = parser.parse_args(argv)
     alphas = parsed(given.alphas)
+    given.ckpt_path = located(given.ckpt_path)
     out = given.out or given.ckpt_path.parent / "merged"
     _refuse_what_is_there(out, alphas, given.overwrite)
     if (

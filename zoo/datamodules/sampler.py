@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from zoo.batch import MISSING, Batch
 from zoo.datamodules.randomness import seed_of, stable_hash
 from zoo.errors import ZooError
+from zoo.worker import outlast
 
 Place = tuple[int, int]
 
@@ -95,6 +96,7 @@ class BatchLoader(DataLoader[Any]):
             num_workers=workers,
             persistent_workers=workers > 0,
             pin_memory=pin_memory,
+            worker_init_fn=outlast,
             generator=torch.Generator(),  # so that starting an epoch takes nothing from the global random state
         )
         self.seen = seen

@@ -19,6 +19,7 @@ from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 from zoo.evaluation.plan import Plan, Question
 from zoo.gather import Shard, rank, world_size
+from zoo.worker import outlast
 
 FILLING = -1
 
@@ -164,7 +165,12 @@ def loader(
     whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
     data = Rows(whole)
     return DataLoader(
-        data, batch, sampler=Shard(data, rank(), world_size()), num_workers=workers, collate_fn=make
+        data,
+        batch,
+        sampler=Shard(data, rank(), world_size()),
+        num_workers=workers,
+        collate_fn=make,
+        worker_init_fn=outlast,
     )
 
 
