@@ -23,7 +23,7 @@ from PIL import Image
 
 import zoo
 from zoo.api import Model
-from zoo.evaluation.compare import differences, largest_difference
+from zoo.evaluation.compare import differences, largest_difference, matched
 from zoo.evaluation.report import Results
 
 RESULTS = Path(__file__).parent / "results"
@@ -98,14 +98,14 @@ def main() -> None:
             if name != "engine"
         },
         "largest difference of scores": {
-            name: largest_difference(engine.cases, r.cases)
+            name: largest_difference(matched(engine.cases, r.cases))
             for name, r in results.items()
             if name != "engine"
         },
         "outcomes that differ, with margins": {
             name: [
                 (d.subset, d.case, d.first_margin, d.second_margin)
-                for d in differences(engine.cases, r.cases)
+                for d in differences(matched(engine.cases, r.cases))
             ]
             for name, r in results.items()
             if name != "engine"

@@ -29,7 +29,8 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
         "CPU; it is no ranking of methods, whose own rates, batches and pretrained towers it does not have. The transformers of TF-Local "
         "and TF-Global start from nothing, over towers that have learnt little.",
         "",
-        "In per cent, ties wrong, chance 50. Left out: "
+        "In per cent, ties wrong, chance 50. Brackets: 95 % intervals, of swaps Wilson's on the effective number of scenes, of SugarCrepe "
+        "Wilson's over cases. Left out: "
         + "; ".join(f"{name} ({why})" for name, why in left_out.items())
         + ".",
     ]

@@ -35,7 +35,8 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
         "to be true of an image are no candidates against it, in every arm.",
         "",
         "Half-truth accuracy: how often the anchor scores above itself with a wrong detail added; ties are wrong; chance is 50 %, also of "
-        "completions (the true completion above the false one) and of attribute swaps. Brackets: 95 % intervals, scenes drawn anew, which "
+        "completions (the true completion above the false one) and of attribute swaps. Brackets: 95 % intervals, Wilson's on "
+        "the effective number of scenes, which "
         "is the noise of asking one seed; the noise of training is seen between seeds.",
         "",
         "Processor seconds a step: "

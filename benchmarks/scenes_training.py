@@ -17,7 +17,7 @@ from zoo.backbone import Backbone
 from zoo.batch import concatenate
 from zoo.benchmarks.base import Case
 from zoo.evaluation.protocols import judge
-from zoo.evaluation.statistics import bootstrap, wilson
+from zoo.evaluation.statistics import Sample, interval, wilson
 from zoo.module import ZooModule
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
@@ -186,18 +186,11 @@ def seconds_a_step(training: Training, n: int) -> list[float]:
 
 
 def _mean(outcomes: list[tuple[str, str, bool]], by_condition: bool) -> dict[str, float]:
-    images, conditions, right = zip(*outcomes, strict=True)
-    groups = conditions if by_condition else None
-    parts: dict[str, list[bool]] = {}
-    for condition, r in zip(
-        conditions if by_condition else ["all"] * len(right), right, strict=True
-    ):
-        parts.setdefault(condition, []).append(r)
-    return _figure(
-        float(np.mean([np.mean(p) for p in parts.values()])),
-        *bootstrap(right, images, groups),
-        len(right),
-    )
+    images, conditions, right = map(np.array, zip(*outcomes, strict=True))
+    groups = conditions if by_condition else np.zeros(len(right))
+    sample = Sample(right.astype(np.float64), images, groups)
+    low, high, _ = interval([sample], [1.0])
+    return _figure(sample.value, low, high, len(right))
 
 
 def _figure(value: float, low: float, high: float, n: int) -> dict[str, float]:

@@ -34,7 +34,8 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
         "every caption, in smaller batches: as many pairs a step. Texts known to be true of an image are no candidates against it. Last "
         "loss: the mean of the last 50 steps, by seed.",
         "",
-        "In per cent; ties are wrong, chance is 50. Brackets: 95 % intervals, scenes drawn anew, which is the noise of asking one seed; "
+        "In per cent; ties are wrong, chance is 50. Brackets: 95 % intervals, Wilson's on "
+        "the effective number of scenes, which is the noise of asking one seed; "
         "the noise of training is seen between seeds.",
     ]
     for split, split_name in SPLITS.items():

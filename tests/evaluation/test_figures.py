@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from zoo.benchmarks.base import Case
 from zoo.datamodules.sample import ImageRef
@@ -114,7 +115,7 @@ def test_where_nothing_was_scored_there_is_no_value() -> None:
     assert (found.value, found.low, found.n, found.of, found.coverage) == (None, None, 0, 1, 0.0)
 
 
-def test_a_rate_has_wilsons_interval_where_no_photograph_comes_twice_and_a_bootstrap_elsewhere() -> (
+def test_a_rate_has_wilsons_interval_on_its_cases_where_no_image_comes_twice_and_else_on_fewer() -> (
     None
 ):
     made = [
@@ -126,7 +127,7 @@ def test_a_rate_has_wilsons_interval_where_no_photograph_comes_twice_and_a_boots
     assert (found.low, found.high) == pytest.approx(tuple(100 * end for end in wilson(15, 20)))
     assert found.interval == "Wilson"
     twice = only([*made, *order_case("0", ("a", "c"), [1.0, 0.0])], OFFICIAL)
-    assert twice.interval == "bootstrap by photograph"
+    assert twice.interval == "Wilson on the effective number of images"
 
 
 def winoground(scores: list[np.ndarray]) -> list[Row]:
@@ -153,12 +154,13 @@ def test_a_group_score_of_zero_has_wilsons_interval_and_not_none_at_all() -> Non
 
 
 def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effective_number() -> None:
-    """Group `a` has three photographs, `b` one: weights 1/6, 1/6, 1/6 and 1/2 are worth 3 photographs."""
+    """Group `a` has three images, `b` one: weights 1/6, 1/6, 1/6 and 1/2 are worth 3 images, by Student's quantile for four."""
     made = [row for i in range(3) for row in order_case(str(i), ("x", "y"), [2.0, 1.0], "a")]
     made += order_case("3", ("x", "y"), [2.0, 1.0], "b")
     _, macro = figures(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})
     assert (macro.value, macro.high) == (100.0, pytest.approx(100.0))
-    assert macro.low == pytest.approx(100 * wilson(3, 3)[0])
+    n = 3 / (stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)) ** 2
+    assert macro.low == pytest.approx(100 * wilson(n, n)[0])
     assert "effective" in macro.interval
 
 

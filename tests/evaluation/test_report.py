@@ -15,7 +15,7 @@ from zoo.errors import ZooError
 from zoo.evaluation import report
 from zoo.evaluation.averages import preset_named
 from zoo.evaluation.command import main
-from zoo.evaluation.compare import differences, paired
+from zoo.evaluation.compare import differences, matched, paired
 from zoo.evaluation.outcomes import fingerprint
 from zoo.evaluation.report import Results, read
 from zoo.evaluation.show import show
@@ -205,6 +205,25 @@ def test_rescore_against_another_run_lists_what_differs(
     assert "scores differ by 0 at most" in printed
 
 
+def test_rescore_says_which_questions_it_does_not_compare_and_tests_under_each_preset(
+    tmp_path: Path, run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, results = run
+    assert results.cases["subset"][0].as_py() == "pairs"
+    fewer = results.cases.slice(1)
+    report.write(replace(results, cases=fewer), tmp_path / "fewer")
+    assert (
+        main([str(folder), "--against", str(tmp_path / "fewer"), "--preset", "official,strict"])
+        == 0
+    )
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in_memory/pairs: 1 outcomes of this run and 0 of the other are about questions" in printed
+    )
+    assert "both runs under preset official" in printed
+    assert "both runs under preset strict" in printed
+
+
 def test_outcomes_that_differ_come_with_their_margins(
     tmp_path: Path, run: tuple[Path, Results]
 ) -> None:
@@ -214,16 +233,17 @@ def test_outcomes_that_differ_come_with_their_margins(
     images = photographs(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     second = measured(evaluation(tmp_path, cases(images)), other, cosine())
-    found = differences(first.cases, second.cases)
+    runs = matched(first.cases, second.cases)
+    found = differences(runs)
     assert found
     pairs = [d for d in found if d.figure == "i2t"]
     assert all(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    tests = {t.place: t for t in paired(first.cases, second.cases)}
+    tests = {t.place: t for t in paired(runs)}
     i2t = tests["in_memory", "pairs", "i2t"]
-    assert (i2t.both, i2t.first + i2t.second) == (5, len(pairs))
+    assert (i2t.n, i2t.first + i2t.second) == (5, len(pairs))
 
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
@@ -231,7 +251,7 @@ def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path,
         evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine()
     )
     with pytest.raises(ZooError, match="not over the same cases"):
-        differences(run[1].cases, other.cases)
+        matched(run[1].cases, other.cases)
 
 
 @pytest.mark.parametrize("short_of", ["cases.parquet", "results.json", ""])

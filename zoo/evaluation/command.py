@@ -5,9 +5,9 @@ from pathlib import Path
 from rich.table import Table
 
 from zoo.arguments import Parser, listed
-from zoo.evaluation.averages import PRESETS, preset_named
-from zoo.evaluation.compare import differences, largest_difference, paired
-from zoo.evaluation.report import Results, read, refuse_results, write
+from zoo.evaluation.averages import PRESETS, Preset, preset_named
+from zoo.evaluation.compare import Matched, differences, largest_difference, matched, paired
+from zoo.evaluation.report import read, refuse_results, write
 from zoo.evaluation.show import screen, show
 
 
@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--against",
         type=Path,
-        help="another run: which outcomes differ, and whether by more than chance",
+        help="another run over the same questions: which outcomes differ under the presets, and whether by more than chance",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="write over the results that --out holds"
@@ -42,34 +42,62 @@ def main(argv: list[str]) -> int:
         write(results, given.out)
     show(results)
     if given.against is not None:
-        _compare(results, read(given.against).recounted(presets))
+        runs = matched(results.cases, read(given.against).cases)
+        _say_what_is_compared(runs)
+        for preset in presets:
+            _compare(runs, preset)
     return 0
 
 
-def _compare(results: Results, others: Results) -> None:
-    table = Table(
-        "figure",
-        "both",
-        "this run alone",
-        "the other alone",
-        "p (mid-p McNemar)",
+def _say_what_is_compared(runs: Matched) -> None:
+    console = screen()
+    for (benchmark, subset), (first, second) in runs.left_out.items():
+        console.print(
+            f"{benchmark}/{subset}: {first:,} outcomes of this run and {second:,} of the other are about questions that were not "
+            "asked of both (other images, texts or gallery), and are left out"
+        )
+    if runs.by_name:
+        console.print(
+            "a run of an older zoo keeps no hash of what it asked: cases of one name and with the same images are taken to have the "
+            "same texts"
+        )
+    console.print(f"scores differ by {largest_difference(runs):.2g} at most")
+
+
+def _compare(runs: Matched, preset: Preset) -> None:
+    console = screen()
+    console.print(f"\nboth runs under preset {preset.name}, over the questions that both scored")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("metric", overflow="fold")
+    for name in (
+        "questions",
+        "images",
+        "this\nrun, %",
+        "the\nother, %",
+        "right in\nthis alone",
+        "right in\nother alone",
+        "p",
         "q",
-        box=None,
-        pad_edge=False,
-    )
-    for test in paired(results.cases, others.cases):
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for test in paired(runs, preset.rules):
         table.add_row(
             "/".join(test.place),
-            f"{test.both:,}",
+            f"{test.n:,}",
+            f"{test.images:,}",
+            f"{100 * test.first_value:.1f}",
+            f"{100 * test.second_value:.1f}",
             f"{test.first:,}",
             f"{test.second:,}",
             f"{test.p:.3g}",
             f"{test.q:.3g}",
         )
-    console = screen()
     console.print(table)
-    console.print(f"scores differ by {largest_difference(results.cases, others.cases):.2g} at most")
-    found = differences(results.cases, others.cases)
+    console.print(
+        "p: exact, two-sided mid-p of exchanging both runs' answers image by image (McNemar's test where each image is asked about once); "
+        "q: adjusted over all metrics"
+    )
+    found = differences(runs, preset.rules)
     console.print(
         f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else "")
     )

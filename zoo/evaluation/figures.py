@@ -119,15 +119,9 @@ def figures(
 
     Returns the figures in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
     """
-    columns = ["benchmark", "subset", "figure"]
     found: dict[Figure, Sample | None] = {}
-    for place in dict.fromkeys(
-        zip(*(outcomes[column].to_pylist() for column in columns), strict=True)
-    ):
-        same = [
-            pc.equal(outcomes[column], name) for column, name in zip(columns, place, strict=True)
-        ]
-        part = outcomes.filter(pc.and_(same[0], pc.and_(same[1], same[2])))
+    for place, rows in places(outcomes).items():
+        part = outcomes.take(rows)
         benchmark, subset, name = place
         known = references.get((benchmark, subset), Reference())
         official = rules if published is None else published
@@ -143,6 +137,15 @@ def figures(
             )
             found[figure] = sample
     return found
+
+
+def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
+    """Returns the rows of each benchmark, subset and figure, in the order in which they come."""
+    found: dict[Place, list[int]] = {}
+    columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "figure"))
+    for row, place in enumerate(zip(*columns, strict=True)):
+        found.setdefault(place, []).append(row)
+    return {place: np.array(rows) for place, rows in found.items()}
 
 
 def _grouped(outcome: Judged, macro: Macro) -> Judged:
@@ -168,10 +171,9 @@ def _figure(
     sample = low = high = chance = None
     how = ""
     if n:
-        clusters = np.array(["|".join(images) for images in scored.images])
         sample = Sample(
             scored.right.astype(np.float64),
-            clusters,
+            scored.image,
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
         low, high, how = interval([sample], [1.0])

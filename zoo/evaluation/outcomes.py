@@ -148,9 +148,11 @@ def table(rows: Iterable[Row]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcomes of one figure under one preset: [q] each. scored: false where a case was not. tie: by `>` wrong and by `>=` right.
-    options: how many answers there were to choose from; right_options: how many of them are right, 0 where that is not kept."""
+    """The outcomes of one figure under one preset: [q] each. row: of the table. scored: false where a case was not. tie: by `>` wrong and
+    by `>=` right. options: how many answers there were to choose from; right_options: how many of them are right, 0 where that is not
+    kept."""
 
+    row: NDArray[np.int64]
     right: NDArray[np.bool_]
     tie: NDArray[np.bool_]
     scored: NDArray[np.bool_]
@@ -160,10 +162,16 @@ class Judged:
     images: list[list[str]]
     trained: list[list[bool]]
 
+    @property
+    def image(self) -> NDArray[np.str_]:
+        """[q] by which outcomes are told to be about the same image, or the same set of images."""
+        return np.array(["|".join(images) for images in self.images], dtype=np.str_)
+
     def where(self, keep: NDArray[np.bool_]) -> "Judged":
         """Returns the outcomes for which `keep` is true."""
         index = np.flatnonzero(keep)
         return Judged(
+            self.row[keep],
             self.right[keep],
             self.tie[keep],
             self.scored[keep],
@@ -202,4 +210,6 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
     counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
     group = np.array(part["group"].to_pylist(), dtype=object)
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
-    return Judged(counted, tie, scored, options, right_options, group, images, trained).where(keep)
+    row = np.arange(len(right))
+    every = Judged(row, counted, tie, scored, options, right_options, group, images, trained)
+    return every.where(keep)
