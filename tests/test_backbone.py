@@ -244,3 +244,20 @@ def test_the_activation_in_use_is_what_is_recorded() -> None:
 def test_importing_the_backbone_leaves_open_clip_for_later() -> None:
     program = "import sys, zoo.backbone; sys.exit('open_clip' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "mend"),
+    [
+        ("crop_scale", [0.9, 0.1], "the least and the greatest"),
+        ("crop_scale", [-1, 1], "the least and the greatest"),
+        ("crop_scale", [2, 3], "the least and the greatest"),
+        ("crop_scale", [0, 0], "the least and the greatest"),
+        ("context_length", 2, "3 or more"),
+    ],
+)
+def test_what_no_crop_and_no_text_can_be_is_refused(
+    argument: str, value: object, mend: str
+) -> None:
+    with pytest.raises(ZooError, match=rf"backbone\.{argument} is .*{mend}"):
+        Backbone("zoo-tiny", **{argument: value})  # type: ignore[arg-type]

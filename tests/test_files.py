@@ -1,5 +1,6 @@
 """Files that are whole or absent, and what dead processes left of them."""
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
@@ -118,3 +119,25 @@ def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:
     (tmp_path / f".best.ckpt.{os.getpid()}.part").write_text("half")
     WholeCheckpointIO().load_checkpoint(tmp_path / "last.ckpt")
     assert names(tmp_path) == ["last.ckpt"]
+
+
+@pytest.mark.parametrize(
+    ("number", "mend"),
+    [
+        (errno.ENOSPC, "make room"),
+        (errno.EACCES, "let yourself use it"),
+        (errno.EROFS, "let yourself use it"),
+        (errno.ELOOP, "mend the link"),
+        (errno.ENOENT, "name another path"),
+        (errno.EISDIR, "name another path"),
+    ],
+)
+def test_what_the_system_refuses_is_told_as_such(
+    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(arguments: list[str]) -> int:
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    monkeypatch.setattr("zoo.cli.dispatch", refuse)
+    sentence = said([]).sentence
+    assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {mend}")

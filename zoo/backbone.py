@@ -34,6 +34,7 @@ from zoo.weights import Weights, load_weights, read_weights, weights_file
 logger = logging.getLogger(__name__)
 
 NAME = "ViT-B-32-quickgelu"  # of the architecture, where none is chosen
+SHORTEST = 3
 TUNED = {"full": ("image", "text"), "image": ("image",), "text": ("text",), "none": ()}
 
 
@@ -97,6 +98,10 @@ class Backbone(Recorded, nn.Module):
         if len(crop_scale) != 2 or not 0 < crop_scale[0] <= crop_scale[1] <= 1:
             raise ZooError(
                 f"backbone.crop_scale is {list(crop_scale)}: give the least and the greatest share of an image's area, as in [0.9, 1.0]"
+            )
+        if context_length is not None and context_length < SHORTEST:
+            raise ZooError(
+                f"backbone.context_length is {context_length}: give {SHORTEST} or more, a word between its start and its end"
             )
         self.name, self.tune, self.lora, self.chunk = name or NAME, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None

@@ -70,8 +70,10 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno is None:
             raise
+        from zoo.files import mend_of
+
         print(
-            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): make room there, or name another place",
+            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): {mend_of(error)}",
             file=sys.stderr,
         )
         return 1

@@ -16,11 +16,10 @@ NO_PLACE = (
     errno.EISDIR,
     errno.ENOTDIR,
     errno.EEXIST,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
+    errno.ENOENT,
     errno.ENAMETOOLONG,
 )
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
@@ -124,9 +123,20 @@ def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
         error: The system's.
         then: What the same command does once there is room.
     """
-    room = ", ".join(filter(None, ["make room and run the same command again", then]))
-    mend = "name another path" if error.errno in NO_PLACE else room
-    return ZooError(f"{path} could not be written ({error.strerror or error}): {mend}")
+    return ZooError(
+        f"{path} could not be written ({error.strerror or error}): {mend_of(error, then)}"
+    )
+
+
+def mend_of(error: OSError, then: str = "") -> str:
+    """Returns what to do about a refusal of the system; the arguments are those of `not_written`."""
+    if error.errno == errno.ELOOP:
+        return "mend the link, which leads back to itself"
+    if error.errno in REFUSED:
+        return "let yourself use it, or name another path"
+    if error.errno in NO_PLACE:
+        return "name another path"
+    return ", ".join(filter(None, ["make room and run the same command again", then]))
 
 
 def check_place(path: Path, overwrite: bool = False) -> None:
@@ -148,6 +158,6 @@ def check_place(path: Path, overwrite: bool = False) -> None:
     elif not os.access(above, os.W_OK | os.X_OK):
         fault = errno.EACCES
     if fault:
-        raise ZooError(f"{path} could not be written ({os.strerror(fault)}): name another path")
+        raise not_written(path, OSError(fault, os.strerror(fault)))
     if path.exists() and not overwrite:
         raise ZooError(f"{path} exists: name another file, or add --overwrite if it may be lost")
