@@ -244,6 +244,33 @@ WRONG = {
         lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(16, 24)}),
         r"visual.conv1.lora_A \(16, 24\) and \(768, 32\) for a weight of \(96, 3, 8, 8\)",
     ),
+    "adapters of rank 0": (
+        "tsvlc",
+        lambda s: as_trained(
+            {
+                **with_adapters(s),
+                "visual.conv1.lora_A": torch.ones(0, 24),
+                "visual.conv1.lora_B": torch.ones(768, 0),
+            }
+        ),
+        r"visual.conv1.lora_A \(0, 24\) and \(768, 0\)",
+    ),
+    "adapters of a vector": (
+        "tsvlc",
+        lambda s: as_trained(
+            {
+                **with_adapters(s),
+                "ln_final.lora_A": torch.ones(4, 96),
+                "ln_final.lora_B": torch.ones(96, 4),
+            }
+        ),
+        r"ln_final.lora_A \(4, 96\) and \(96, 4\) for a weight of \(96,\)",
+    ),
+    "adapters that are no matrices": (
+        "tsvlc",
+        lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(32)}),
+        r"visual.conv1.lora_A \(32,\)",
+    ),
     "other towers": (
         "clove",
         lambda s: as_trained({**cut(s), "visual.proj": torch.ones(2, 2)}),
@@ -282,7 +309,9 @@ def test_a_rule_wants_a_file(tmp_path: Path) -> None:
 
 
 def test_clove_wants_the_weights_that_it_came_from(tmp_path: Path, state: State) -> None:
-    with pytest.raises(ZooError, match="'openai' is neither a file nor weights of zoo-tiny"):
+    with pytest.raises(
+        ZooError, match=r"backbone\.base 'openai' is neither a file nor weights of zoo-tiny"
+    ):
         load(tmp_path, "clove", as_trained(cut(state)), state, base="openai")
 
 

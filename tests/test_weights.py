@@ -216,6 +216,36 @@ def test_text_positions_are_stretched_only_where_a_context_is_asked_for(
     torch.save({**state, "positional_embedding": torch.zeros(100, 96)}, tmp_path / "long.pt")
     with pytest.raises(ZooError, match=r"positional_embedding \(100, 96\) for \(77, 96\)"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "long.pt"))
+    torch.save({**state, "positional_embedding": torch.zeros(77, 64)}, tmp_path / "wide.pt")
+    with pytest.raises(ZooError, match=r"positional_embedding \(77, 64\) for \(50, 96\)"):
+        Backbone("zoo-tiny", pretrained=str(tmp_path / "wide.pt"), context_length=50)
+
+
+def test_the_tokenizer_of_a_checkpoint_comes_along(tmp_path: Path) -> None:
+    trained = Backbone("zoo-tiny", tokenizer="a/folder")
+    held = {
+        "state_dict": prefixed(trained.state_dict(), "backbone."),
+        "hyper_parameters": {"backbone": spec(trained)},
+    }
+    torch.save(held, tmp_path / "a.ckpt")
+    file = exported(tmp_path, dict(trained.model.state_dict()))
+    (tmp_path / "zoo.json").write_text(
+        json.dumps({"recipe": held["hyper_parameters"], "origin": {}})
+    )
+    for source in (tmp_path / "a.ckpt", file):
+        found = Backbone("zoo-tiny", pretrained=str(source))
+        assert spec(found)["init_args"]["tokenizer"] == "a/folder"
+        other = Backbone("zoo-tiny", pretrained=str(source), tokenizer="b")
+        assert spec(other)["init_args"]["tokenizer"] == "b"
+    (tmp_path / "zoo.json").write_text("{'")
+    with pytest.raises(ZooError, match=r"zoo\.json cannot be read"):
+        Backbone("zoo-tiny", pretrained=str(file))
+
+
+def holding_itself(state: State) -> dict[str, object]:
+    outer: dict[str, object] = {"t": torch.ones(1)}
+    outer["state_dict"] = {"model": outer}
+    return outer
 
 
 WRONG = {
@@ -266,6 +296,7 @@ WRONG = {
         lambda s: {"t": torch.ones(1), "linear.weight": torch.ones(2, 2)},
         "holds no open_clip model",
     ),
+    "itself": (holding_itself, "holds itself under 'model'"),
     "a list": (lambda s: [1, 2], "holds a list"),
     "code": (lambda s: {"state_dict": s, "optimizer": Path("x")}, "cannot be read as weights"),
 }

@@ -61,7 +61,8 @@ class Backbone(Recorded, nn.Module):
             of one chunk, the same gradients.
         text_lengths: The lengths that texts are cut to, in tokens, where the tower allows it; the
             context is always one of them.
-        tokenizer: The folder of a Hugging Face tokenizer in place of the architecture's own.
+        tokenizer: The folder of a Hugging Face tokenizer in place of the one that a checkpoint of
+            zoo was trained with, or else of the architecture's own.
         context_length: In tokens, in place of the architecture's own.
         augment: Whether training images are cropped at random (CS-CLIP's public code trains
             without).
@@ -117,6 +118,8 @@ class Backbone(Recorded, nn.Module):
             weights = read_weights(file)
         elif pretrained is not None:
             check_tag(self._known_as, pretrained)
+        if tokenizer is None and weights is not None:
+            self._tokenizer_folder = weights.tokenizer
         recorded = weights.activation if weights else None
         self.activation = settle_activation(
             self._known_as, self._config, pretrained, activation, recorded, named=name is not None
@@ -179,6 +182,7 @@ class Backbone(Recorded, nn.Module):
             "name": self.name,
             "activation": self.activation,
             "context_length": self._context_length,
+            "tokenizer": self._tokenizer_folder,
             "preprocess": self.preprocess,
         }
 

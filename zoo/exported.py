@@ -14,8 +14,9 @@ from torch import Tensor
 from zoo.errors import ZooError
 from zoo.hugging_face import open_clip_state
 from zoo.recorded import is_recipe
+from zoo.weights import DESCRIPTION
 
-DESCRIPTION, REST = "zoo.json", "zoo.safetensors"
+REST = "zoo.safetensors"
 OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
 TOWERS = "backbone.model."
 

@@ -210,8 +210,17 @@ def settle_activation(
     return own
 
 
-def check_tag(name: str, tag: str) -> None:
-    """Raises ZooError where `tag` names no weights of this architecture; says which architectures it is a tag of."""
+def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> None:
+    """Checks that a tag names weights of an architecture.
+
+    Args:
+        name: The architecture.
+        tag: What was given.
+        argument: Where it was given.
+
+    Raises:
+        ZooError: It names none; the message says which architectures it is a tag of.
+    """
     import open_clip
 
     if open_clip.get_pretrained_cfg(name, tag):
@@ -227,7 +236,7 @@ def check_tag(name: str, tag: str) -> None:
     tags = open_clip.list_pretrained_tags_by_model(name)
     known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
     raise ZooError(
-        f"backbone.pretrained {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}"
+        f"{argument} {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}"
     )
 
 

@@ -112,8 +112,14 @@ def merged(file: Path, state: State) -> State:
         elif key.endswith("A"):
             whole, a, b = out[weight].float(), state[key].float(), state[twin].float()
             side = whole.shape[-1] if whole.ndim == 4 else 1
-            rows, columns = (n * side for n in whole.shape[:2])
-            if (a.shape[1:], b.shape) != ((columns,), (rows, len(a))) or len(a) % side:
+            rows, columns = (n * side for n in (*whole.shape, 0, 0)[:2])
+            if (
+                whole.shape[2:] not in ((), (side, side))
+                or a.ndim != 2
+                or (a.shape[1:], b.shape) != ((columns,), (rows, len(a)))
+                or not len(a)
+                or len(a) % side
+            ):
                 faults.append(
                     f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of {tuple(whole.shape)}"
                 )
@@ -157,7 +163,7 @@ def interpolated(file: Path, start: State, end: State, share: float) -> State:
 def _base(name: str, base: str) -> State:
     if Path(base).is_file():
         return read_weights(Path(base)).state
-    check_tag(name, base)
+    check_tag(name, base, "backbone.base")
     return build(name, base, "quickgelu", None).state_dict()
 
 

@@ -21,6 +21,7 @@ from zoo.recorded import is_recipe
 
 logger = logging.getLogger(__name__)
 
+DESCRIPTION = "zoo.json"  # what `zoo export` writes of the whole beside its weights
 SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files that people keep weights in
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
@@ -33,6 +34,7 @@ EXTRAS = (
     "context_length",
     "vocab_size",
 )
+POSITIONS = ("positional_embedding", "text.positional_embedding")
 TEXT_TOWER = (
     "text_projection",
     "positional_embedding",
@@ -57,7 +59,8 @@ class Weights:
     """The weights of a file under open_clip's names. activation, preprocess: what they were trained with, None where the file does not say.
 
     prefix: what stood before the names. beside: the names that did not have it, and are in the state as well. came: how a checkpoint of zoo
-    says that its weights came about (zoo.provenance), None for any other file.
+    says that its weights came about (zoo.provenance), None for any other file. tokenizer: the folder of the one that it was trained with in
+    place of its architecture's own.
     """
 
     file: Path
@@ -67,6 +70,7 @@ class Weights:
     beside: tuple[str, ...] = ()
     preprocess: dict[str, Any] | None = None
     came: dict[str, str] | None = None
+    tokenizer: str | None = None
 
 
 def weights_file(path: str) -> Path | None:
@@ -82,10 +86,14 @@ def read_weights(file: Path) -> Weights:
     ZooError on anything else."""
     held = read_tensors(file)
     state: dict[str, Any] = held
+    wrapped = [state]  # a file may hold itself
     while (
         inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)
     ) is not None:
         state = state[inner]
+        if any(state is outer for outer in wrapped):
+            raise ZooError(f"{file} holds itself under {inner!r}: save the model's state_dict()")
+        wrapped.append(state)
     state = {
         key.replace("_orig_mod.", ""): value
         for key, value in state.items()
@@ -112,7 +120,8 @@ def read_weights(file: Path) -> Weights:
                 f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
             )
         own = merged(own, LoRA(**settings["lora"]).scaling)
-    described = settings or _described_beside(file)
+    about = held if settings else _exported_beside(file)
+    described = settings or {**_recorded_settings(about), **_described_beside(file)}
     return Weights(
         file,
         {**own, **beside},
@@ -120,7 +129,8 @@ def read_weights(file: Path) -> Weights:
         prefix,
         tuple(beside),
         described.get("preprocess"),
-        _recorded_origin(held),
+        _recorded_origin(about),
+        described.get("tokenizer"),
     )
 
 
@@ -174,6 +184,24 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     recipe = held.get("hyper_parameters")
     settings: dict[str, Any] = recipe["backbone"].get("init_args", {}) if is_recipe(recipe) else {}
     return settings
+
+
+def _exported_beside(file: Path) -> dict[str, Any]:
+    """Returns what `zoo export` wrote of the model beside open_clip's file of its weights, as a checkpoint has it; nothing of any other."""
+    from open_clip.constants import HF_SAFE_WEIGHTS_NAME
+
+    description = file.with_name(DESCRIPTION)
+    if file.name != HF_SAFE_WEIGHTS_NAME or not description.is_file():
+        return {}
+    try:
+        held = json.loads(description.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ZooError(
+            f"{description} cannot be read ({error}): mend it, or move the weights out of its folder"
+        ) from error
+    if not isinstance(held, dict):
+        return {}
+    return {"hyper_parameters": held.get("recipe"), "zoo": held.get("origin")}
 
 
 def _described_beside(file: Path) -> dict[str, Any]:
@@ -237,7 +265,8 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
     for key in ("logit_scale", "logit_bias"):
         if key in state and key in target and state[key].numel() == 1:
             state[key] = state[key].reshape(target[key].shape)
-    if resize_text:
+    positions = next((key for key in target if key in POSITIONS), "")
+    if resize_text and positions in state and _alike(state[positions], target[positions]):
         from open_clip.model import resize_text_pos_embed
 
         resize_text_pos_embed(state, model)
@@ -260,6 +289,11 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
     refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)
+
+
+def _alike(table: Tensor, other: Tensor) -> bool:
+    """Tells whether two tables are of vectors of one width."""
+    return table.ndim == 2 and table.shape[1:] == other.shape[1:]
 
 
 def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
