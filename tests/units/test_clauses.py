@@ -67,6 +67,31 @@ def test_what_one_wears_or_has_does_nothing(caption: str, expected: list[str]) -
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
+        ("A white dog with a ball in its mouth", ["white dog with ball", "ball in mouth"]),
+        ("A girl with a ribbon in her hair", ["girl with ribbon", "ribbon in hair"]),
+        ("A dog runs with a stick in its mouth", ["dog running with stick", "stick in mouth"]),
+        ("A man kicks another in the face", []),
+        ("A man with the city behind him", []),
+        ("A woman takes a picture of a girl", ["woman photographing girl"]),
+        ("A man helps a girl to climb a tree", ["man helping girl"]),
+        (
+            "A skateboarder does a trick on a ramp",
+            ["skateboarder doing trick", "skateboarder on ramp"],
+        ),
+        ("Two people smile at the camera", ["two people smiling at camera"]),
+        ("A man jumps off a tall brick building", ["man jumping off tall brick building"]),
+        ("Dogs pull a sled in the snow", ["dogs pulling sled", "sled in snow"]),
+    ],
+)
+def test_what_is_where_is_told_by_whose_it_is_and_who_does_it(
+    caption: str, expected: list[str]
+) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
         ("A man on a bench and a woman holding a dog", ["man on bench", "woman holding dog"]),
         (
             "A boy sits on a wall , his arms covering his face",

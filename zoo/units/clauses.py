@@ -1,9 +1,19 @@
 """Clauses: finds who does what to whom in the phrases of a caption. Free of torch."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from zoo.units.lexicon import BEINGS, MOVERS, PREPOSITION_PHRASES
+from zoo.units.kinds import (
+    BEINGS,
+    BODY_PARTS,
+    CLOTHES,
+    GROUNDS,
+    MOVERS,
+    PLACES,
+    WATERS,
+    is_a,
+)
+from zoo.units.lexicon import PLACEHOLDERS, PREPOSITION_PHRASES, both_numbers, word_set
 from zoo.units.phrases import Phrase
 
 _DIRECTIONS = {"to", "into", "from", "onto", "toward", "towards", "out of", "off", "off of"}
@@ -23,6 +33,8 @@ class _Reading:
     verb: Phrase | None = None
     bearers: list[Phrase] = field(default_factory=list)
     predicate: tuple[str, ...] = ()
+    # whether "to" follows an object ("helps a girl to"): who acts next is left open
+    asked: bool = False
 
     def pause(self) -> None:
         self.verb, self.object, self.bearers, self.predicate = None, None, [], ()
@@ -41,6 +53,9 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
         phrase = found[i]
         if phrase.kind == "noun":
             run, i = _joined(found, i, bound=bool(now.predicate))
+            _place_part(now, run[0])
+            _print_on_clothes(now, run[0])
+            _see_picture(now, run[0])
             yield from (
                 (bearer, " ".join(now.predicate), noun)
                 for bearer in now.bearers
@@ -56,12 +71,67 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
         elif phrase.kind == "negation":
             now = _Reading()
         elif phrase.kind != "relative":
+            asked = (
+                phrase.words == ("to",) and now.object is not None and found[i - 1] is now.object
+            )
             now.pause()
+            now.asked = asked
         i += 1
+
+
+# Where a being is in relation to its own body, and on which parts of it.
+_ABOUT_PARTS = {"in", "on", "around", "over", "under", "between", "above", "at", "across", "behind"}
+# "watches a dog climb": what follows is what is seen
+_LOOKS_ON = {("watching",), ("seeing",), ("helping",), ("letting",), ("making",)}
+# "with the city behind them": nobody has these
+_SETTINGS = (
+    GROUNDS
+    | WATERS
+    | both_numbers(word_set("city town building house mountain forest sky sunset scenery tree sun"))
+) - {"ice"}
+_STOOD_ON = word_set(
+    "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
+)
+
+
+def _place_part(now: _Reading, part: Phrase) -> None:
+    """Gives "in its mouth" to what is there ("with a ball in its mouth"), not to whose mouth it is."""
+    if not now.predicate or now.predicate[-1] not in _ABOUT_PARTS:
+        return
+    if "of" in part.words or not is_a(part.head_text, BODY_PARTS):
+        return
+    held = now.last if now.last is not None and now.last not in now.actors else None
+    if held is not None and now.predicate == now.predicate[-1:]:
+        now.bearers = [] if is_a(held.head_text, PLACES) else [held]
+    elif not (now.predicate[-1] == "on" and part.head_text in _STOOD_ON):
+        now.bearers = []
+
+
+def _print_on_clothes(now: _Reading, shown: Phrase) -> None:
+    """Gives "with a skull" to the shirt before it, but "with blond hair" to who wears it."""
+    worn = now.last
+    if now.predicate != ("with",) or worn is None or worn in now.actors:
+        return
+    own = BODY_PARTS | CLOTHES | BEINGS
+    if is_a(worn.head_text, CLOTHES) and not is_a(shown.head_text, own):
+        now.bearers = [worn]
+
+
+def _see_picture(now: _Reading, shown: Phrase) -> None:
+    """Who takes a picture of a girl takes no girl, and who looks at one need not look at her."""
+    if not shown.pictured or not now.predicate:
+        return
+    if now.predicate == ("taking",):
+        now.predicate = ("photographing",)
+        now.verb = replace(now.verb, words=now.predicate) if now.verb else None
+    else:
+        now.bearers = []
 
 
 def _apt(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
     if now.verb and now.verb.passive and now.predicate == now.verb.words:
+        return False
+    if now.predicate == ("with",) and is_a(noun.head_text, _SETTINGS):
         return False
     seen = 0 < len(now.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(now.predicate)
     return seen and bearer.text != noun.text
@@ -111,6 +181,7 @@ def _take(now: _Reading, run: list[Phrase]) -> None:
 
 
 def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
+    seen = now.object if now.verb is not None and now.verb.words in _LOOKS_ON else None
     after_relative = before is not None and before.kind == "relative"
     qualifies = not verb.finite and before is not None and before.kind in ("noun", "joiner")
     nearest = now.last is not None and (
@@ -119,16 +190,23 @@ def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
     # "a man and a dog running": the participle belongs to both
     if nearest and now.last is not None and now.last not in now.subject:
         now.actors = [now.last]
+    elif seen is not None and seen is before:
+        now.actors = [seen]
     else:
         now.actors = now.subject
+    if now.asked:
+        now.actors, now.asked = [], False
     now.verb, now.object = verb, None
     now.predicate, now.bearers = verb.words, now.actors
 
 
 def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None) -> None:
     if now.object is not None:
-        of_actor = preposition.text == "with" or (
-            now.verb is not None and now.verb.words == ("wearing",)
+        # "does a trick on a ramp": where the deed is, the doer is
+        of_actor = (
+            preposition.text == "with"
+            or now.object.head_text in PLACEHOLDERS
+            or (now.verb is not None and now.verb.words == ("wearing",))
         )
         now.bearers = (
             now.actors if of_actor else [] if preposition.text in _DIRECTIONS else [now.object]

@@ -1,8 +1,10 @@
-"""`zoo units`: extracts units and their foils from captions into a file that `fit` samples from, or shows such a file. Free of torch."""
+"""`zoo units`: extracts units and their foils from captions into a file that `fit` samples from, shows such a file, or has it judged by
+hand. Free of torch."""
 
 import importlib
 import inspect
 import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,17 @@ from zoo.arguments import Parser, whole_number
 from zoo.datamodules.readers.guess import guess_reader
 from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
+from zoo.evaluation.statistics import wilson
 from zoo.files import check_place
+from zoo.units.audit import (
+    FOIL_VERDICTS,
+    UNIT_VERDICTS,
+    Row,
+    draw,
+    read_sheet,
+    shares,
+    write_sheet,
+)
 from zoo.units.extract import UnitExtractor
 from zoo.units.reader import read_units, write_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -25,10 +37,13 @@ from zoo.units.rule import RuleExtractor
 
 
 def main(argv: list[str]) -> int:
-    """Runs `extract` or `show`; returns the exit status."""
+    """Runs `extract`, `show` or `audit`; returns the exit status."""
     arguments = _parser().parse_args(argv)
     if arguments.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
+        return 0
+    if arguments.command == "audit":
+        audit(arguments)
         return 0
     check_place(Path(arguments.out), arguments.overwrite)
     extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
@@ -129,6 +144,40 @@ def show(records: dict[str, UnitRecord], n: int, seed: int) -> None:
     console.print(f"{len(drawn):,} of {len(records):,} records", highlight=False)
 
 
+def audit(arguments: Namespace) -> None:
+    """Counts the verdicts of a sheet, or draws a new one from a units file."""
+    file = Path(arguments.file)
+    if file.suffix == ".csv":
+        rows = read_sheet(file)
+        print_shares(rows, file)
+        return
+    out = Path(arguments.out or file.with_suffix(".audit.csv"))
+    rows = draw(read_units(file), arguments.n, arguments.seed, arguments.edit)
+    write_sheet(rows, out)
+    print(
+        f"{out}: {len(rows):,} units with a foil each; write {', '.join(UNIT_VERDICTS)} under unit_verdict, "
+        f"{', '.join(FOIL_VERDICTS)} under foil_verdict, then `zoo units audit {out}` counts"
+    )
+
+
+def print_shares(rows: Sequence[Row], sheet: Path) -> None:
+    """Prints the share of each verdict with its 95 % interval, and how many are not judged yet."""
+    judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
+    table = Table("verdict", "of", "count", "share", "95 % (Wilson)")
+    for share in shares(rows):
+        low, high = wilson(share.count, share.n)
+        table.add_row(
+            share.verdict,
+            f"{share.n:,} {share.of}",
+            f"{share.count:,}",
+            f"{share.count / share.n:.1%}",
+            f"{low:.1%} to {high:.1%}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(f"{sheet}: {judged:,} of {len(rows):,} judged", highlight=False, soft_wrap=True)
+
+
 def _counted(records: Iterable[UnitRecord], found: Yield) -> Iterator[UnitRecord]:
     for record in records:
         found.count(record)
@@ -206,4 +255,12 @@ def _parser() -> Parser:
     view.add_argument("file", help="a units file, or a folder of them")
     view.add_argument("--n", type=whole_number(0), default=10, help="how many to print (10)")
     view.add_argument("--seed", type=int, default=0, help="settles which are printed (0)")
+    judge = commands.add_parser(
+        "audit", help="draw a sheet of units and foils to judge by hand, or count a judged one"
+    )
+    judge.add_argument("file", help="a units file, or a folder of them; a sheet (.csv) is counted")
+    judge.add_argument("--n", type=whole_number(1), default=200, help="how many to draw (200)")
+    judge.add_argument("--seed", type=int, default=0, help="settles which are drawn (0)")
+    judge.add_argument("--edit", help="draw foils of this edit alone, as argument_swap (all)")
+    judge.add_argument("--out", help="the sheet to write (UNITS.audit.csv beside the units file)")
     return parser

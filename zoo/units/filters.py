@@ -1,5 +1,7 @@
 """Filters for foils: duplicates, near-synonyms, minimal edits and symmetric predicates (CS-CLIP, Appendix B.6). Free of torch."""
 
+from collections.abc import Collection
+
 from zoo.units.lexicon import ATTRIBUTE_FOILS, NOUN_FOILS, is_symmetric, same_meaning
 from zoo.units.record import Relation, RelationFoil
 
@@ -9,18 +11,32 @@ MULTIPLE_EDITS = "multiple_edits"
 SYMMETRIC_SWAP = "symmetric_swap"
 
 
-def phrase_fault(original: str, foil: str) -> str | None:
-    """Returns why a noun phrase is no foil of another, or None: it must differ in one word or compound, which means something else."""
+def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> str | None:
+    """Returns why a noun phrase is no foil of another, or None: it must differ in one word or compound, which means something else.
+
+    Args:
+        original: The phrase.
+        foil: What may be its foil.
+        compounds: Compounds of the phrase that no list knows ("nose ring").
+    """
     before, after = changed_words(original, foil)
     if not before and not after:
         return DUPLICATE
-    if not _is_component(before) or not _is_component(after):
+    if not (_is_component(before) or " ".join(before) in compounds) or not _is_component(after):
         return MULTIPLE_EDITS
     return NEAR_SYNONYM if same_meaning(" ".join(before), " ".join(after)) else None
 
 
-def relation_fault(original: Relation, foil: RelationFoil) -> str | None:
-    """Returns why a relation is no foil of another, or None: one component differs, or the arguments are swapped."""
+def relation_fault(
+    original: Relation, foil: RelationFoil, compounds: Collection[str] = ()
+) -> str | None:
+    """Returns why a relation is no foil of another, or None: one component differs, or the arguments are swapped.
+
+    Args:
+        original: The relation.
+        foil: What may be its foil.
+        compounds: Compounds of its arguments that no list knows.
+    """
     changed = [
         c
         for c in ("subject", "predicate", "object")
@@ -38,7 +54,7 @@ def relation_fault(original: Relation, foil: RelationFoil) -> str | None:
     if changed == ["predicate"]:
         before, after = changed_words(original.predicate, foil.predicate)
         return NEAR_SYNONYM if same_meaning(" ".join(before), " ".join(after)) else None
-    return phrase_fault(getattr(original, changed[0]), getattr(foil, changed[0]))
+    return phrase_fault(getattr(original, changed[0]), getattr(foil, changed[0]), compounds)
 
 
 def changed_words(original: str, foil: str) -> tuple[list[str], list[str]]:

@@ -3,71 +3,165 @@
 from collections.abc import Iterator
 from random import Random
 
+from zoo.units import actions, kinds, words
+from zoo.units.contraries import contrary_predicates
+from zoo.units.kinds import head_of, is_a
 from zoo.units.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
-    BEINGS,
-    CHILDREN,
-    CLOTHING,
     COATS,
-    CONTRARY_PHRASES,
-    CONTRARY_PREPOSITIONS,
-    CONTRARY_VERBS,
-    INTRANSITIVE,
+    COLOURS,
     NOUN_FOILS,
     NUMBERS,
-    PARTICIPLES,
-    PEOPLE,
+    QUANTITIES,
     SINGULARS,
-    TRANSITIVE,
     UNCOUNTED,
-    names_actor,
+    is_symmetric,
     same_meaning,
+    word_set,
 )
 from zoo.units.phrases import Phrase
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
+from zoo.units.swaps import can_swap
 
 _PREDICATE_CHANGES = 2
+_FREE = word_set(words.FREE_MODIFIERS)
+_FREE_OF_BEINGS = _FREE | word_set(words.FREE_OF_BEINGS)
+_MATERIALS = word_set(words.MATERIALS)
+_AGES = frozenset({"young", "old", "elderly"})
+_SMALL = frozenset({"little", "small", "young", "tiny"})
+_PLANT_COLOURS = frozenset({"green", "brown", "yellow"})
+_SKY_COLOURS = frozenset({"blue", "grey", "orange", "pink"})
+_HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "blond", "blonde"})
 
 
 def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
-    """Yields foils with another head, in random order. mentioned: the words of the caption; what it names already makes no foil."""
-    start, end = phrase.head
+    """Yields foils with another head, in random order.
+
+    Of a compound ("nose ring") the whole is changed, and modifiers that suit the head alone ("sliding door") keep it from changing.
+
+    Args:
+        phrase: The noun phrase.
+        mentioned: The words of the caption; what it names already makes no foil.
+        rng: Settles the order.
+    """
+    start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
     counted = bool(NUMBERS & set(phrase.words))
     heads = [
         h
         for h in NOUN_FOILS.get(phrase.head_text, ())
-        if not (counted and h in UNCOUNTED) and not _named(h, phrase.head_text, mentioned)
+        if not (counted and h in UNCOUNTED)
+        and not _named(h, phrase.head_text, mentioned)
+        and _suits(phrase.words[:start], phrase.head_text, h)
     ]
-    if phrase.head_text in CHILDREN:
-        heads = [h for h in heads if h in CHILDREN] or heads
+    if end < len(phrase.words):
+        heads = []
+    if is_a(phrase.head_text, kinds.CHILDREN):
+        heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
     for head in rng.sample(heads, len(heads)):
         yield EntityFoil(_replaced(phrase, start, end, head), "object_change")
+
+
+def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
+    """Whether what is said of the head can be said of the foil: nobody is a little adult, and no hedge is of metal."""
+    said = set(modifiers) - {"and", "of"}
+    if is_a(head, kinds.BEINGS):
+        person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
+        if said & _SMALL and is_a(head, kinds.YOUNG) and not (is_a(foil, kinds.YOUNG) or animal):
+            return False
+        if person and not animal:
+            grown = said & {
+                "older",
+                "old",
+                "elderly",
+                "middle-aged",
+                "adult",
+                "aged",
+                "grown",
+                "business",
+            }
+            return not (grown and is_a(foil, kinds.YOUNG)) and not said & {
+                "pregnant",
+                "bearded",
+                "bald",
+                "mustached",
+                "male",
+                "female",
+                "shirtless",
+                "topless",
+            }
+        return not person or said <= _FREE | COATS | QUANTITIES | {"young", "old"}
+    if is_a(head, kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED):
+        return said <= _FREE - {"colorful", "bright"}
+    rest = said - _FREE - COLOURS - QUANTITIES
+    return rest <= _MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
 
 
 def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
     """Yields one foil for each attribute or number that has a contrary or alternatives, in random order."""
     start, end = phrase.head
     places = [
-        i for i, word in enumerate(phrase.words) if word in ATTRIBUTE_FOILS and not start <= i < end
+        i
+        for i, word in enumerate(phrase.words)
+        if word in ATTRIBUTE_FOILS and (word in COLOURS or not start <= i < end)
     ]
     for i in rng.sample(places, len(places)):
-        others = _other_attributes(phrase, phrase.words[i])
+        others = _other_attributes(phrase, i)
         if others:
             yield EntityFoil(_replaced(phrase, i, i + 1, rng.choice(others)), "attribute_change")
 
 
-def _other_attributes(phrase: Phrase, attribute: str) -> list[str]:
-    """No elderly boys, no grey men, no green horses, and no grey and gray dogs."""
-    head = phrase.head_text
-    if (attribute == "young" and head in CHILDREN) or (attribute in COATS and head in PEOPLE):
+def _other_attributes(phrase: Phrase, i: int) -> list[str]:
+    """No elderly boys, no young houses, no grey men, no green horses, and no grey and gray dogs."""
+    head, attribute = phrase.head_text, phrase.words[i]
+    inside = phrase.head[0] <= i < phrase.head[1]
+    if inside and phrase.words != (head,):
+        return []
+    if phrase.head[1] <= i:
         return []
     others = [
         a
         for a in ATTRIBUTE_FOILS[attribute]
         if not any(same_meaning(a, word) for word in phrase.words)
     ]
-    return [a for a in others if a in COATS] or others if head in BEINGS else others
+    being = is_a(head, kinds.BEINGS)
+    if not being:
+        others = [a for a in others if a != "little"]
+    beside = phrase.words[i + 1 : i + 2]
+    if attribute in ("light", "dark") and beside and beside[0] in COLOURS:
+        return others
+    if attribute in ("little", "small") and is_a(head, kinds.PEOPLE):
+        return ["big"]
+    if attribute in _AGES:
+        if is_a(head, kinds.CHILDREN):
+            return []
+        return [a for a in others if (a in _AGES) == being]
+    if attribute in COLOURS:
+        return _other_colours(head, attribute, others)
+    if attribute in _MATERIALS:
+        return others if is_a(head, kinds.MADE | kinds.CLOTHES) else []
+    return others
+
+
+def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
+    """Nature has few colours: coats, hair, grass; people have none, and of what else grows a caption tells the only one."""
+    if is_a(head, kinds.UNPAINTED) and not is_a(head, kinds.ANIMALS):
+        return []
+    if is_a(head, kinds.ANIMALS):
+        return [a for a in others if a in COATS] if attribute in COATS | {"gray"} else []
+    if is_a(head, kinds.PEOPLE):
+        return (
+            []
+            if attribute in COATS | {"gray"}
+            else [a for a in others if a not in COATS | {"gray"}]
+        )
+    if head in ("sky", "skies"):
+        return [a for a in others if a in _SKY_COLOURS]
+    if is_a(head, kinds.PLANTS):
+        return [a for a in others if a in _PLANT_COLOURS]
+    if is_a(head, kinds.BODY_PARTS):
+        return [a for a in others if a in _HAIR_COLOURS] if attribute in _HAIR_COLOURS else []
+    return others
 
 
 def relation_foils(
@@ -78,12 +172,20 @@ def relation_foils(
     subject, object_: the entities of the arguments, whose foils are put in their places: a head and an attribute each.
     """
     before, predicate, after = relation.subject, relation.predicate, relation.object
-    for contrary in list(contrary_predicates(predicate, after))[:_PREDICATE_CHANGES]:
+    contraries = list(contrary_predicates(predicate, head_of(before), head_of(after)))
+    for contrary in contraries[:_PREDICATE_CHANGES]:
         yield RelationFoil(before, contrary, after, "predicate_change", "predicate")
-    yield RelationFoil(after, predicate, before, "argument_swap")
+    # a symmetric one is dropped, and counted, by its filter
+    if is_symmetric(predicate) or can_swap(predicate, before, after):
+        yield RelationFoil(after, predicate, before, "argument_swap")
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
         for component, entity in (("subject", subject), ("object", object_)):
-            foils = [foil.text for foil in entity.foils if foil.edit == edit]
+            foils = [
+                foil.text
+                for foil in entity.foils
+                if foil.edit == edit
+                and (part == "attribute" or fits(relation, component, foil.text))
+            ]
             if foils:
                 ends = {"subject": before, "object": after, component: rng.choice(foils)}
                 yield RelationFoil(
@@ -95,28 +197,64 @@ def relation_foils(
                 )
 
 
-def contrary_predicates(predicate: str, object_: str) -> Iterator[str]:
-    """Yields contraries of a predicate, best first: of the phrase, of its preposition, of its verb."""
-    if predicate in CONTRARY_PHRASES:
-        yield CONTRARY_PHRASES[predicate]
-        return
-    words = predicate.split()
-    for i in range(len(words)):
-        preposition = " ".join(words[i:])
-        if preposition in CONTRARY_PREPOSITIONS:
-            worn = preposition == "in" and object_.split()[-1] in CLOTHING
-            if not names_actor(words):
-                yield (
-                    "without"
-                    if worn
-                    else " ".join([*words[:i], CONTRARY_PREPOSITIONS[preposition]])
-                )
-            break
-    verb = BASES.get(words[0])
-    if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:
-        for contrary in CONTRARY_VERBS[verb]:
-            if contrary not in (TRANSITIVE if len(words) > 1 else INTRANSITIVE):
-                yield " ".join([PARTICIPLES[contrary], *words[1:]])
+_ANIMAL_VERBS = word_set(
+    "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze face follow chase"
+)
+_MOUTH_VERBS = word_set(
+    "catch chew carry fetch hold bite lick dig chase retrieve play fight sniff shake pull"
+)
+_WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
+_SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
+_TELLING = word_set(actions.ROLE_VERBS)
+
+
+def fits(relation: Relation, component: str, foil: str) -> bool:
+    """Whether a foil of an argument can do, or undergo, what the relation says: no horse wears glasses, and nobody swims in a street."""
+    first, *rest = relation.predicate.split()
+    verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
+    original = head_of(relation.subject if component == "subject" else relation.object)
+    new = head_of(foil)
+    if component == "subject":
+        return _can_do(verb, first, original, new, head_of(relation.object))
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
+        return True
+    if verb in _WATER_VERBS or original == "water":
+        return is_a(new, kinds.WATERS)
+    if verb in _SLIDING_VERBS:
+        return False
+    if verb == "ride":
+        return is_a(new, kinds.MOUNTS | kinds.VEHICLES) and (
+            not is_a(new, kinds.ANIMALS) or is_a(new, kinds.RIDEABLE)
+        )
+    if verb in ("climb", "scale"):
+        return is_a(new, kinds.CLIMBABLE)
+    return True
+
+
+def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> bool:
+    place = is_a(object_, kinds.PLACES | kinds.BEINGS | kinds.TABLES)
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS):
+        return place and (verb in _ANIMAL_VERBS or (not verb and first not in ("with", "by")))
+    if is_a(original, kinds.ROLES):
+        return verb in _TELLING or (first in ("in", "with") and is_a(object_, kinds.CLOTHES))
+    if is_a(original, kinds.ANIMALS) and verb in _MOUTH_VERBS:
+        return is_a(new, kinds.HUNTERS)
+    if is_a(original, kinds.ANIMALS) and verb in _WATER_VERBS:
+        return is_a(new, kinds.HUNTERS) or new in (
+            "duck",
+            "goose",
+            "swan",
+            "ducks",
+            "geese",
+            "swans",
+        )
+    if is_a(original, kinds.VEHICLES) and verb:
+        return verb in ("park", "drive", "stop", "travel", "pass", "race") and is_a(
+            new, kinds.ENCLOSURES
+        )
+    if is_a(original, kinds.BEINGS):
+        return True
+    return not verb
 
 
 def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:

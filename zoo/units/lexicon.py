@@ -52,7 +52,7 @@ def plural(noun: str) -> str:
     return f"{first} {_PLURALS.get(last) or _regular_plural(last)}".strip()
 
 
-def _both_numbers(nouns: Iterable[str]) -> frozenset[str]:
+def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
     return frozenset(form for noun in nouns for form in (noun, plural(noun)))
 
 
@@ -62,25 +62,45 @@ SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOU
 NOUN_FOILS = _SINGULAR_FOILS | {
     many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
     for many, one in SINGULARS.items()
+    if many != one
 }
-BEINGS = _both_numbers(word.lstrip("~") for line in _BEINGS for word in line)
-PEOPLE = _both_numbers(word_set(words.PEOPLE))
-ATTRIBUTE_FOILS = _others(_sets(words.ATTRIBUTES))
-CLOTHING = _both_numbers(
-    word.lstrip("~")
-    for line in _THINGS
-    if {"shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform"} & set(line)
-    for word in line
+COATS = word_set(words.COATS)
+COLOURS = frozenset(
+    word for line in _sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
 )
-COATS, CHILDREN = word_set(words.COATS), word_set(words.CHILDREN)
-MOVERS = BEINGS | _both_numbers(word for line in _VEHICLES for word in line)
+ATTRIBUTE_FOILS = _others(_sets(words.ATTRIBUTES))
+FOIL_SETS = tuple(
+    frozenset(word.lstrip("~") for word in line) for line in (*_BEINGS, *_VEHICLES, *_THINGS)
+)
+BEING_SETS, VEHICLE_SETS = FOIL_SETS[: len(_BEINGS)], FOIL_SETS[len(_BEINGS) :][: len(_VEHICLES)]
 
-VERB_FORMS = _sets(actions.VERBS)
+
+def _participle(base: str) -> str:
+    """Returns the regular -ing form of a base."""
+    if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
+        return base[:-1] + "ing"
+    return _doubled(base) + "ing"
+
+
+def _doubled(base: str) -> str:
+    short = (
+        len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
+    )
+    return base + (base[-1] if short and sum(c in "aeiou" for c in base) == 1 else "")
+
+
+def _regular_verb(base: str) -> tuple[str, ...]:
+    past = base + "d" if base.endswith("e") else _doubled(base) + "ed"
+    if base.endswith("y") and base[-2:-1] not in "aeiou":
+        past = base[:-1] + "ied"
+    return base, _regular_plural(base), _participle(base), past
+
+
+VERB_FORMS = (*_sets(actions.VERBS), *map(_regular_verb, actions.REGULAR_VERBS.split()))
 BASES = {form: line[0] for line in reversed(VERB_FORMS) for form in line}
 PARTICIPLES = {line[0]: line[2] for line in VERB_FORMS}
 THIRD_PERSONS = frozenset(line[1] for line in VERB_FORMS)
 CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(actions.CONTRARY_VERBS)}
-INTRANSITIVE, TRANSITIVE = word_set(actions.INTRANSITIVE), word_set(actions.TRANSITIVE)
 CONTRARY_PHRASES = actions.CONTRARY_PHRASES
 CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(actions.CONTRARY_PREPOSITIONS)}
 PREPOSITION_PHRASES = tuple(
@@ -147,9 +167,4 @@ def participle(verb: str) -> str:
         base = verb[:-2]
     elif verb.endswith("s") and not verb.endswith("ss"):
         base = verb[:-1]
-    if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
-        return base[:-1] + "ing"
-    short = (
-        len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
-    )
-    return base + (base[-1] if short and sum(c in "aeiou" for c in base) == 1 else "") + "ing"
+    return _participle(base)

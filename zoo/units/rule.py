@@ -49,7 +49,10 @@ class RuleExtractor(UnitExtractor):
             Relation(
                 *(r.subject, r.predicate, r.object),
                 foils=self._relation_foils(
-                    r, relation_foils(r, entities[r.subject], entities[r.object], rng), taken
+                    r,
+                    relation_foils(r, entities[r.subject], entities[r.object], rng),
+                    (nouns[r.subject].compound_text, nouns[r.object].compound_text),
+                    taken,
                 ),
             )
             for r in relations
@@ -69,25 +72,35 @@ class RuleExtractor(UnitExtractor):
         heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
         for _ in range(_HEAD_FOILS):
             for text, foils in heads.items():
-                kept[text] += islice(self._kept(text, foils, taken), 1)
+                kept[text] += islice(self._kept(nouns[text], foils, taken), 1)
         for text, phrase in nouns.items():
             kept[text] += islice(
-                self._kept(text, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
+                self._kept(phrase, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
             )
         return {text: tuple(foils) for text, foils in kept.items()}
 
     def _kept(
-        self, text: str, foils: Iterable[EntityFoil], taken: set[str]
+        self, phrase: Phrase, foils: Iterable[EntityFoil], taken: set[str]
     ) -> Iterator[EntityFoil]:
         return (
-            foil for foil in foils if self._keep(phrase_fault(text, foil.text), foil.text, taken)
+            foil
+            for foil in foils
+            if self._keep(
+                phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, taken
+            )
         )
 
     def _relation_foils(
-        self, relation: Relation, foils: Iterable[RelationFoil], taken: set[str]
+        self,
+        relation: Relation,
+        foils: Iterable[RelationFoil],
+        compounds: tuple[str, str],
+        taken: set[str],
     ) -> tuple[RelationFoil, ...]:
         return tuple(
-            foil for foil in foils if self._keep(relation_fault(relation, foil), foil.text, taken)
+            foil
+            for foil in foils
+            if self._keep(relation_fault(relation, foil, compounds), foil.text, taken)
         )
 
     def _keep(self, fault: str | None, text: str, taken: set[str]) -> bool:

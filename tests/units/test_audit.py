@@ -1,0 +1,115 @@
+"""Sheets of units to be judged by hand."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.units.audit import COLUMNS, Row, draw, read_sheet, shares, write_sheet
+from zoo.units.command import main
+from zoo.units.rule import RuleExtractor
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+EXTRACTOR = RuleExtractor(tagger="textblob")
+RECORDS = {
+    str(i): EXTRACTOR.extract(f"A black dog chases {n} white cats on the grass", str(i), str(i))
+    for i, n in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+}
+
+
+def test_a_draw_is_settled_by_its_seed_takes_a_caption_once_and_both_kinds_in_turn() -> None:
+    rows = draw(RECORDS, 6, seed=1)
+    assert rows == draw(RECORDS, 6, seed=1) != draw(RECORDS, 6, seed=2)
+    assert len({row.caption_id for row in rows}) == 6
+    assert sorted(row.kind for row in rows) == ["entity"] * 3 + ["relation"] * 3
+    for row in rows:
+        record = RECORDS[row.caption_id]
+        units = {u.text: {f.text for f in u.foils} for u in (*record.entities, *record.relations)}
+        assert row.foil in units[row.unit]
+
+
+def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named() -> None:
+    assert {row.edit for row in draw(RECORDS, 5, 0, "argument_swap")} == {"argument_swap"}
+    with pytest.raises(ZooError, match=r"argument_swop.*near: argument_swap"):
+        draw(RECORDS, 5, 0, "argument_swop")
+
+
+def test_a_sheet_is_never_written_over(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    write_sheet(draw(RECORDS, 2, 0), sheet)
+    before = sheet.read_bytes()
+    with pytest.raises(ZooError, match="may hold verdicts"):
+        write_sheet(draw(RECORDS, 3, 0), sheet)
+    assert sheet.read_bytes() == before
+
+
+def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
+    rows = [replace(row, unit_verdict="ok", note='a, "b"') for row in draw(RECORDS, 3, 0)]
+    write_sheet(rows, tmp_path / "sheet.csv")
+    assert read_sheet(tmp_path / "sheet.csv") == rows
+
+
+ROW = Row("1", "1", "a dog", "entity", "dog", "cat", "object_change", "ok", "ok")
+
+
+def test_shares_are_of_what_was_judged() -> None:
+    swap = replace(ROW, kind="relation", edit="argument_swap")
+    rows = [
+        ROW,
+        replace(ROW, unit_verdict="false", foil_verdict="nonsense"),
+        replace(ROW, foil_verdict=""),
+        replace(swap, foil_verdict="absurd_swap"),
+        swap,
+    ]
+    found = {(s.verdict, s.of): (s.count, s.n) for s in shares(rows)}
+    assert found["false", "units"] == (1, 5)
+    assert found["nonsense", "foils"] == (1, 4)
+    assert found["nonsense", "foils of entities"] == (1, 2)
+    assert found["absurd_swap", "swaps"] == (1, 2)
+    assert found["absurd_swap", "foils"] == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("1,1,a dog,entity,dog,cat,object_change,ok,nonsens,", ":2: foil_verdict 'nonsens'"),
+        ("1,1,a dog,entity,dog,cat,object_change,maybe,ok,", ":2: unit_verdict 'maybe'"),
+        ("1,1,a dog,entity,dog,cat,object_change,ok,absurd_swap,", "is of swaps"),
+        ("1,1,a dog, wet,entity,dog,cat,object_change,ok,ok,", "11 columns for 10"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(",".join(COLUMNS) + "\n" + line + "\n")
+    with pytest.raises(ZooError, match=complaint):
+        read_sheet(sheet)
+
+
+def test_another_table_is_no_sheet(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("image,caption\n")
+    with pytest.raises(ZooError, match="is no sheet"):
+        read_sheet(tmp_path / "pairs.csv")
+
+
+def test_from_units_to_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    captions, units = tmp_path / "captions.token", tmp_path / "u.jsonl"
+    captions.write_text(
+        "1.jpg#0\tA black dog chases a white cat .\n2.jpg#0\tA boy in a red hat .\n"
+    )
+    main(["extract", str(captions), "--out", str(units), "--tagger", "textblob"])
+    main(["audit", str(units), "--n", "2"])
+    sheet = tmp_path / "u.audit.csv"
+    rows = read_sheet(sheet)
+    sheet.unlink()
+    write_sheet([replace(row, unit_verdict="ok", foil_verdict="ok") for row in rows], sheet)
+    capsys.readouterr()
+    assert main(["audit", str(sheet)]) == 0
+    assert "2 of 2 judged" in capsys.readouterr().out
+
+
+def test_the_committed_shares_are_those_of_the_committed_sheets() -> None:
+    import units_audit
+
+    assert (units_audit.RESULTS / "units_audit.md").read_text() == units_audit.table()
