@@ -1,9 +1,13 @@
 """A run that a signal, a kill or a loss that is no number ends: what is kept, what is said, and that nothing is missing afterwards."""
 
+import contextlib
+import itertools
 import math
 import os
+import random
 import shlex
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ import torch
 import yaml
 
 from tests.runs import in_process, last_checkpoint, logged, losses, variant
+from zoo.checkpointing import best_of
 from zoo.cli import main
 
 EPOCHS, STEPS = 2, 8  # four steps an epoch
@@ -203,3 +208,62 @@ def test_weights_that_are_no_numbers_are_neither_kept_nor_gone_on_from(
     assert main(["fit", "--config", recipe, "--ckpt_path", "bad.ckpt"]) == 1
     assert "bad.ckpt has 1 tensors with weights that are not finite" in capsys.readouterr().err
     assert not (folder / "runs" / "version_1").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_ten_ends_at_random_moments_lose_no_number_and_leave_nothing(
+    signum: signal.Signals, folder: Path, recipe: str
+) -> None:
+    """Start-up, validation and writing are among the moments; a run that was ended is gone on with until it is finished."""
+    every = 3
+    arguments = ["fit", "--config", recipe, "--trainer.max_epochs", "10", "--data.workers", "2"]
+    arguments += ["--last_checkpoint.every_n_steps", str(every)]
+    whole = folder / "whole"
+    whole.mkdir()
+    began = time.monotonic()
+    unbroken = in_process(whole, arguments)
+    unbroken.join()
+    longest = time.monotonic() - began
+    expected, best = logged(whole), _best(whole)
+    moments, ended, chain = random.Random(int(signum)), 0, 0
+    while ended < 10:
+        broken = folder / f"chain_{chain}"
+        broken.mkdir()
+        status: int | None = None
+        while status != 0:
+            kept = any(broken.glob("runs/*/checkpoints/last.ckpt"))
+            run = in_process(broken, [*arguments, *(["--ckpt_path", "last"] if kept else [])])
+            run.join(None if ended == 10 else moments.uniform(0, longest))
+            if run.is_alive():
+                assert run.pid is not None
+                own_group = os.getpgid(run.pid) == run.pid
+                (os.killpg if own_group else os.kill)(run.pid, signum)
+                run.join()
+                ended += run.exitcode != 0
+                assert run.exitcode in (0, -signum, 128 + signum)
+            status = run.exitcode
+        assert logged(broken) == expected
+        last = max(broken.glob("runs/*/checkpoints/last.ckpt"), key=lambda p: p.stat().st_mtime)
+        with contextlib.chdir(broken):
+            found = torch.load(best_of(last), weights_only=True)["state_dict"]
+        torch.testing.assert_close(found, best, rtol=0, atol=0)
+        assert not list(broken.rglob("*.part"))
+        runs = sorted(broken.glob("runs/*"), key=lambda path: int(path.name.split("_")[1]))
+        assert all((path / "config.yaml").is_file() for path in runs)
+        steps = [
+            sorted(losses(broken, version))
+            for version in range(len(runs))
+            if (runs[version] / "metrics.csv").exists()
+        ]
+        steps = [found for found in steps if found]
+        twice = [max(before) + 1 - min(after) for before, after in itertools.pairwise(steps)]
+        assert max(twice, default=0) <= (every if signum == signal.SIGKILL else 0)
+        chain += 1
+
+
+def _best(folder: Path) -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = torch.load(
+        folder / "runs/version_0/checkpoints/best.ckpt", weights_only=True
+    )["state_dict"]
+    return found
