@@ -72,3 +72,12 @@ def test_training_nothing_is_refused() -> None:
     frozen = nn.Parameter(torch.zeros(2, 2), requires_grad=False)
     with pytest.raises(ZooError, match="every parameter is frozen"):
         Optimization().groups([("w", frozen)], lambda n: "image")
+
+
+def test_what_is_built_has_its_betas_and_eps_and_is_stepped_by_step() -> None:
+    optimization = Optimization(betas=(0.5, 0.6), eps=1e-2)
+    named = [("scale", nn.Parameter(torch.zeros(()))), ("w", nn.Parameter(torch.zeros(2, 2)))]
+    built = optimization.build(named, lambda name: "head", total_steps=10, epochs=1.0)
+    for group in built["optimizer"].param_groups:
+        assert (group["betas"], group["eps"]) == ((0.5, 0.6), 1e-2)
+    assert built["lr_scheduler"]["interval"] == "step"
