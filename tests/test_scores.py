@@ -137,6 +137,11 @@ def test_shares_of_false_negatives_are_of_other_columns() -> None:
         2 / 6
     )  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one photograph
     assert shares["same_text"].item() == pytest.approx(2 / 6)  # rows 0 and 2 have one caption
+    alike = two_rows_of_one_photograph()
+    alike.captions[1] = 0
+    shares = scores_of(alike).false_negative_shares()
+    assert shares["same_image"].item() == pytest.approx(2 / 6)
+    assert shares["same_text"].item() == pytest.approx(1.0)
 
 
 def test_the_mean_is_over_what_is_valid() -> None:
