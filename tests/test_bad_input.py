@@ -7,6 +7,7 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -592,3 +593,22 @@ def test_a_full_disk_leaves_no_part_of_a_checkpoint(root: Path) -> None:
         sentence = said(fit(root, *ONE_EPOCH)).sentence
     assert "best.ckpt could not be written (File too large)" in sentence
     assert list(Path("runs/version_0/checkpoints").iterdir()) == []
+
+
+REFUSED = {
+    "no negatives": (["--data.negatives", "null"], "needs sentence negatives"),
+    "no units": (["--data.units", "null"], "needs units"),
+    "no bias": (["--model.objective", "zoo.objectives.siglip.SigLIP"], "needs a head with a bias"),
+}
+
+
+@pytest.mark.parametrize("lacking", REFUSED)
+def test_what_a_refused_recipe_is_told_to_set_works(lacking: str, root: Path) -> None:
+    flags, named = REFUSED[lacking]
+    short = ["--trainer.limit_train_batches", "1", "--trainer.limit_val_batches", "1", *ONE_EPOCH]
+    sentence = said(fit(root, *short, *flags)).sentence
+    assert named in sentence
+    told = re.search(r"set `(--[^`]*)`", sentence)
+    assert told is not None
+    mend = told[1].replace("F.jsonl", str(root / "units.jsonl")).split()
+    assert main(fit(root, *short, *flags, *mend)) == 0

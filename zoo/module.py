@@ -25,15 +25,17 @@ from zoo.gather import (
 )
 from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
+from zoo.listing import classes
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
 from zoo.optim import Optimization, rates
-from zoo.recorded import spec
+from zoo.recorded import class_path, spec
 from zoo.scores import Scores
 
 log = logging.getLogger(__name__)
 
 PARTS = ("backbone", "head", "objective")
+SOME_NEGATIVES = "zoo.negatives.negclip_swap.NegCLIPSwap"  # that need nothing but the captions
 
 
 class Provides(Protocol):
@@ -72,8 +74,10 @@ class ZooModule(LightningModule):
         needs = self.objective.needs
         if needs.bias and self.head.bias is None:
             raise ZooError(
-                f"{type(self.objective).__name__} needs a head with a bias, and neither {type(self.head).__name__} nor {backbone.name} has "
-                "one: set model.head.init_args.bias in the YAML (-10 in SigLIP's paper)"
+                f"{type(self.objective).__name__} needs a head with a bias, and neither "
+                f"{type(self.head).__name__} nor {backbone.name} has one: set "
+                f"`--model.head {class_path(type(self.head))} --model.head.bias -10` "
+                "(as in SigLIP's paper), or the same in the YAML"
             )
         self.image_keys = self.head.image_keys | needs.image_keys
         self.text_keys = self.head.text_keys | needs.text_keys
@@ -99,10 +103,10 @@ class ZooModule(LightningModule):
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
-                    "frozen, as no output reaches them or as tune=%s says: %d tensors (%s)",
-                    self.backbone.tune,
+                    "frozen tensors of the backbone: %d (%s), which the loss does not use or model.backbone.tune %s leaves alone",
                     len(self.frozen),
                     shown,
+                    self.backbone.tune,
                 )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
@@ -113,17 +117,20 @@ class ZooModule(LightningModule):
         needs, name = self.objective.needs, type(self.objective).__name__
         if needs.negatives and not provides.negatives:
             raise ZooError(
-                f"{name} needs sentence negatives, and the data makes none: set data.init_args.negatives in the YAML"
+                f"{name} needs sentence negatives, and the data makes none: set `--data.negatives {SOME_NEGATIVES}`, or "
+                "data.init_args.negatives in the YAML (`zoo ls negatives` lists others)"
             )
         if needs.generators and not set(needs.generators) & set(provides.negatives):
+            paths = {known: path for known, path, _ in classes("negatives")}
+            first = needs.generators[0]
             raise ZooError(
                 f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes {', '.join(provides.negatives)}: "
-                "change data.init_args.negatives in the YAML"
+                f"set `--data.negatives {paths.get(first, first)}`, or data.init_args.negatives in the YAML"
             )
         if needs.units and not provides.units:
             raise ZooError(
-                f"{name} needs units, and the data has none: make a file by `zoo units extract CAPTIONS --out F.jsonl` "
-                "and give it as data.init_args.units in the YAML"
+                f"{name} needs units, and the data has none: make a file by `zoo units extract CAPTIONS --out F.jsonl`, "
+                "and set `--data.units zoo.units.sampler.UnitSampler --data.units.file F.jsonl`, or data.init_args.units in the YAML"
             )
 
     def report_what_is_not_needed(self, datamodule: Any) -> None:

@@ -137,7 +137,7 @@ def rates(made: Sequence[Made]) -> list[str]:
             "reordered",
             reordered,
             len(negatives),
-            "negatives only order otherwise what 'and', 'or' or commas join, and say the same",
+            "negatives only put the members of a list (joined by 'and', 'or' or commas) in another order, and stay true",
         ),
         _share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"

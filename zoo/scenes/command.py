@@ -105,7 +105,10 @@ def _span(text: str) -> tuple[int, int]:
     fewest, _, most = text.partition("-")
     if not fewest.isdigit() or not (most or fewest).isdigit():
         raise ZooError(f"--objects {text}: give a number or a span, as 2-4")
-    return int(fewest), int(most or fewest)
+    span = int(fewest), int(most or fewest)
+    if not 2 <= span[0] <= span[1]:
+        raise ZooError(f"--objects {text}: give two objects or more, the fewest first, as 2-4")
+    return span
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
