@@ -159,6 +159,9 @@ FIT += rows(
     ("clip.yaml", "--data_root"),
     ("cs_clap.yaml", "near: cs_clip.yaml"),
     ("RECIPE --quux", "--quux"),
+    ("RECIPE --model.backbone.name BAD/deep.json", "deep.json"),
+    ("RECIPE --model.backbone.name BAD/list.json", "list.json"),
+    ("RECIPE --data.units.file BAD/deep.json", "deep.json"),
     ("RECIPE --model.objective zoo.heads.cosine.Cosine", "subclass of Objective"),
     ("RECIPE --model.objective nowhere.Thing", "nowhere"),
     ("RECIPE --model.objective zoo.objectives.clip.Nothing", "Nothing"),
@@ -377,6 +380,7 @@ SMALL = list(
             ("render --out s --seed x", "x"),
             ("render --out s --held_out purple,cow", "cow"),
             ("render --out RECIPE --n 1 --workers 0", "recipe.yaml"),
+            ("render --out BAD/scenes --n 1 --workers 0", "manifest.json"),
         ),
         rows(
             "demo",
@@ -416,6 +420,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "twice.yaml": "model: {}\nmodel: {}",
     }.items():
         (bad / name).write_text(content)
+    (bad / "scenes").mkdir()
+    (bad / "scenes" / "manifest.json").write_text((bad / "deep.json").read_text())
     (bad / "binary").write_bytes(bytes(range(256)) * 40)
     torch.save({"a": torch.zeros(3)}, bad / "weights.pt")
     torch.save([1, 2], bad / "list.pt")

@@ -5,7 +5,6 @@ and scores worse in it without a word; therefore the activation is never guessed
 """
 
 import dataclasses
-import json
 import logging
 import math
 import warnings
@@ -16,6 +15,7 @@ from typing import Any, Literal
 
 from torch import nn
 
+from zoo.datamodules.readers.files import json_value
 from zoo.errors import ZooError, near
 
 Activation = Literal["gelu", "quickgelu"]
@@ -76,7 +76,7 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
 
 def _read_architecture(file: Path) -> dict[str, Any]:
     try:
-        config = json.loads(file.read_text("utf-8"))
+        config = json_value(file.read_text("utf-8"))
     except OSError as error:
         raise ZooError(
             f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file"

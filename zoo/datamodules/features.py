@@ -25,6 +25,7 @@ from zoo.backbone import Backbone
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.datamodules.dataset import Transform
 from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
+from zoo.datamodules.readers.files import json_value
 from zoo.datamodules.sample import ImageRef
 from zoo.datamodules.shards import DTYPES, Precision, Shards
 from zoo.errors import ZooError
@@ -217,7 +218,7 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
         write_beside(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
-        there = dict(json.loads(manifest.read_text(encoding="utf-8")))
+        there = dict(json_value(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
             f"{manifest} cannot be read ({error}): name another data.features.folder, or delete the folder"

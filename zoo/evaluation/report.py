@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
-from zoo.datamodules.readers.files import opened
+from zoo.datamodules.readers.files import json_value, opened
 from zoo.errors import ZooError, near, need
 from zoo.evaluation import protocols
 from zoo.evaluation.averages import Average, Preset, averages, preset_named
@@ -277,7 +277,7 @@ def read(run: Path) -> Results:
         cases = pq.read_table(run / CASES)
         header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
         if (run / RESULTS).is_file():
-            content = json.loads((run / RESULTS).read_text("utf-8"))
+            content = json_value((run / RESULTS).read_text("utf-8"))
             counted = tuple(map(_counted, content.pop("presets")))
             header = header or content
         if header is None:
@@ -292,7 +292,14 @@ def read(run: Path) -> Results:
             if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
                 cases = cases.append_column(field, pa.nulls(len(cases), field.type))
         cases = cases.select(SCHEMA.names).cast(SCHEMA)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        pa.ArrowException,
+    ) as error:
         raise ZooError(
             f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
         ) from error

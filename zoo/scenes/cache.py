@@ -147,10 +147,10 @@ def _claim(folder: Path, settings: dict[str, Any]) -> None:
         write_beside(manifest, json.dumps(settings, indent=2).encode())
         return
     try:
-        there = json.loads(manifest.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        there = dict(json_value(manifest.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError) as error:
         raise ZooError(
-            f"{manifest} is not JSON ({error.msg}): name another folder or delete this one"
+            f"{manifest} is not JSON of settings ({error}): name another folder or delete this one"
         ) from error
     for name in settings:
         if there.get(name) != settings[name]:
