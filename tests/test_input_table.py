@@ -54,7 +54,6 @@ SETTINGS = {
     "trainer.num_nodes": "0 x",
     "trainer.overfit_batches": "2 0.5",
     "trainer.fast_dev_run": "-1 x",
-    "trainer.max_time": "x",
     "trainer.profiler": "nope",
     "trainer.strategy": "nope",
     "trainer.accelerator": "gppu",
@@ -119,13 +118,10 @@ SETTINGS = {
     "data.units.max_conjunction": "0",
     "data.units.conjunction_share": "2",
     "data.units.edits": "[nope]",
-    "data.evaluation.benchmarks": "[nope] []",
     "data.evaluation": "3 [aro]",
     "data.features.limit_gib": "0",
-    "data.photographs": "[nowhere]",
     "last_checkpoint.every_n_steps": "0 -1 x",
     "best_checkpoint.mode": "most",
-    "ckpt_path": "nowhere.ckpt RECIPE",
 }
 FIT = [
     Row(("fit", "--config", "RECIPE", f"--{name}", value), name.rpartition(".")[2])
@@ -153,12 +149,19 @@ FIT += rows(
     ("BAD/modle.yaml", "modle"),
     ("BAD/twice.yaml", "twice.yaml:2"),
     ("BAD", "neither a file"),
-    ('{"modle":1}', "modle"),
-    ('{"modle":{}}', "modle"),
+    ('RECIPE --config {"modle":1}', "modle"),
+    ('RECIPE --config {"modle":{}}', "modle"),
     ('{"modle":', "--config is no YAML"),
     ("clip.yaml", "--data_root"),
     ("cs_clap.yaml", "near: cs_clip.yaml"),
     ("RECIPE --quux", "--quux"),
+    ("RECIPE --trainer.max_time x", "duration='x'"),
+    ("RECIPE --data.evaluation.benchmarks [nope]", "nope"),
+    ("RECIPE --data.evaluation.benchmarks []", "no benchmark is asked for"),
+    ("RECIPE --data.photographs [nowhere]", "nowhere is not a folder"),
+    ("RECIPE --ckpt_path nowhere.ckpt", "nowhere.ckpt"),
+    ("RECIPE --ckpt_path RECIPE", "recipe.yaml"),
+    ("RECIPE --ckpt_path BAD/cut.ckpt", "cut.ckpt"),
     ("RECIPE --model.backbone.name BAD/deep.json", "deep.json"),
     ("RECIPE --model.backbone.name BAD/list.json", "list.json"),
     ("RECIPE --data.units.file BAD/deep.json", "deep.json"),
@@ -212,7 +215,7 @@ VALIDATE += rows(
     ("--presets strict --config RECIPE", "--presets is of --benchmarks"),
     ("--benchmarks aro --data_root nowhere --model.backbone.name zoo-tiny", "nowhere"),
     ("--benchmarks aro --data_root RECIPE --model.backbone.name zoo-tiny", "not a folder"),
-    ("--benchmarks aro --model.backbone.name zoo-tinny", "near: zoo-tiny"),
+    ("--benchmarks PAIRS --data_root ROOT --model.backbone.name zoo-tinny", "near: zoo-tiny"),
 )
 SMALL = list(
     chain(

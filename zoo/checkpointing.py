@@ -17,7 +17,7 @@ from torch import Tensor
 from zoo.errors import ZooError
 from zoo.exported import read_export
 from zoo.files import beside, sweep
-from zoo.ranges import PositiveInt, PositiveNumber
+from zoo.ranges import PositiveInt, PositiveNumber, Ranged
 from zoo.recorded import is_recipe
 from zoo.stopping import StepEnd, StepLoop
 
@@ -107,7 +107,7 @@ def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     return recipe
 
 
-class LastCheckpoint(StepEnd, ModelCheckpoint):
+class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
     """last.ckpt: what a resumed run goes on from, and what papers report.
 
     Written at the end of a step: every so many steps, every so many minutes, where a signal stops the run, and at the end of training.

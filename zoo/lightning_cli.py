@@ -40,7 +40,7 @@ from zoo.gather import leave_group
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten, speak
-from zoo.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
+from zoo.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged, wanted
 from zoo.recipes import settings_given, with_recipes
 from zoo.run_folder import NOT_OF_DATA, RunFolder, check_free, refuse_finished, requeued, same_run
 from zoo.sharding import Sharded
@@ -83,6 +83,7 @@ class ZooTrainer(Ranged, Trainer):
         val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
         check_val_every_n_epoch: PositiveInt | None = 1,
         log_every_n_steps: NonNegativeInt | None = None,
+        num_sanity_val_steps: int | None = None,
         min_epochs: NonNegativeInt | None = None,
         min_steps: NonNegativeInt | None = None,
         accumulate_grad_batches: PositiveInt = 1,
@@ -93,6 +94,11 @@ class ZooTrainer(Ranged, Trainer):
         if str(val_check_interval) in ("0", "0.0"):
             raise ZooError(
                 "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
+            )
+        if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
+            raise ZooError(
+                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of validation to try before training, "
+                "0 for none, or -1 for all"
             )
         if overfit_batches:
             raise ZooError(
@@ -121,6 +127,7 @@ class ZooTrainer(Ranged, Trainer):
             val_check_interval=val_check_interval,
             check_val_every_n_epoch=check_val_every_n_epoch,
             log_every_n_steps=log_every_n_steps,
+            num_sanity_val_steps=num_sanity_val_steps,
             min_epochs=min_epochs,
             min_steps=min_steps,
             accumulate_grad_batches=accumulate_grad_batches,
@@ -173,6 +180,9 @@ class ZooCLI(LightningCLI):
         """Refuses what jsonargparse takes without a word: an unknown name over an empty mapping."""
         super().parse_arguments(parser, args)
         command = self.config.subcommand
+        seed = self.config[command].seed_everything
+        if seed is not True and seed < 0:
+            parser.error(f"seed_everything: {seed} is not {wanted('NonNegativeInt', 'v>=0')}")
         for settings in settings_given(args):
             problem = empty_and_unknown(settings, self.config[command])
             if problem is not None:

@@ -29,6 +29,7 @@ from zoo.listing import classes
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
 from zoo.optim import Optimization, rates
+from zoo.ranges import NonNegativeInt, Ranged
 from zoo.recorded import class_path, spec
 from zoo.scores import Scores
 
@@ -45,7 +46,7 @@ class Provides(Protocol):
     units: bool
 
 
-class ZooModule(LightningModule):
+class ZooModule(Ranged, LightningModule):
     """Any backbone, head and objective, trained and measured.
 
     backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
@@ -60,7 +61,7 @@ class ZooModule(LightningModule):
         objective: Objective | None = None,
         head: Head | None = None,
         optimizer: Optimization = Optimization(),  # noqa: B008  a frozen dataclass
-        seed: int | None = None,
+        seed: NonNegativeInt | None = None,
     ) -> None:
         super().__init__()
         self.backbone, self.optimizer, self.seed = backbone, optimizer, seed or 0

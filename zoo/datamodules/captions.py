@@ -95,7 +95,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
         redraw: bool = True,
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
-        seed: int | None = None,
+        seed: NonNegativeInt | None = None,
         workers: NonNegativeInt = 2,
         expect_n: PositiveInt | None = None,
         overlong: Literal["cut", "error"] = "cut",
