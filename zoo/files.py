@@ -24,8 +24,8 @@ REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
     """Writes a file that appears when it is whole or not at all; see `whole`."""
-    with whole(path, "which goes on from there", sweeps=sweeps) as part:
-        part.write_bytes(data)
+    with whole(path, "which goes on from there", sweeps=sweeps) as part, open(part, "wb") as out:
+        out.write(data)
 
 
 @contextmanager
