@@ -106,9 +106,10 @@ def test_what_one_run_did_not_score_is_no_difference() -> None:
 
 
 def test_questions_that_come_twice_are_paired_in_their_order() -> None:
-    first = run(asked("1", [2.0, 1.0], image="x"), asked("2", [1.0, 2.0], image="x"))
+    first = run(asked("1", [1.0, 2.0], image="x"), asked("2", [2.0, 1.0], image="x"))
     second = run(asked("5", [2.0, 1.0], image="x"), asked("6", [2.0, 1.0], image="x"))
-    assert [d.case for d in differences(matched(first, second))] == ["2"]
+    assert [d.case for d in differences(matched(first, second))] == ["1"]
+    assert [test.n for test in paired(matched(first, second))] == [2]
 
 
 def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
