@@ -344,4 +344,4 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
-    assert largest_difference(*found) == 0.0
+    assert largest_difference(matched(*found)) == 0.0

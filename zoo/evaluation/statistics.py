@@ -35,7 +35,8 @@ class Sample:
     @property
     def value(self) -> float:
         """The mean over groups of the rate inside each."""
-        return float(self.weight @ self.right)
+        _, index, sizes = np.unique(self.group, return_inverse=True, return_counts=True)
+        return float((_sums(index, self.right) / sizes).mean())
 
 
 def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float, float, str]:
