@@ -143,7 +143,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a file in place of the runs": (
         lambda root: Path("runs").write_text(""),
         [],
-        ("runs", "File exists"),
+        ("runs", "Not a directory"),
     ),
     "weights of no model": (
         lambda root: Path("w.pt").write_bytes(b"no weights"),
@@ -583,8 +583,10 @@ def test_an_interrupted_run_says_how_to_go_on(workers: str, root: Path, tmp_path
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers as well
     left = ended(process, tmp_path)
     assert left.status == 130
-    assert left.sentence.startswith("zoo: interrupted: ")
-    assert "--ckpt_path last" in left.sentence
+    told = [line for line in left.err.splitlines() if line.startswith("zoo: ")]
+    assert told[-1].startswith("zoo: interrupted: ")
+    assert f"--ckpt_path {last.relative_to(tmp_path)}" in told[-1]
+    assert "Traceback" not in left.out + left.err
     torch.load(last, weights_only=True)
 
 

@@ -28,6 +28,7 @@ def reports(page: str) -> list[str]:
 
 
 def without_code_and_links(text: str) -> str:
+    text = re.sub(r"\b(?:Section|Table|Eq\.|appendix) [\w.]+", "", text)
     return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", text))
 
 

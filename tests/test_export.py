@@ -260,8 +260,8 @@ def changed(checkpoint: Path, file: Path, change: Callable[[dict[str, Any]], obj
 
 UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a class that cannot be imported": (
-        lambda c: c["hyper_parameters"]["objective"].update(class_path="my_lab.Loss"),
-        r"cannot be built .*No module named 'my_lab'.*where the classes of its recipe",
+        lambda c: c["hyper_parameters"]["objective"].update(class_path="absent_lab.Loss"),
+        r"cannot be built .*No module named 'absent_lab'.*where the classes of its recipe",
     ),
     "an argument of a newer zoo": (
         lambda c: (

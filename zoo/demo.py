@@ -161,7 +161,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
 def measure(module: ZooModule, folder: Path) -> dict[str, Figure]:
     """Returns half-truth accuracy by condition, and that of attribute swaps, on the scenes of a folder's test split."""
     questions = [
-        HalfTruth(str((folder / "units.test.jsonl").absolute())),
+        HalfTruth(str((folder / "units.test.jsonl").absolute()), preset="paper"),
         SceneSwaps(str(folder.absolute())),
     ]
     data = EvaluationDataModule(list(questions), str(folder), workers=0, quiet=True)

@@ -33,6 +33,7 @@ from zoo.checkpointing import (
     recipe_of,
 )
 from zoo.errors import Stopped, ZooError
+from zoo.evaluation.report import refuse_results
 from zoo.exported import OPEN_CLIP
 from zoo.files import sweep
 from zoo.finite import Finite
@@ -197,7 +198,12 @@ class ZooCLI(LightningCLI):
 
     def instantiate_classes(self) -> None:
         """Makes the data first and looks for its files: what is missing on this disk is said before weights are fetched for it."""
-        data = data_of(self.config[self.subcommand].data)
+        given = self.config[self.subcommand]
+        data = data_of(given.data)
+        evaluation = getattr(data, "evaluation", None)
+        may_go_on = given.get("ckpt_path") is not None or SLURMEnvironment.job_id() is not None
+        if evaluation is not None and self.subcommand == "fit" and (may_go_on or given.overwrite):
+            evaluation.overwrite = True  # until `before_fit` knows whether the run goes on
         check_files = getattr(data, "check_files", None)
         if check_files is not None:
             check_files()
@@ -222,8 +228,9 @@ class ZooCLI(LightningCLI):
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         goes_on = self._find_run() is not None
         evaluation = getattr(self.datamodule, "evaluation", None)
-        if evaluation is not None and (goes_on or self.config[self.subcommand].overwrite):
-            evaluation.overwrite = True  # a run goes on where its own results are
+        if evaluation is not None:  # a run goes on where its own results are
+            evaluation.overwrite = goes_on or self.config[self.subcommand].overwrite
+            refuse_results(evaluation.out, evaluation.overwrite)
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )

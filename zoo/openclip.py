@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from zoo.datamodules.readers.files import json_value
+from zoo.datamodules.readers.files import NotJson, json_value
 from zoo.errors import ZooError, near
 
 Activation = Literal["gelu", "quickgelu"]
@@ -81,8 +81,10 @@ def _read_architecture(file: Path) -> dict[str, Any]:
         raise ZooError(
             f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file"
         ) from error
+    except NotJson as error:
+        raise ZooError(f"{error.at(file)} is no JSON ({error}): mend the file") from error
     except ValueError as error:
-        raise ZooError(f"{file} is no JSON ({error}): mend the file") from error
+        raise ZooError(f"{file} is no text ({error}): mend the file") from error
     missing = [
         key
         for key in ("embed_dim", "vision_cfg", "text_cfg")

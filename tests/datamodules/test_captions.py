@@ -178,7 +178,7 @@ def test_companions_double_the_rows_of_training_alone(tmp_path):
 
 def test_the_loaders_of_an_evaluation_stand_behind_that_of_the_loss(tmp_path):
     extra = DataLoader([1])
-    evaluation = SimpleNamespace(loaders=lambda backbone, head: [extra])
+    evaluation = SimpleNamespace(loaders=lambda backbone, head: [extra], prepare=lambda: None)
     assert attached(made(tmp_path, evaluation=evaluation)).val_dataloader() == [extra]
     both = attached(made(tmp_path, evaluation=evaluation, val_images=2)).val_dataloader()
     assert (len(both), both[1]) == (2, extra)
@@ -288,7 +288,7 @@ def units(tmp_path, ids):
         for i in ids
     ]
     (tmp_path / "u.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
-    return UnitSampler(str(tmp_path / "u.jsonl"), n_units=2)
+    return UnitSampler(str(tmp_path / "u.jsonl"), n_units=2, with_replacement=False)
 
 
 def test_units_and_foils_stand_in_the_rows_of_their_captions(tmp_path, caplog):

@@ -31,7 +31,7 @@ def units_file(tmp_path, *entries):
     lines = [json.dumps(record) for record in records]
     path = tmp_path / "units.jsonl"
     path.write_text("\n".join(lines) + "\n")
-    return UnitSampler(str(path), n_units=2)
+    return UnitSampler(str(path), n_units=2, with_replacement=False)
 
 
 def test_negatives_are_a_function_of_seed_epoch_and_sample():

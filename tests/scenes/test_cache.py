@@ -1,3 +1,4 @@
+import builtins
 import errno
 import json
 import os
@@ -5,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from zoo import files
 from zoo.errors import ZooError
 from zoo.files import write_beside
 from zoo.scenes.cache import HELD_OUT, SPLITS, read_lines, render_scenes, split_of
@@ -106,18 +109,32 @@ def test_impossible_settings_are_refused_before_anything_is_written(tmp_path, wr
     assert not (tmp_path / "new").exists()
 
 
-def write_on_full(room, path, data):
-    """Writes as on a disk with room for so many bytes."""
-    with open(path, "wb") as file:
-        file.write(data[:room])
-    if len(data) > room:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+class Full:
+    """A file on a disk with room for so many bytes."""
+
+    def __init__(self, file, room):
+        self.file, self.room = file, room
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def write(self, data):
+        self.file.write(data[: self.room])
+        if len(data) > self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def open_full(room, path, mode):
+    return Full(builtins.open(path, mode), room)
 
 
 @pytest.mark.parametrize("room", [0, 1, 100])
 def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new(tmp_path, monkeypatch, room):
     (tmp_path / "old.png").write_bytes(b"old")
-    monkeypatch.setattr(Path, "write_bytes", lambda path, data: write_on_full(room, path, data))
+    monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
     for name in ("old.png", "new.png"):
         with pytest.raises(
             ZooError, match=rf"{name} could not be written \(No space left on device\)"
@@ -129,11 +146,11 @@ def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new(tmp_path, 
 def test_rendering_goes_on_after_a_full_disk(tmp_path, monkeypatch, rendered):
     written = []
 
-    def full_after_ten(path, data):
+    def full_after_ten(path, mode):
         written.append(path)
-        write_on_full(50 if len(written) > 10 else 1 << 30, path, data)
+        return open_full(50 if len(written) > 10 else 1 << 30, path, mode)
 
-    monkeypatch.setattr(Path, "write_bytes", full_after_ten)
+    monkeypatch.setattr(files, "open", full_after_ten, raising=False)
     with pytest.raises(ZooError, match="run the same command again"):
         render_scenes(tmp_path, n=50, **SMALL)
     monkeypatch.undo()
