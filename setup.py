@@ -5,5 +5,8 @@ from setuptools import find_packages, setup
 setup(
     packages=[*find_packages(include=["zoo*"]), "zoo.configs"],
     package_dir={"zoo.configs": "configs"},
-    package_data={"zoo": ["architectures/*.json", "py.typed"], "zoo.configs": ["*.yaml"]},
+    package_data={
+        "zoo": ["architectures/*.json", "py.typed", "**/*.pyi"],
+        "zoo.configs": ["*.yaml"],
+    },
 )

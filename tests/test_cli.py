@@ -24,6 +24,7 @@ from zoo.listing import ROOMS, classes
 from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
 from zoo.recipes import shipped_recipes
+from zoo.recorded import class_path
 
 
 @pytest.fixture
@@ -97,12 +98,10 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         "datamodules": LightningDataModule,
         "benchmarks": Benchmark,
     }[what]
-    walked = {
-        f"{cls.__module__}.{cls.__qualname__}"
-        for cls in descendants(base)
-        if cls.__module__.startswith("zoo.")
-    }
+    walked = {class_path(cls) for cls in descendants(base) if cls.__module__.startswith("zoo.")}
     assert {path for _, path, _ in classes(what) if path.startswith("zoo.")} == walked
+    rooms = {path.rpartition(".")[0] for path in walked}
+    assert all(room.count(".") <= 2 for room in rooms), "a class is not shown by its room"
 
 
 def descendants(base: type) -> set[type]:
@@ -115,7 +114,7 @@ def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> Non
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 1 + len(classes(what))
         for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
-            assert line.rstrip().split(maxsplit=2) == [name, path, text]
+            assert line.rstrip().split(maxsplit=2) == [name, path.rpartition(".")[2], text]
 
 
 def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,7 @@ from zoo.exported import OPEN_CLIP
 from zoo.files import sweep
 from zoo.finite import Finite
 from zoo.gather import leave_group
+from zoo.listing import import_all
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.quiet import quieten, speak
@@ -355,6 +356,7 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     quieten()
     speak()
     given, data_roots = data_root_flag(argv)
+    import_all()
     try:
         with signals_raise():
             return cli(

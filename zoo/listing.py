@@ -1,6 +1,8 @@
 """`zoo ls`: what is built in and what installed packages offer, read from source without importing it. Free of torch but for backbones."""
 
 import ast
+import importlib
+import logging
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from rich.table import Table
 
 from zoo.arguments import Parser
 from zoo.recipes import shipped_recipes
+
+log = logging.getLogger(__name__)
 
 UNBROKEN = 10_000  # columns, more than any line has: what is piped is read by programs, and names and paths are copied
 ROOMS = {
@@ -31,11 +35,11 @@ def main(argv: list[str]) -> int:
     table = Table(box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
     if what in ROOMS:
-        table.add_column("class path", no_wrap=True)
+        table.add_column("class", no_wrap=True)
     table.add_column("what it is", overflow="fold")
     if what in ROOMS:
         for name, path, text in classes(what):
-            table.add_row(name, path, text)
+            table.add_row(name, path.rpartition(".")[2], text)
     elif what == "configs":
         for name, file in shipped_recipes().items():
             table.add_row(name, first_comment(file))
@@ -98,8 +102,27 @@ def _entry(file: Path, package: Path, node: ast.ClassDef) -> tuple[str, str, str
         and ast.unparse(s.targets[0] if isinstance(s, ast.Assign) else s.target) == "name"
     ]
     text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
-    module = ".".join(("zoo", *file.relative_to(package).with_suffix("").parts))
-    return str(named[0]) if named else node.name, f"{module}.{node.name}", text
+    room = ".".join(("zoo", *file.parent.relative_to(package).parts))  # which shows it by this name
+    return str(named[0]) if named else node.name, f"{room}.{node.name}", text
+
+
+def import_all() -> None:
+    """Imports every class that can be named, so that its short name is enough wherever its base class is wanted.
+
+    What an installed package offers and cannot be imported is told, and does not stop what needs it not.
+    """
+    for what in ROOMS:
+        for _, path, _ in classes(what):
+            module, _, name = path.rpartition(".")
+            try:
+                getattr(importlib.import_module(module), name)
+            except Exception as error:
+                if module.partition(".")[0] == "zoo":
+                    raise
+                log.warning(
+                    "%s, which an installed package offers under zoo.%s, cannot be imported (%s: %s)",
+                    *(path, what, type(error).__name__, error),
+                )
 
 
 def first_comment(file: Path) -> str:

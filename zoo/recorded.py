@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import sys
 from abc import ABCMeta
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -43,8 +44,11 @@ class Recorded(metaclass=_Record):
 
 
 def class_path(cls: type) -> str:
-    """Returns the dotted path of a class."""
-    return f"{cls.__module__}.{cls.__qualname__}"
+    """Returns the shortest dotted path of a class: that of the package that shows it, so that its file may move."""
+    parts = cls.__module__.split(".")
+    packages = (".".join(parts[:n]) for n in range(1, len(parts)))
+    showing = (p for p in packages if getattr(sys.modules.get(p), cls.__qualname__, None) is cls)
+    return f"{next(showing, cls.__module__)}.{cls.__qualname__}"
 
 
 def spec(part: Recorded) -> dict[str, Any]:

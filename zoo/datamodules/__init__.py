@@ -1,1 +1,5 @@
-"""Caption sources, photographs and the datamodule that makes batches of them."""
+"""Datamodules: captions with their images, negatives and units, as batches."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""One engine that measures: encode once, score, judge, average, report."""
+"""Evaluation: the engine that scores what benchmarks ask, judges and reports."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

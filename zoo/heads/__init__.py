@@ -1,1 +1,5 @@
-"""Heads: what turns encoded images and encoded texts into scores."""
+"""Heads: how encoded images and texts are scored, one file each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

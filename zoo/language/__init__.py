@@ -1,1 +1,5 @@
-"""The one door to taggers, parsers, WordNet and inflection."""
+"""Language: the one door to taggers, WordNet and inflection."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

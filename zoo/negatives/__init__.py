@@ -1,1 +1,5 @@
-"""Sentence negatives: captions spoilt as a whole."""
+"""Negatives: captions changed so that they no longer fit, one file a generator."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

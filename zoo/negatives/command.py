@@ -26,7 +26,7 @@ from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError, near
 from zoo.files import check_place, whole
 from zoo.language.text import only_reordered, same_words
-from zoo.listing import classes
+from zoo.listing import classes, import_all
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.units.reader import read_units
@@ -295,6 +295,7 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         )
     if "tagger" in {p.name for p in parameters} - names:
         given = [*given, f"--generator.tagger={tagger}"]
+    import_all()
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(made, "generator")
     try:

@@ -1,1 +1,5 @@
-"""Objectives: what turns scores into a loss."""
+"""Objectives: what scores are trained for, one file a method."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""Rendered scenes: exact captions, units and foils from a scene graph."""
+"""Scenes: rendered pictures of coloured solids with true captions, units and foils."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

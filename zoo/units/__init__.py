@@ -1,1 +1,5 @@
-"""Units: parts of captions and their minimally edited foils."""
+"""Units: the parts of captions and their foils, found, kept and sampled."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""Readers of caption sources, one file a format."""
+"""Readers: captions from the files in which they are published, one file a format."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,12 @@
+from . import benchmarks as benchmarks
+from . import datamodules as datamodules
+from . import evaluation as evaluation
+from . import heads as heads
+from . import negatives as negatives
+from . import objectives as objectives
+from . import units as units
+from .api import Model as Model
+from .api import evaluate as evaluate
+from .api import load as load
+
+__version__: str

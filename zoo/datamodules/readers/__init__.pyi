@@ -1,0 +1,10 @@
+from .base import Reader as Reader
+from .coco_captions import CocoCaptions as CocoCaptions
+from .csv_table import CsvTable as CsvTable
+from .flickr_token import FlickrToken as FlickrToken
+from .jsonl import JsonLines as JsonLines
+from .karpathy import KarpathyJson as KarpathyJson
+from .negclip_tsv import NegClipTsv as NegClipTsv
+from .plain_text import PlainText as PlainText
+from .scenes import Scenes as Scenes
+from .trohn_img import TrohnImg as TrohnImg

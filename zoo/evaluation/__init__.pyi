@@ -1,0 +1,3 @@
+from .datamodule import EvaluationDataModule as EvaluationDataModule
+from .engine import Evaluation as Evaluation
+from .report import Results as Results

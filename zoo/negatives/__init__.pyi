@@ -1,0 +1,9 @@
+from .aro import AROShuffle as AROShuffle
+from .base import NegativeGenerator as NegativeGenerator
+from .bigram_shuffle import BigramShuffle as BigramShuffle
+from .entity_foil import EntityFoilInPlace as EntityFoilInPlace
+from .mixture import SwapOrFoil as SwapOrFoil
+from .negclip_swap import NegCLIPSwap as NegCLIPSwap
+from .replace import Replace as Replace
+from .replay import Replay as Replay
+from .table import ReplacementTable as ReplacementTable

@@ -1,0 +1,10 @@
+from .base import Loss as Loss
+from .base import Needs as Needs
+from .base import Objective as Objective
+from .clip import CLIP as CLIP
+from .clip import clip_loss as clip_loss
+from .cs_clip import CSCLIP as CSCLIP
+from .fsc_clip import FSCCLIP as FSCCLIP
+from .negclip import NegCLIP as NegCLIP
+from .negclip import negclip_loss as negclip_loss
+from .siglip import SigLIP as SigLIP

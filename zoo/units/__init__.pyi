@@ -1,0 +1,10 @@
+from .extract import UnitExtractor as UnitExtractor
+from .reader import read_units as read_units
+from .reader import write_units as write_units
+from .record import Entity as Entity
+from .record import EntityFoil as EntityFoil
+from .record import Relation as Relation
+from .record import RelationFoil as RelationFoil
+from .record import UnitRecord as UnitRecord
+from .rule import RuleExtractor as RuleExtractor
+from .sampler import UnitSampler as UnitSampler
