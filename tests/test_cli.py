@@ -136,7 +136,7 @@ def test_a_checkpoint_loads_safely_and_names_its_recipe_and_its_data(
 ) -> None:
     content = torch.load(checkpoint(trained), weights_only=True)
     recipe = content["hyper_parameters"]
-    assert recipe["objective"]["class_path"] == "zoo.objectives.cs_clip.CSCLIP"
+    assert recipe["objective"]["class_path"] == "zoo.objectives.CSCLIP"
     assert recipe["backbone"]["init_args"]["activation"] in ("gelu", "quickgelu")
     assert len(content["zoo"]["trained_images"]) == 8
     assert content["zoo"]["data"]["units"]["file"].endswith("units.jsonl")
@@ -270,7 +270,7 @@ def test_resuming_with_another_objective_is_said(
     ]
     assert main([*arguments, "--model.objective", "zoo.objectives.clip.CLIP"]) == 0
     said = capsys.readouterr().err
-    assert "zoo.objectives.cs_clip.CSCLIP is resumed with zoo.objectives.clip.CLIP" in said
+    assert "zoo.objectives.CSCLIP is resumed with zoo.objectives.CLIP" in said
     assert "CLIP asks for no units" in said
 
 

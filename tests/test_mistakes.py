@@ -40,7 +40,7 @@ from zoo.mistakes import mistake, sentence
         ),
         (
             "Expected a dot import path string: CSCLIP",
-            "path string: CSCLIP (its path is zoo.objectives.cs_clip.CSCLIP)",
+            "path string: CSCLIP (it is zoo.objectives.CSCLIP)",
         ),
         (
             'Parser key "data":\n  Problem with given class_path \'a.B\':\n    Parser key "units":\n'

@@ -437,7 +437,7 @@ def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
     benchmarks = listed(short.benchmarks, "--benchmarks")
     flags = [
         "--data",
-        "zoo.evaluation.datamodule.EvaluationDataModule",
+        "zoo.evaluation.EvaluationDataModule",
         "--data.benchmarks",
         json.dumps(benchmarks),
     ]

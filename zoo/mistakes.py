@@ -191,7 +191,7 @@ def _near_names(text: str) -> str:
         return near(name, takes) or f" (it takes {', '.join(takes)})"
     paths = {path.rpartition(".")[2]: path for room in ROOMS for _, path, _ in classes(room)}
     if name in paths:
-        return f" (its path is {paths[name]})"
+        return f" (it is {paths[name]})"
     return near(name, [*_settings(), *paths]) or f": {LISTED}"
 
 

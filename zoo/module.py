@@ -36,7 +36,7 @@ from zoo.scores import Scores
 log = logging.getLogger(__name__)
 
 PARTS = ("backbone", "head", "objective")
-SOME_NEGATIVES = "zoo.negatives.negclip_swap.NegCLIPSwap"  # that need nothing but the captions
+SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # that need nothing but the captions
 
 
 class Provides(Protocol):
@@ -131,7 +131,7 @@ class ZooModule(Ranged, LightningModule):
         if needs.units and not provides.units:
             raise ZooError(
                 f"{name} needs units, and the data has none: make a file by `zoo units extract CAPTIONS --out F.jsonl`, "
-                "and set `--data.units zoo.units.sampler.UnitSampler --data.units.file F.jsonl`, or data.init_args.units in the YAML"
+                "and set `--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or data.init_args.units in the YAML"
             )
 
     def report_what_is_not_needed(self, datamodule: Any) -> None:

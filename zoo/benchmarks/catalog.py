@@ -149,6 +149,6 @@ def _class(name: str) -> type[Benchmark]:
         ) from error
     if not (isinstance(found, type) and issubclass(found, Benchmark)):
         raise ZooError(
-            f"benchmark {name!r} is no subclass of zoo.benchmarks.base.Benchmark: name a class that is"
+            f"benchmark {name!r} is no subclass of zoo.benchmarks.Benchmark: name a class that is"
         )
     return found

@@ -209,14 +209,14 @@ def _parser() -> Parser:
     write = commands.add_parser(
         "export",
         parents=[captions, shared],
-        help="write a file that zoo.negatives.replay.Replay reads",
+        help="write a file that zoo.negatives.Replay reads",
     )
     write.add_argument("--out", required=True, help="the file to write, .jsonl")
     write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     table = commands.add_parser(
         "build",
         parents=[captions],
-        help="write the table of words that zoo.negatives.replace.Replace draws from",
+        help="write the table of words that zoo.negatives.Replace draws from",
     )
     table.add_argument(
         "--out",
@@ -277,7 +277,7 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         ) from error
     if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
         raise ZooError(
-            f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.base.NegativeGenerator"
+            f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.NegativeGenerator"
         )
     declared = list(inspect.signature(made.__init__).parameters.values())[1:]
     parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

@@ -220,9 +220,7 @@ def _extractor(name: str, **options: object) -> UnitExtractor:
                 f"--extractor {name} cannot be imported ({error}): give 'rule' or a dotted class path"
             ) from error
     if not (isinstance(made, type) and issubclass(made, UnitExtractor)):
-        raise ZooError(
-            f"--extractor {name} is no UnitExtractor: subclass zoo.units.extract.UnitExtractor"
-        )
+        raise ZooError(f"--extractor {name} is no UnitExtractor: subclass zoo.units.UnitExtractor")
     taken = inspect.signature(made.__init__).parameters
     return made(**{key: value for key, value in options.items() if key in taken})
 
