@@ -49,8 +49,6 @@ from zoo.sharding import Sharded
 from zoo.stopping import Signals, StepLoop, signals_raise
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
-# a YAML may name a class only where an argument says of which kind
-set_parsing_settings(instantiate_subclass_spec_in_any=False)
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {
@@ -355,6 +353,8 @@ def data_of(settings: Namespace) -> LightningDataModule:
 def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     quieten()
     speak()
+    # a YAML may name a class only where an argument says of which kind
+    set_parsing_settings(instantiate_subclass_spec_in_any=False)
     given, data_roots = data_root_flag(argv)
     import_all()
     try:
