@@ -234,7 +234,7 @@ def _weights(backbone: Namespace) -> Iterator[Need]:
         found = (
             str(cached)
             if cached
-            else f"{pretrained} of {name} is not in the cache: fit fetches it, or"
+            else f"{pretrained} of {name} is not in the cache: `zoo fit` fetches it"
         )
         yield Need("weights", found, cached is not None, (make,))
 
