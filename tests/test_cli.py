@@ -114,7 +114,11 @@ def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> Non
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 1 + len(classes(what))
         for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
-            assert line.rstrip().split(maxsplit=2) == [name, path.rpartition(".")[2], text]
+            assert line.rstrip().split(maxsplit=2) == [
+                name,
+                path.removeprefix(path.rpartition(".")[0] + "." if path.startswith("zoo.") else ""),
+                text,
+            ]
 
 
 def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,10 +175,24 @@ def value(recipe: dict[str, Any], path: str) -> Any:
         place = place[name]
         defaults = defaults_of(Optimization) if name == "optimizer" else {}
         if isinstance(place, dict) and "class_path" in place:
-            module, cls = place["class_path"].rsplit(".", 1)
-            defaults = defaults_of(getattr(importlib.import_module(module), cls))
+            defaults = defaults_of(
+                getattr(importlib.import_module(room_of(name)), place["class_path"])
+            )
             place = place.get("init_args", {})
     return tuple(place) if name == "betas" else place
+
+
+def room_of(name: str) -> str:
+    """Returns the module that shows the classes which a recipe names under `name`."""
+    rooms = {
+        "backbone": "zoo.backbone",
+        "head": "zoo.heads",
+        "objective": "zoo.objectives",
+        "data": "zoo.datamodules",
+        "train": "zoo.datamodules.readers",
+        "units": "zoo.units",
+    }
+    return rooms.get(name, "zoo.negatives")
 
 
 def defaults_of(cls: type) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     table.add_column("what it is", overflow="fold")
     if what in ROOMS:
         for name, path, text in classes(what):
-            table.add_row(name, path.rpartition(".")[2], text)
+            table.add_row(name, _typed(path), text)
     elif what == "configs":
         for name, file in shipped_recipes().items():
             table.add_row(name, first_comment(file))
@@ -104,6 +104,11 @@ def _entry(file: Path, package: Path, node: ast.ClassDef) -> tuple[str, str, str
     text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
     room = ".".join(("zoo", *file.parent.relative_to(package).parts))  # which shows it by this name
     return str(named[0]) if named else node.name, f"{room}.{node.name}", text
+
+
+def _typed(path: str) -> str:
+    """Returns what names a class wherever its kind is wanted: a short name, or the path of one from outside."""
+    return path.rpartition(".")[2] if path.startswith("zoo.") else path
 
 
 def import_all() -> None:
