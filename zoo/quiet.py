@@ -16,12 +16,18 @@ WARNINGS = (
     ".*does not have many workers.*",
     ".*LightningCLI's args parameter.*",
     ".*exists and is not empty.*",
-    ".*isinstance.treespec.*",
     ".*callbacks used to create the checkpoint need.*",
     ".*across ranks is zero.*",
     ".*interconnected.*",
     "The dirpath has changed.*",
     ".*in eval mode at the start of training.*",
+)
+
+# Lightning (as of 2.6.6) makes trees of its loaders with a class that torch means to take away.
+# Every loop makes such a tree, so that no setting avoids it. Others' use of the class is told.
+LEAVES = (
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",
+    r"lightning\.pytorch\.utilities\._pytree",
 )
 
 
@@ -33,6 +39,8 @@ def quieten() -> None:
             logger.addFilter(_wanted)
     for pattern in WARNINGS:
         warnings.filterwarnings("ignore", pattern)
+    message, module = LEAVES
+    warnings.filterwarnings("ignore", message, FutureWarning, module)
 
 
 def speak() -> None:
