@@ -1,6 +1,9 @@
 """What `zoo fit` and `zoo validate` give on two processes is what they give on one."""
 
 import json
+import os
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,23 +12,36 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.runs import last_checkpoint, losses
+from tests.runs import last_checkpoint, losses, variant
+from zoo.cli import main
 
 CPU = ["--trainer.accelerator", "cpu"]
 TWO = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "ddp"]
 CASE = ("benchmark", "subset", "case", "protocol", "query", "figure", "right", "images")
 
 
-def command(folder: Path, *arguments: str) -> Path:
-    """Runs the command in a folder of its own, as a user does, and returns the folder."""
-    folder.mkdir()
+HERE = Path(__file__).parents[1]
+
+
+def ended(folder: Path, *arguments: str, status: int = 0) -> str:
+    """Runs the command in a folder, as a user does, to the end that is expected; returns its standard error."""
     done = subprocess.run(
-        [sys.executable, "-m", "zoo.cli", *arguments], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-m", "zoo.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "Traceback" not in done.stderr, done.stderr[
-        -2000:
-    ]  # of a rank whose end the launcher does not look at
+    assert done.returncode == status, done.stderr[-2000:]
+    # of a rank whose end the launcher does not look at
+    assert "Traceback" not in done.stderr, done.stderr[-2000:]
+    return done.stderr
+
+
+def command(folder: Path, *arguments: str) -> Path:
+    """Runs the command in a folder of its own and returns the folder."""
+    folder.mkdir()
+    ended(folder, *arguments)
     return folder
 
 
@@ -142,3 +158,31 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
     ]
     for row, other in zip(rows, others, strict=True):
         assert other["scores"] == pytest.approx(row["scores"], abs=1e-5)
+
+
+def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_names_goes_on(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch of four steps, in whose second rank 1 alone hears SIGTERM."""
+    data = {"batch_size": 2, "val_batch_size": 2}
+    common = ["fit", "--config", str(variant(tmp_path, made_root, data=data))]
+    common += ["--trainer.max_epochs", "1"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    monkeypatch.chdir(whole)
+    assert main([*common, *CPU]) == 0
+    sends = {"signal": int(signal.SIGTERM), "step": 1, "rank": 1}
+    callback = ["--trainer.callbacks+=tests.runs.Signalled"]
+    callback += [f"--trainer.callbacks.{name}={value}" for name, value in sends.items()]
+    error = ended(broken, *common, *TWO, *callback, status=128 + signal.SIGTERM)
+    kept = last_checkpoint(broken).relative_to(broken)
+    assert torch.load(broken / kept, weights_only=True)["global_step"] == 2
+    (told,) = [line for line in error.splitlines() if line.startswith("zoo: stopped")]
+    assert told.startswith(f"zoo: stopped by SIGTERM: step 2 is kept in {kept}; `zoo fit ")
+    assert list(losses(broken)) == [0, 1]
+    ended(broken, *shlex.split(told.split("`")[1])[1:])
+    assert list(losses(broken, 1)) == [2, 3]
+    for column in ("train/loss", "val/loss"):
+        found = losses(broken, 0, column) | losses(broken, 1, column)
+        assert found == pytest.approx(losses(whole, 0, column), rel=1e-5)

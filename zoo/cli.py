@@ -62,7 +62,8 @@ def main(argv: list[str] | None = None) -> int:
         print(": ".join(["zoo: interrupted", *filter(None, map(str, stop.args))]), file=sys.stderr)
         return 130
     except Stopped as stop:
-        print(f"zoo: {stop}", file=sys.stderr)
+        if stop.tells:
+            print(f"zoo: {stop}", file=sys.stderr)
         return 128 + stop.signum
     except BrokenPipeError:
         sys.stderr.close()

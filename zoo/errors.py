@@ -15,11 +15,12 @@ class Stopped(SystemExit):
     Args:
         signum: the signal. The process ends with 128 + signum, as a shell says it.
         kept: what was kept and how to go on from it, a sentence; empty where nothing was trained yet.
+        tells: whether this process says so; of a run's ranks only the first does.
     """
 
-    def __init__(self, signum: int, kept: str = "") -> None:
+    def __init__(self, signum: int, kept: str = "", tells: bool = True) -> None:
         super().__init__(128 + signum)
-        self.signum, self.kept = signum, kept
+        self.signum, self.kept, self.tells = signum, kept, tells
 
     def __str__(self) -> str:
         by = "interrupted" if self.signum == signal.SIGINT else f"stopped by {self.name}"

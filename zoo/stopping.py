@@ -181,7 +181,8 @@ class StepLoop(_TrainingEpochLoop):
         if stop:
             if stop == signals.requeue_signal and trainer.is_global_zero:
                 signals.requeue()
-            raise Stopped(stop, next(filter(None, (c.kept(trainer) for c in asked)), ""))
+            kept = next(filter(None, (c.kept(trainer) for c in asked)), "")
+            raise Stopped(stop, kept, tells=trainer.is_global_zero)
 
     def state_dict(
         self, destination: dict[str, Any] | None = None, prefix: str = ""
