@@ -63,6 +63,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+def names(folder: Path) -> set[str]:
+    """Returns the names of every file and folder under a folder, hidden and empty ones included."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
 def truncated_jpeg(root: Path) -> Path:
     """Makes the photograph of the fourth caption of a made root a JPEG that ends too early; returns its path."""
     picture, broken = root / "pictures" / "003.png", root / "pictures" / "003.jpg"
