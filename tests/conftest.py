@@ -1,5 +1,6 @@
 """Where the tests find data."""
 
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -11,6 +12,9 @@ if (
     "PYTEST_XDIST_WORKER" in os.environ
 ):  # tests run side by side: one thread each, before torch is imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# what every process of its own would spend seconds to import: such processes are forked from one that has it
+multiprocessing.set_forkserver_preload(["zoo.lightning_cli", "open_clip", "textblob"])
 
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

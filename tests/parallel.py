@@ -2,14 +2,16 @@
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from torch import Tensor, nn
 
 import zoo.heads
@@ -26,6 +28,11 @@ VARIANTS = {
     "CrossModal": [{"granularity": "local"}, {"granularity": "global"}],
     "Objective": [{}, {"mask_same_image": True, "mask_same_text": True}],
 }
+
+
+def on_ranks(ranks: int, work: Callable[..., None], *arguments: Any) -> None:
+    """Calls `work(rank, *arguments)` in a process of its own for each rank; raises when one fails."""
+    mp.start_processes(work, arguments, nprocs=ranks, start_method="forkserver")
 
 
 @contextmanager

@@ -138,7 +138,6 @@ def in_process(
     """Starts `zoo` with these arguments, in that folder and a process of its own. Processes are forked from one that has torch
     imported already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["zoo.lightning_cli"])
     process = context.Process(target=_run, args=(folder, list(arguments), environment or {}))
     process.start()
     return process

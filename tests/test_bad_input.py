@@ -502,7 +502,6 @@ def test_missing_photographs_and_cut_captions_are_counted_where_they_are_tolerat
 def in_own_process(folder: Path, arguments: Sequence[str]) -> BaseProcess:
     """Starts `zoo` in that folder, at the head of a process group of its own, with its output in the files `out` and `err`."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["zoo.lightning_cli"])
     process = context.Process(target=_run, args=(folder, list(arguments)))
     process.start()
     return process

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
 from tests.made import make_root
-from tests.parallel import group
+from tests.parallel import group, on_ranks
 from zoo.backbone import Backbone
 from zoo.checkpointing import BestCheckpoint
 from zoo.datamodules.captions import CaptionDataModule
@@ -134,7 +133,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ranks(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
     folder = tmp_path_factory.mktemp("two")
-    mp.spawn(work, (root, folder), nprocs=RANKS)
+    on_ranks(RANKS, work, root, folder)
     return [torch.load(folder / f"rank{rank}.pt") for rank in range(RANKS)]
 
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
 
 import zoo
-from tests.parallel import Step, gradients, group, heads, joined, objectives, parts_for
+from tests.parallel import Step, gradients, group, heads, joined, objectives, on_ranks, parts_for
 from tests.runs import last_checkpoint, losses, variant
 from tests.test_two_processes_cli import CPU, command
 from zoo.errors import ZooError
@@ -69,7 +68,7 @@ def _whole(gradient: Any) -> Tensor:
 
 
 def test_a_sharded_step_is_that_of_one_process_on_the_joined_batch(tmp_path: Path) -> None:
-    mp.spawn(work, (tmp_path,), nprocs=RANKS)
+    on_ranks(RANKS, work, tmp_path)
     ranks = [torch.load(tmp_path / f"rank{r}.pt") for r in range(RANKS)]
     whole = step()
     expected = gradients(whole, joined(parts_for(whole, RANKS)))

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.parallel import Step, gradients, group, heads, joined, objectives, parts_for
+from tests.parallel import Step, gradients, group, heads, joined, objectives, on_ranks, parts_for
 from zoo import gather
 
 RANKS = 2
@@ -69,7 +68,7 @@ def work(rank: int, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[object, dict[str, Tensor]]]:
     folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(work, (folder,), nprocs=RANKS)
+    on_ranks(RANKS, work, folder)
     return [torch.load(folder / f"rank{r}.pt", weights_only=False) for r in range(RANKS)]
 
 

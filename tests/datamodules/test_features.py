@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 from PIL import Image
@@ -17,7 +16,7 @@ from torch import Tensor
 
 from tests.datamodules.test_shards import open_full
 from tests.made import make_root
-from tests.parallel import group
+from tests.parallel import group, on_ranks
 from tests.runs import in_process, losses, variant
 from zoo import files
 from zoo.backbone import Backbone
@@ -350,7 +349,7 @@ def found_on_a_rank(rank: int, root: Path, folder: Path) -> tuple[list[Tensor], 
 def test_two_processes_encode_a_share_each_and_fail_together(
     made_root: Path, tmp_path: Path
 ) -> None:
-    mp.start_processes(on_a_rank, (made_root, tmp_path), nprocs=2, start_method="forkserver")
+    on_ranks(2, on_a_rank, made_root, tmp_path)
     _, alone, _ = encoded(made_root, tmp_path / "alone")
     for rank in range(2):
         found, message = torch.load(tmp_path / f"rank{rank}.pt")

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-import torch.multiprocessing as mp
 from PIL import Image
 
 from tests.evaluation.fakes import (
@@ -20,7 +19,7 @@ from tests.evaluation.fakes import (
     measured,
     photographs,
 )
-from tests.parallel import group
+from tests.parallel import group, on_ranks
 from zoo.benchmarks.base import Case
 from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
@@ -296,7 +295,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) 
         FakeBackbone(),
         TokenHead() if tokens else cosine(),
     )
-    mp.spawn(two_ranks, args=(str(tmp_path), n, tokens), nprocs=2)
+    on_ranks(2, two_ranks, str(tmp_path), n, tokens)
     assert_same(one, read(tmp_path / "two"))
     assert pq.read_table(tmp_path / "two" / "cases.parquet").num_rows == one.cases.num_rows
 
