@@ -1,6 +1,8 @@
 """Runs of the command line: what they left, variants of the made recipe, and runs in processes of their own."""
 
+import contextlib
 import csv
+import io
 import multiprocessing
 import os
 import signal
@@ -13,8 +15,10 @@ from typing import Any
 
 import yaml
 from lightning import LightningModule, Trainer
+from lightning.fabric.plugins.environments.lightning import find_free_network_port
 from lightning.pytorch.callbacks import Callback
 
+from tests.parallel import on_ranks
 from zoo.cli import main
 
 Settings = dict[str, Any]
@@ -143,11 +147,40 @@ def in_process(
     return process
 
 
+def command(folder: Path, *arguments: str, ranks: int = 1) -> Path:
+    """Runs the command to its end on that many processes, which have their ranks as a launcher gives them.
+
+    Args:
+        folder: where it runs; made where it is absent.
+        arguments: of `zoo`.
+        ranks: how many processes.
+
+    Returns:
+        The folder.
+    """
+    folder.mkdir(exist_ok=True)
+    group = {"MASTER_PORT": str(find_free_network_port()), "WORLD_SIZE": str(ranks)}
+    on_ranks(ranks, _rank, folder, list(arguments), group if ranks > 1 else {})
+    return folder
+
+
 def _run(folder: Path, arguments: list[str], environment: dict[str, str]) -> None:
     os.setsid()  # a group of its own, as a shell gives it
+    raise SystemExit(from_a_shell(folder, arguments, environment))
+
+
+def _rank(rank: int, folder: Path, arguments: list[str], group: dict[str, str]) -> None:
+    with contextlib.redirect_stderr(io.StringIO()) as error:
+        environment = group | {"LOCAL_RANK": str(rank)} if group else {}
+        status = from_a_shell(folder, arguments, environment)
+    assert status == 0, error.getvalue()[-2000:]
+    assert "Traceback" not in error.getvalue(), error.getvalue()[-2000:]
+
+
+def from_a_shell(folder: Path, arguments: Sequence[str], environment: dict[str, str]) -> int:
+    """Runs `zoo` in a folder, in a process forked for it alone, as a shell would; returns the status."""
     os.chdir(folder)
     os.environ.update(environment)
-    multiprocessing.set_start_method(
-        "fork", force=True
-    )  # as from a shell: loaders forked by a server would outlive a killed run
-    raise SystemExit(main(arguments))
+    # a server of its own would load the libraries again, and loaders forked by it would outlive a killed run
+    multiprocessing.set_start_method("fork", force=True)
+    return main(list(arguments))

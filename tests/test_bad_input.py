@@ -30,6 +30,7 @@ from tests.mistakes import (
     said,
     truncated_jpeg,
 )
+from tests.runs import from_a_shell
 from zoo.cli import main
 
 MODEL = ["--model.backbone.name", "zoo-tiny"]
@@ -509,11 +510,10 @@ def in_own_process(folder: Path, arguments: Sequence[str]) -> BaseProcess:
 
 def _run(folder: Path, arguments: list[str]) -> None:
     os.setsid()
-    os.chdir(folder)
     for descriptor, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), descriptor)
+        os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT), descriptor)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    raise SystemExit(main(arguments))
+    raise SystemExit(from_a_shell(folder, arguments, {}))
 
 
 def ended(process: BaseProcess, folder: Path) -> Said:

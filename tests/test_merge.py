@@ -109,9 +109,8 @@ def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path
     module = ZooModule(Backbone("zoo-tiny", lora=LoRA()))
     plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
     (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
-    assert all(
-        torch.equal(state(none)[f"backbone.model.{name}"], tensor) for name, tensor in plain.items()
-    )
+    found = state(none)
+    assert all(torch.equal(found[f"backbone.model.{name}"], plain[name]) for name in plain)
 
 
 @pytest.mark.parametrize(

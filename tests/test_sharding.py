@@ -10,8 +10,8 @@ from torch.distributed.device_mesh import init_device_mesh
 
 import zoo
 from tests.parallel import Step, gradients, group, heads, joined, objectives, on_ranks, parts_for
-from tests.runs import last_checkpoint, losses, variant
-from tests.test_two_processes_cli import CPU, command
+from tests.runs import command, last_checkpoint, losses, variant
+from tests.test_two_processes_cli import CPU
 from zoo.errors import ZooError
 from zoo.gather import average_scalars, gathered, shard
 from zoo.lightning_cli import ZooTrainer
@@ -116,14 +116,14 @@ def test_a_sharded_run_is_that_of_one_process_and_goes_on_from_its_checkpoint(
     )
     common = ["fit", "--config", str(recipe)]
     one = command(tmp_path / "one", *common, *CPU)
-    two = command(tmp_path / "two", *common, *SHARDED)
+    two = command(tmp_path / "two", *common, *SHARDED, ranks=2)
     expected = losses(one, column="val/loss")
     assert losses(two, column="val/loss") == pytest.approx(expected, rel=1e-5)
     figure = "benchmark/pairs/colours/i2t"
     assert losses(two, column=figure) == losses(one, column=figure)
-    first = command(tmp_path / "first", *common, *SHARDED, "--trainer.max_steps", "2")
+    first = command(tmp_path / "first", *common, *SHARDED, "--trainer.max_steps", "2", ranks=2)
     again = command(
-        tmp_path / "again", *common, *SHARDED, "--ckpt_path", str(last_checkpoint(first))
+        tmp_path / "again", *common, *SHARDED, "--ckpt_path", str(last_checkpoint(first)), ranks=2
     )
     last = max(expected)
     assert losses(again, column="val/loss")[last] == pytest.approx(expected[last], rel=1e-5)

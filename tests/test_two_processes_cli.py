@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.runs import last_checkpoint, losses, variant
+from tests.runs import command, last_checkpoint, losses, variant
 from zoo.cli import main
 
 CPU = ["--trainer.accelerator", "cpu"]
@@ -23,8 +23,8 @@ CASE = ("benchmark", "subset", "case", "protocol", "query", "figure", "right", "
 HERE = Path(__file__).parents[1]
 
 
-def ended(folder: Path, *arguments: str, status: int = 0) -> str:
-    """Runs the command in a folder, as a user does, to the end that is expected; returns its standard error."""
+def ended(folder: Path, status: int, *arguments: str) -> str:
+    """Runs the command in a folder, as a user does, to the status that is expected; returns its standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "zoo.cli", *arguments],
         cwd=folder,
@@ -38,11 +38,10 @@ def ended(folder: Path, *arguments: str, status: int = 0) -> str:
     return done.stderr
 
 
-def command(folder: Path, *arguments: str) -> Path:
-    """Runs the command in a folder of its own and returns the folder."""
-    folder.mkdir()
-    ended(folder, *arguments)
-    return folder
+def both(folder: Path, common: list[str]) -> tuple[Path, Path]:
+    """Runs the command on one process and on two; returns the folders where it ran."""
+    one = command(folder / "one", *common, *CPU)
+    return one, command(folder / "two", *common, *TWO, ranks=2)
 
 
 @pytest.mark.parametrize("tune", ["image", pytest.param("text", marks=pytest.mark.slow)])
@@ -51,7 +50,7 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
 ) -> None:
     """The same global batch, two epochs: the same validation losses, one tower trained and the other as it was."""
     common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.tune", tune]
-    one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    one, two = both(tmp_path, common)
     expected, found = (losses(folder, column="val/loss") for folder in (one, two))
     assert found == pytest.approx(expected, rel=1e-5)
     assert len(expected) == 2
@@ -81,7 +80,7 @@ def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path)
         "--model.backbone.lora.alpha",
         "2",
     ]
-    one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    one, two = both(tmp_path, common)
     assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
     whole, halves = (
         torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
@@ -115,7 +114,7 @@ def test_a_run_on_stored_features_is_the_same_on_two_processes(
         "--data.features.folder",
         "features",
     ]
-    one, two = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    one, two = both(tmp_path, common)
     assert losses(two, column="val/loss") == pytest.approx(losses(one, column="val/loss"), rel=1e-5)
     whole, halves = (
         torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
@@ -141,7 +140,7 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
         "--model.backbone.name",
         "zoo-tiny",
     ]
-    folders = command(tmp_path / "one", *common, *CPU), command(tmp_path / "two", *common, *TWO)
+    folders = both(tmp_path, common)
     one, two = (
         json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["figures"]
         for folder in folders
@@ -163,7 +162,7 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
 def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_names_goes_on(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An epoch of four steps, in whose second rank 1 alone hears SIGTERM."""
+    """An epoch of four steps, in whose second rank 1 alone hears SIGTERM. Here the command launches the second process itself."""
     data = {"batch_size": 2, "val_batch_size": 2}
     common = ["fit", "--config", str(variant(tmp_path, made_root, data=data))]
     common += ["--trainer.max_epochs", "1"]
@@ -175,13 +174,13 @@ def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_name
     sends = {"signal": int(signal.SIGTERM), "step": 1, "rank": 1}
     callback = ["--trainer.callbacks+=tests.runs.Signalled"]
     callback += [f"--trainer.callbacks.{name}={value}" for name, value in sends.items()]
-    error = ended(broken, *common, *TWO, *callback, status=128 + signal.SIGTERM)
+    error = ended(broken, 128 + signal.SIGTERM, *common, *TWO, *callback)
     kept = last_checkpoint(broken).relative_to(broken)
     assert torch.load(broken / kept, weights_only=True)["global_step"] == 2
     (told,) = [line for line in error.splitlines() if line.startswith("zoo: stopped")]
     assert told.startswith(f"zoo: stopped by SIGTERM: step 2 is kept in {kept}; `zoo fit ")
     assert list(losses(broken)) == [0, 1]
-    ended(broken, *shlex.split(told.split("`")[1])[1:])
+    command(broken, *shlex.split(told.split("`")[1])[1:], ranks=2)
     assert list(losses(broken, 1)) == [2, 3]
     for column in ("train/loss", "val/loss"):
         found = losses(broken, 0, column) | losses(broken, 1, column)
