@@ -24,7 +24,7 @@ SMALL = {
     },
     "data": {
         "class_path": "zoo.datamodules.captions.CaptionDataModule",
-        "init_args": {"batch_size": 4, "expect_n": None, "workers": 0},
+        "init_args": {"batch_size": 2, "expect_n": None, "workers": 0},
     },
     "trainer": {
         "accelerator": "cpu",
