@@ -81,11 +81,47 @@ def test_what_one_wears_or_has_does_nothing(caption: str, expected: list[str]) -
         ("Two people smile at the camera", ["two people smiling at camera"]),
         ("A man jumps off a tall brick building", ["man jumping off tall brick building"]),
         ("Dogs pull a sled in the snow", ["dogs pulling sled", "sled in snow"]),
+        ("A man with one hand on a bull", ["man with one hand", "one hand on bull"]),
+        ("A dog with its mouth open in the grass", ["dog with mouth"]),
+        ("A goalie in a red strip is on his knees", ["goalie in red strip", "goalie on knees"]),
+        ("The person in the uniform has a ball", ["person in uniform", "person with ball"]),
+        ("A woman on a ledge surrounding a tree", ["woman on ledge", "ledge surrounding tree"]),
+        ("A sled with a man in a parka", ["sled with man", "man in parka"]),
+        ("Dogs pull a man in a parka", ["dogs pulling man", "man in parka"]),
+        ("A boy gives the dog a bone in the yard", ["boy giving dog", "boy in yard"]),
+        ("A man takes pictures of a girl", ["man photographing girl"]),
     ],
 )
 def test_what_is_where_is_told_by_whose_it_is_and_who_does_it(
     caption: str, expected: list[str]
 ) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A woman smiles with the ocean in the background",
+        "A dog with weeds behind it",
+        "A boy with a bike to his right",
+        "Two men with a ferry docked in the distance",
+    ],
+)
+def test_nobody_has_what_is_elsewhere(caption: str) -> None:
+    assert not any(" with " in relation for relation in relations(caption))
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man in red on a dirt bike", ["man on dirt bike"]),
+        ("A woman is looking away from two children", ["woman looking away from two children"]),
+        ("A person on what appears to be a surfboard", ["person on surfboard"]),
+        ("A man with what looks like a ball", ["man with ball"]),
+        ("A man appears to be climbing a rock", ["man climbing rock"]),
+    ],
+)
+def test_a_predicate_is_all_that_is_said_and_no_more(caption: str, expected: list[str]) -> None:
     assert relations(caption) == expected
 
 

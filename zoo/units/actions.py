@@ -137,7 +137,7 @@ destroy empty close enter write
 """
 
 # These stay where they are: they go with prepositions of place, not of way.
-POSTURES = "sit stand lie lay sleep kneel crouch squat rest lean play"
+POSTURES = "sit stand lie lay sleep kneel crouch squat rest lean play float"
 PLACES = """
 in on at under near by beside next_to behind in_front_of on_top_of against inside outside above
 below between among with without atop
@@ -168,15 +168,18 @@ throw kick hit kneel look point work fish dance shop row paddle
 """
 # the arguments of these may be any two beings, whichever way round
 BETWEEN_BEINGS = """
-chase follow watch ignore lead attack approach pass tackle bump greet look stare run walk jump leap
-stand sit lie swim bark point sniff
+chase follow watch ignore lead attack approach tackle bump greet look stare run walk jump leap
+stand sit lie swim sniff
 """
 # these with a preposition alone: who walks a dog is not walked by it
 BETWEEN_WITH_PREPOSITION = "look stare run walk jump leap stand sit lie swim bark point"
+# prey neither hunts nor leads
+BETWEEN_HUNTERS = "chase lead attack"
 BETWEEN_LIKE = """
 hold carry lift hit kick hug kiss help photograph embrace pull throw pet feed touch tickle teach
 spray splash drag paint
 examine admire grab assist block shake yell wave smile bite lick push climb lean kneel crouch race
+bark point
 jog sprint trot
 """
 SWAPPED_PREPOSITIONS = """

@@ -19,10 +19,9 @@ _POSTURES, _MOTIONS = word_set(actions.POSTURES), word_set(actions.MOTIONS)
 _PLACES = word_set(actions.PLACES)
 _OF_PEOPLE = word_set(actions.OF_PEOPLE)
 _WATCHLESS = kinds.MOUNTS | kinds.VEHICLES | kinds.INSTRUMENTS | kinds.BODY_PARTS
-_NO_PLACES = word_set(
-    "display leash phone fire team way show knees stilts duty guard pavement "
-    "top strings ropes air horseback camera cameras photographer dusk dawn sunset twilight ease"
-)
+_ROADS = frozenset({"street", "road"})
+_CARRIED = frozenset({"ball", "stick", "frisbee", "toy"})
+_DRY = kinds.SUBSTANCES - {"water"}
 _HANDLED = kinds.BEINGS | kinds.BODY_PARTS | kinds.SUBSTANCES | kinds.GROUNDS
 _MOVES_PARTS = {
     "raising": "lowering",
@@ -35,8 +34,14 @@ _KEEPS_PREPOSITION = word_set(
     "dressed clad wrapped covered involved interested caught made lined painted decorated adorned "
     "looking smiling staring yelling shouting pointing waving barking posing talking speaking aiming "
     "filled splashed sprayed soaked drenched submerged immersed buried engaged getting participating "
-    "competing laughing winking frowning peering working peeking throwing shooting"
+    "competing laughing winking frowning peering working peeking throwing shooting putting trying "
+    "holding hanging clinging"
 )
+# who sits in front of these may as well be said to sit behind them
+_WORKED_AT = kinds.INSTRUMENTS | word_set(
+    "harpsichord keyboard computer laptop desk table counter stove easel"
+)
+_NEVER_LYING = word_set("at around among against over")
 
 
 def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[str]:
@@ -55,7 +60,7 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         return
     words = predicate.split()
     verb = BASES.get(words[0])
-    if is_a(object_, kinds.BODY_PARTS - kinds.TRAITS):
+    if is_a(object_, kinds.LIMBS):
         if predicate in _MOVES_PARTS:
             yield _MOVES_PARTS[predicate]
         return
@@ -63,7 +68,7 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         preposition = " ".join(words[i:])
         if preposition in CONTRARY_PREPOSITIONS:
             contrary = _contrary_preposition(words[:i], preposition, object_)
-            if contrary and not names_actor(words):
+            if contrary and not names_actor(words) and contrary.split()[0] not in words[:i]:
                 yield " ".join([*words[:i], contrary])
             break
     if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:
@@ -84,10 +89,10 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
         return _out(object_)
     if preposition in ("to", "from", "into", "out of", "toward", "towards", "at"):
         if preposition == "at":
-            return None if object_ in _NO_PLACES or is_a(object_, kinds.BEINGS) else plain
-        return (
-            plain if verb in _MOTIONS and not is_a(object_, kinds.SUBSTANCES - {"water"}) else None
-        )
+            return None if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS) else plain
+        return plain if verb in _MOTIONS and not is_a(object_, _DRY) else None
+    if preposition in ("off", "off of"):
+        return plain if not verb or verb in _MOTIONS else None
     if preposition in ("over", "under", "underneath", "beneath"):
         if is_a(object_, kinds.PLACES):
             return "away from" if verb in _MOTIONS and object_ not in ("air", "sky") else None
@@ -96,10 +101,14 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
     if preposition in ("through", "across", "along", "around"):
         return (
             plain
-            if is_a(object_, kinds.PLACES | kinds.SUPPORTS | kinds.TABLES | kinds.BEINGS)
+            if is_a(object_, kinds.PLACES, kinds.SUPPORTS, kinds.TABLES, kinds.BEINGS)
             and object_ != "air"
             else None
         )
+    if preposition in ("up", "down") and is_a(object_, kinds.LEVELS):
+        return "away from" if not verb or verb in _MOTIONS else None
+    if preposition == "in front of" and is_a(object_, _WORKED_AT):
+        return None
     if preposition in ("up", "down"):
         return plain if not verb or verb in _MOTIONS else None
     if preposition in ("with", "without"):
@@ -113,19 +122,19 @@ def _off(preposition: str, object_: str) -> str | None:
         return "off"
     if is_a(object_, kinds.TABLES):
         return "under"
-    if is_a(object_, kinds.MOUNTS | kinds.SUPPORTS):
+    if is_a(object_, kinds.MOUNTS, kinds.SUPPORTS):
         return "next to"
     if is_a(object_, kinds.GROUNDS):
         return "far from"
-    return None if object_ in _NO_PLACES else "next to"
+    return None if object_ in kinds.NO_PLACES else "next to"
 
 
 def _out(object_: str) -> str | None:
-    if is_a(object_, kinds.CLOTHES | kinds.TRAITS):
+    if is_a(object_, kinds.CLOTHES, kinds.TRAITS):
         return "without"
     if object_ in ("air", "sky", "rain", "sunlight", "shade", "light", "wave", "waves"):
         return None
-    if is_a(object_, kinds.WATERS | kinds.SUBSTANCES | frozenset({"street", "road"})):
+    if is_a(object_, kinds.WATERS, kinds.SUBSTANCES, _ROADS):
         return "far from"
     return (
         "outside of"
@@ -137,6 +146,7 @@ def _out(object_: str) -> str | None:
 
 
 _OF_BEINGS, _OF_THINGS = word_set(actions.OF_BEINGS), word_set(actions.OF_THINGS)
+_OF_VEHICLES = word_set(actions.OF_VEHICLES)
 
 
 def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
@@ -144,6 +154,14 @@ def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> boo
     if contrary in (_TRANSITIVE if rest else _INTRANSITIVE):
         return False
     if rest and contrary in _POSTURES and " ".join(rest) not in _PLACES:
+        return False
+    if contrary == "lie" and not _NEVER_LYING.isdisjoint(rest):
+        return False
+    if contrary == "fall" and rest[:1] != ["from"]:
+        return False
+    if contrary == "sleep" and is_a(
+        object_, kinds.SUBSTANCES if rest == ["with"] else kinds.WATERS
+    ):
         return False
     if contrary in _POSTURES and not is_a(subject, kinds.BEINGS):
         return False
@@ -153,7 +171,7 @@ def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> boo
         return True
     if contrary in _OF_BEINGS:
         return contrary == "ignore" or is_a(object_, kinds.BEINGS)
-    if contrary in word_set(actions.OF_VEHICLES):
+    if contrary in _OF_VEHICLES:
         return is_a(object_, kinds.VEHICLES)
     if contrary == "remove":
         return is_a(object_, kinds.CLOTHES)
@@ -162,13 +180,13 @@ def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> boo
     if contrary == "watch":
         return not is_a(object_, _WATCHLESS)
     if contrary == "carry":
-        return is_a(object_, kinds.INSTRUMENTS | {"ball", "stick", "frisbee", "toy"})
+        return is_a(object_, kinds.INSTRUMENTS, _CARRIED)
     if contrary == "push":
-        return is_a(object_, kinds.VEHICLES | kinds.MOUNTS | kinds.BEINGS)
+        return is_a(object_, kinds.VEHICLES, kinds.MOUNTS, kinds.BEINGS)
     if contrary == "wash":
-        return is_a(object_, kinds.VEHICLES | kinds.RIDEABLE)
+        return is_a(object_, kinds.VEHICLES, kinds.RIDEABLE)
     if contrary == "descend":
-        return is_a(object_, kinds.CLIMBABLE | kinds.GROUNDS)
+        return is_a(object_, kinds.CLIMBABLE, kinds.GROUNDS)
     if contrary == "spill":
         return True
     return contrary not in _OF_THINGS or not is_a(object_, _HANDLED)

@@ -14,8 +14,8 @@ from zoo.units.lexicon import (
     NOUN_FOILS,
     NUMBERS,
     QUANTITIES,
-    SINGULARS,
     UNCOUNTED,
+    both_numbers,
     is_symmetric,
     same_meaning,
     word_set,
@@ -27,7 +27,12 @@ from zoo.units.swaps import can_swap
 _PREDICATE_CHANGES = 2
 _FREE = word_set(words.FREE_MODIFIERS)
 _FREE_OF_BEINGS = _FREE | word_set(words.FREE_OF_BEINGS)
+_FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
+_FREE_OF_NATURE = _FREE - {"colorful", "bright"}
+_GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
 _MATERIALS = word_set(words.MATERIALS)
+_GROWN = both_numbers(word_set("man woman guy gentleman lady"))
+_YOUNG = both_numbers(word_set("boy girl"))
 _AGES = frozenset({"young", "old", "elderly"})
 _SMALL = frozenset({"little", "small", "young", "tiny"})
 _PLANT_COLOURS = frozenset({"green", "brown", "yellow"})
@@ -42,7 +47,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
 
     Args:
         phrase: The noun phrase.
-        mentioned: The words of the caption; what it names already makes no foil.
+        mentioned: The nouns of the caption; what may be what it names already makes no foil.
         rng: Settles the order.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
@@ -90,9 +95,9 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
                 "shirtless",
                 "topless",
             }
-        return not person or said <= _FREE | COATS | QUANTITIES | {"young", "old"}
-    if is_a(head, kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED):
-        return said <= _FREE - {"colorful", "bright"}
+        return not person or said <= _FREE_OF_ANIMALS
+    if is_a(head, _GROWN_WILD):
+        return said <= _FREE_OF_NATURE
     rest = said - _FREE - COLOURS - QUANTITIES
     return rest <= _MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
 
@@ -139,7 +144,7 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
     if attribute in COLOURS:
         return _other_colours(head, attribute, others)
     if attribute in _MATERIALS:
-        return others if is_a(head, kinds.MADE | kinds.CLOTHES) else []
+        return others if is_a(head, kinds.MADE, kinds.CLOTHES) else []
     return others
 
 
@@ -206,11 +211,22 @@ _MOUTH_VERBS = word_set(
 _WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
 _SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
 _TELLING = word_set(actions.ROLE_VERBS)
+_HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
+_WHERE = kinds.PLACES | kinds.BEINGS
+_SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS
+# of a ball alone
+_PLAYED = word_set(
+    "dribble dribbling punting bounce dunking spiking pitching serve shooting bowling"
+)
+_HEIGHTS = word_set("rooftop rooftops")
+_ROOTED = word_set("tree trees bush bushes statue statues fountain fountains piano pianos")
+_INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - kinds.MOUNTS
 
 
 def fits(relation: Relation, component: str, foil: str) -> bool:
     """Whether a foil of an argument can do, or undergo, what the relation says: no horse wears glasses, and nobody swims in a street."""
     first, *rest = relation.predicate.split()
+    last = [first, *rest][-1]
     verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
     original = head_of(relation.subject if component == "subject" else relation.object)
     new = head_of(foil)
@@ -218,12 +234,16 @@ def fits(relation: Relation, component: str, foil: str) -> bool:
         return _can_do(verb, first, original, new, head_of(relation.object))
     if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
         return True
+    if not _lies(last, original, new) or not _undergoes(verb or first, last, original, new):
+        return False
+    if new in ("bone", "bones") and not is_a(head_of(relation.subject), kinds.HUNTERS):
+        return False
     if verb in _WATER_VERBS or original == "water":
         return is_a(new, kinds.WATERS)
     if verb in _SLIDING_VERBS:
         return False
     if verb == "ride":
-        return is_a(new, kinds.MOUNTS | kinds.VEHICLES) and (
+        return is_a(new, kinds.MOUNTS, kinds.VEHICLES) and (
             not is_a(new, kinds.ANIMALS) or is_a(new, kinds.RIDEABLE)
         )
     if verb in ("climb", "scale"):
@@ -231,10 +251,38 @@ def fits(relation: Relation, component: str, foil: str) -> bool:
     return True
 
 
+def _lies(preposition: str, original: str, new: str) -> bool:
+    """Whether one can be so at a foil of a place: nobody is in a rooftop or on a parking lot, and "on fire" names no place."""
+    if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
+        return False
+    if is_a(new, _HEIGHTS):
+        return preposition in ("on", "onto", "off", "of", "from", "near", "over", "above", "at")
+    if preposition in ("in", "into", "inside"):
+        return not is_a(new, kinds.FLATS)
+    if preposition in ("on", "onto"):
+        return not is_a(new, _INSIDES)
+    return True
+
+
+def _undergoes(verb: str, last: str, original: str, new: str) -> bool:
+    """Whether a foil of a thing can be done to what is done to the thing: nobody holds a tree, or wears dishes."""
+    if verb in _HANDLING and is_a(new, _ROOTED):
+        return False
+    if verb in _PLAYED or verb == "smoke":
+        return False
+    if is_a(original, kinds.CLOTHES) and (last == "in" or verb in ("wear", "remove")):
+        return is_a(new, kinds.CLOTHES)
+    if original in ("wave", "waves"):
+        return verb == "ride" or last in ("on", "over", "off", "down")
+    return True
+
+
 def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> bool:
-    place = is_a(object_, kinds.PLACES | kinds.BEINGS | kinds.TABLES)
+    place = is_a(object_, _WHERE) and not is_a(object_, _SEATS)
     if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS):
         return place and (verb in _ANIMAL_VERBS or (not verb and first not in ("with", "by")))
+    if is_a(original, kinds.ANIMALS) and is_a(object_, kinds.BODY_PARTS):
+        return is_a(new, kinds.HUNTERS)
     if is_a(original, kinds.ROLES):
         return verb in _TELLING or (first in ("in", "with") and is_a(object_, kinds.CLOTHES))
     if is_a(original, kinds.ANIMALS) and verb in _MOUTH_VERBS:
@@ -258,8 +306,15 @@ def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> boo
 
 
 def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
-    """Whether a head is no foil: it means what the true head means, or the caption names it elsewhere."""
-    return same_meaning(foil, head) or not mentioned.isdisjoint((foil, SINGULARS.get(foil, foil)))
+    """Whether a head is no foil: it may be what the true head names, or what the caption names elsewhere."""
+    return same_meaning(foil, head) or any(
+        same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
+    )
+
+
+def _of_other_age(first: str, second: str) -> bool:
+    """Whether one is a man or woman, the other a boy or girl: two beings of a caption whom it tells apart."""
+    return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)
 
 
 def _replaced(phrase: Phrase, start: int, end: int, by: str) -> str:

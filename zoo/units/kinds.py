@@ -28,22 +28,27 @@ ANIMALS = (
         "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull hound husky"
     )
 ) - CHILDREN | both_numbers(("puppy", "kitten"))
+COLD_BLOODED = _set_of("turtle")
 PEOPLE = (BEINGS - ANIMALS) | both_numbers(word_set(words.PEOPLE))
 INFANTS = _nouns("baby infant toddler puppy kitten")
 YOUNG = both_numbers(word_set("boy girl child kid youth")) | INFANTS
 ROLES = _nouns(words.ROLES)
 BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
+# the parts that nobody is without
+LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
     _set_of("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
     | _nouns(words.WORN)
 ) - both_numbers(("ring",))
 SUBSTANCES = word_set(words.SUBSTANCES)
+NO_PLACES = word_set(words.NO_PLACES)
 GROUNDS, ENCLOSURES = _nouns(words.GROUNDS), _nouns(words.ENCLOSURES)
+LEVELS, FLATS = _nouns(words.LEVELS), _nouns(words.FLATS)
 TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(words.SUPPORTS)
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
-HUNTERS = _nouns(words.HUNTERS)
+HUNTERS = _nouns(words.HUNTERS) | _set_of("greyhound")
 MADE = _nouns(words.MADE)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
@@ -60,6 +65,7 @@ def head_of(text: str) -> str:
     return head
 
 
-def is_a(head: str, kind: frozenset[str]) -> bool:
-    """Whether a head, in either number, is of a kind."""
-    return head in kind or SINGULARS.get(head, head) in kind
+def is_a(head: str, *kinds: frozenset[str]) -> bool:
+    """Whether a head, in either number, is of one of the kinds."""
+    singular = SINGULARS.get(head, head)
+    return any(head in kind or singular in kind for kind in kinds)

@@ -62,7 +62,7 @@ SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOU
 NOUN_FOILS = _SINGULAR_FOILS | {
     many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
     for many, one in SINGULARS.items()
-    if many != one
+    if many != one and many not in UNCOUNTED
 }
 COATS = word_set(words.COATS)
 COLOURS = frozenset(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zoo.language.tagger import Token
-from zoo.units.kinds import BEINGS
+from zoo.units.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, SUPPORTS, TRAITS
 from zoo.units.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
@@ -38,7 +38,16 @@ _SUBORDINATORS = word_set(
 )
 _ADVERBIAL = word_set("outside inside")
 _RELATIVES = word_set("that who which")
-_PICTURES = word_set("picture photo photograph image shot closeup close-up painting drawing")
+_PICTURES = word_set(
+    "picture pictures photo photos photograph photographs image images shot closeup close-up painting drawing"
+)
+_SEEMING = word_set("appear appears appeared appearing seem seems seemed seeming")
+_PREPOSITIONS_BY_FIRST = {
+    word: tuple(several for several in PREPOSITION_PHRASES if several[0] == word)
+    for word in {several[0] for several in PREPOSITION_PHRASES}
+}
+_NAMING = PLACEHOLDERS | MOVERS | BODY_PARTS | CLOTHES | SUPPORTS
+_APART = word_set("each both all")
 _BINDING = word_set(BINDING)
 _BOUND_PARTICIPLES = word_set(BOUND_PARTICIPLES)
 _NOUNS_IN_ING = word_set(NOUNS_IN_ING)
@@ -96,9 +105,8 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
 
 def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
     word, tag = words[i], tags[i]
-    for several in PREPOSITION_PHRASES:
-        if word == several[0] and tuple(words[i : i + len(several)]) == several:
-            return Phrase("preposition", several), i + len(several)
+    if several := _preposition_phrase(words, i):
+        return Phrase("preposition", several), i + len(several)
     if (
         word == "after"
         and i
@@ -106,6 +114,8 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
         and _starts(tags, i + 1, _DETERMINERS | _NOUNS)
     ):
         return Phrase("preposition", (word,)), i + 1
+    if word == "what" and (seeming := _seeming(words, i + 1)):
+        return None, i + 1 + seeming
     if word in _SUBORDINATORS:
         return Phrase("break"), i + 1
     if _negates(word):
@@ -134,6 +144,21 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
     return (None if tag in ("RB", "RBR") or tag in _ADJECTIVES else Phrase("break")), i + 1
 
 
+def _preposition_phrase(words: Sequence[str], i: int) -> tuple[str, ...]:
+    """Returns the preposition of several words at i, or nothing."""
+    for several in _PREPOSITIONS_BY_FIRST.get(words[i], ()):
+        if tuple(words[i : i + len(several)]) == several:
+            return several
+    return ()
+
+
+def _seeming(words: Sequence[str], i: int) -> int:
+    """Returns how many words at i say that what follows is only seen so: "appears to be", "looks like"."""
+    if words[i : i + 1] and words[i] in _SEEMING and words[i + 1 : i + 2] == ["to"]:
+        return 3 if words[i + 2 : i + 3] == ["be"] else 2
+    return 2 if words[i : i + 2] in (["looks", "like"], ["look", "like"]) else 0
+
+
 def _negates(word: str) -> bool:
     return word in ("not", "never") or word.endswith(("n't", "n’t"))
 
@@ -151,13 +176,20 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
         elif (
             (tag in _VERBS and before == "DT" and word in NOUN_FOILS and after not in _NOUNS)
             or (word == "top" and before == "NN" and after not in _NOUNS)
+            or (tag == "VB" and before == "NN" and after == "." and _is_ride(words, i))
             or (tag in ("VB", "VBP", "VBD") and _is_named(words, tags, i, before, after))
         ):
             tags[i] = "NN"
         elif tag in ("NN", "NNS", "JJ") and _acts(words, tags, i, before, after):
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
-        elif tag == "NN" and before == "TO" and BASES.get(word) == word and after in _AFTER_VERB:
+        elif (
+            tag == "NN"
+            and before == "TO"
+            and (after in ("DT", "PRP$") or (BASES.get(word) == word and after in _AFTER_VERB))
+        ):
             tags[i] = "VB"
+        elif tag == "NN" and words[i + 1 : i + 2] == ["climbing"] and words[i - 1] in BEINGS:
+            tags[i] = "RB"
         elif (
             tag == "JJ"
             and word in NOUN_FOILS
@@ -166,6 +198,11 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
         ):
             tags[i] = "NN"
     return tags
+
+
+def _is_ride(words: list[str], i: int) -> bool:
+    """Whether a verb at the end names what is done there ("on a playground ride"), with nobody before it who does it."""
+    return words[i] in PLACEHOLDERS and words[i - 1] not in BEINGS
 
 
 def _is_named(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
@@ -192,11 +229,14 @@ def _acts(words: list[str], tags: list[str], i: int, before: str, after: str) ->
         )
         return (
             after_noun
+            or (before == "," and word in BASES and after not in _NOUNS)
             or after in ("DT", "PRP$")
             or (i > 0 and words[i - 1] in _SUBORDINATORS | BEINGS and before in _NOUNS | {"IN"})
             or (before in ("NN", "NNS") and after == "IN" and word not in _RUN_TOGETHER)
         )
     if word in THIRD_PERSONS:
+        if before == "NN" and _ends_compound(words, tags, i):
+            return False
         after_colour = before == "JJ" and (
             after in ("DT", "PRP$") or (tags[i - 2 : i - 1] == ["IN"] and after in _AFTER_VERB)
         )
@@ -205,15 +245,32 @@ def _acts(words: list[str], tags: list[str], i: int, before: str, after: str) ->
             or (before == "NNS" and after in ("IN", "TO", "RP", "DT", "PRP$"))
             or after_colour
         )
+    if tags[i] == "NNS" and before == "NN" and words[i - 1] in BEINGS:
+        return after in _AFTER_VERB - {",", "."} and not _names_thing(word)
     subject = before == "NNS" and words[i - 1] not in _NO_SUBJECTS
     return (
         BASES.get(word) == word
         and (subject or _several_before(words, tags, i))
         and (
             after in _AFTER_VERB - {",", "."}
+            or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS)
             or (after in _ADJECTIVES | _NOUNS and word not in NOUN_FOILS)
         )
     )
+
+
+def _ends_compound(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether a plural is no verb: "wearing dress pants", "making hand gestures"; not "in a coat skis", for "a" has no plural."""
+    first = i - 1
+    while first >= 0 and tags[first] in _NOUNS | _ADJECTIVES:
+        first -= 1
+    if words[i - 1] in MOVERS or words[i] in TRAITS or (first >= 0 and tags[first] in _DETERMINERS):
+        return False
+    return words[i] in NOUN_FOILS or (first == i - 2 and tags[first] in ("VBG", "VBN"))
+
+
+def _names_thing(word: str) -> bool:
+    return word in NOUN_FOILS or word in _NAMING
 
 
 def _several_before(words: list[str], tags: list[str], i: int) -> bool:
@@ -250,6 +307,7 @@ def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
         tags[i] not in ("VBG", "VBN", "VBD")
         or before < 0
         or tags[before] not in _DETERMINERS | _ADJECTIVES | {"IN", "TO"}
+        or words[before] in _APART
     ):
         return False
     if tags[before] in ("IN", "TO") and words[before] != "of" and words[i] in BASES:
@@ -347,12 +405,19 @@ def _verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
             group.append((words[j], tags[j]))
         elif tags[j] == "TO" and _starts(tags, j + 1, {"VB"}) and group:
             group.append(("to", "TO"))
-        elif tags[j] != "RB" or _negates(words[j]) or _governs(words, tags, j):
+        elif (
+            tags[j] != "RB"
+            or _negates(words[j])
+            or _governs(words, tags, j)
+            or _preposition_phrase(words, j)
+        ):
             break
         j += 1
     if j < len(words) and _negates(words[j]):
         return Phrase("negation"), j + 1
     finite = group[0][1] in ("VBZ", "VBP", "VBD", "MD", "VB")
+    if group[0][0] in _SEEMING and len(group) > 2 and group[1][0] == "to":
+        group = group[2:]
     main = [(word, tag) for word, tag in group if word not in _AUXILIARIES]
     if (
         not main

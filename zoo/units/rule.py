@@ -10,7 +10,7 @@ from zoo.units.clauses import triples
 from zoo.units.extract import UnitExtractor
 from zoo.units.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.foils import attribute_foils, head_foils, relation_foils
-from zoo.units.lexicon import PLACEHOLDERS
+from zoo.units.lexicon import NOUN_FOILS, PLACEHOLDERS
 from zoo.units.phrases import Phrase, phrases
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -39,7 +39,7 @@ class RuleExtractor(UnitExtractor):
         nouns = _visible(found)
         relations = _relations(found, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
-        mentioned = frozenset(token.text.lower() for token in tokens)
+        mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
         taken = set(nouns) | {relation.text for relation in relations}
         entities = {
             text: Entity(text, foils)

@@ -42,7 +42,7 @@ shore pier bridge ; bubbles balloons leaves ; clothes toys dishes
 ~slope ~hillside staircase ramp
 ~sunset ~sky rainbow ; ~trunks skirt ; ~sweatshirt vest coat ; ~stage rooftop
 ~platform ~ledge ladder bench
-~food ~meal drink toy ; ~drink ~beverage sandwich
+~food ~meal toy ; ~drink ~beverage sandwich
 ~backyard ~courtyard ~patio ~porch kitchen rooftop ; ~racetrack ~ground rooftop ; ~tube kite
 ~goal tent
 ~paper pillow shoe ; ~headphones hat ; ~instrument ~gun ~sword broom ; ~creek ~sea pool
@@ -89,7 +89,7 @@ tree bush ~flower cactus
 fence wall hedge railing gate ; stairs ladder escalator ramp elevator ; steps ladder ramp
 ~floor couch table bed
 ~building tent bridge ; statue fountain tree ; swing slide seesaw trampoline merry-go-round
-ramp rail hurdle obstacle
+ramp rail hurdle ; ~obstacle puddle
 fire_hydrant mailbox parking_meter trash_can phone_booth
 stop_sign traffic_light street_sign billboard ; rock log branch stump boulder
 leaf feather petal ; sun moon rainbow ; rain fog lightning ; waterfall fountain geyser
@@ -149,7 +149,7 @@ fence gate wall railing ; rail railing fence ; pier bridge ; clothes costumes ; 
 bench chair ; couch bed ; shelf cabinet dresser
 valley hill canyon mountain ; cliff mountain rock ; beach shore ; puddle water ; lamp candle
 stadium arena ; gym stadium ; village city town ; apple peach
-stairs steps ; clothes uniform ; people couple ; couple family ; people crowd ; people family
+stairs steps ; clothes uniform ; hurdle rail ; people couple ; couple family ; people crowd ; people family
 pavement street sidewalk road ; playground park ; dirt mud ; lawn grass ; dock pier
 man guy gentleman ; woman lady ; baby infant toddler child kid ; cyclist bicyclist biker
 airplane plane jet ; bike bicycle
@@ -195,6 +195,7 @@ chair rocking_chair ; building house barn garage castle tower skyscraper cabin
 player batter pitcher catcher
 toy ball frisbee doll balloon bone ; stuffed_animal teddy_bear doll ; fruit apple banana
 rider surfer skier skater skateboarder snowboarder ; athlete player runner
+obstacle ramp rail hurdle ; sign banner stop_sign street_sign billboard
 """
 
 # singular, plural
@@ -274,8 +275,26 @@ rink hillside mountainside racetrack pavement highway driveway playground park r
 yard backyard crosswalk island terrain
 cliff ledge snowbank cement concrete asphalt runway course plaza boardwalk walkway mountaintop
 shoreline riverbank coast bank dune
-meadow pasture alley parking_lot farm desert stage pitch railroad waterfront hilltop peak summit
+meadow pasture alley farm desert stage pitch railroad waterfront hilltop peak summit
 ridge embankment curb base surface
+"""
+
+# "on duty", "at dusk": beside a preposition these name no place.
+NO_PLACES = """
+display leash phone phones cellphone cellphones fire team way show knees stilts duty guard pavement
+top strings ropes air horseback camera cameras photographer dusk dawn sunset sunrise twilight ease
+"""
+
+# Up and down these is the same way.
+LEVELS = """
+street road sidewalk path trail track highway driveway alley walkway boardwalk runway beach pavement
+river stream hallway aisle lane shore railroad field court
+"""
+
+# One can be on these and never in them.
+FLATS = """
+beach rooftop shore railroad pier dock porch surfboard skateboard snowboard sled bench stool ledge
+track staircase bridge ramp hurdle ladder platform balcony sidewalk rainbow
 """
 
 # One can be in these or out of them.
@@ -340,7 +359,10 @@ tops bottoms pads armor uniform costume tuxedo glasses goggles bathrobe tracksui
 turtleneck tank_top sari kimono
 """
 # things that are held in a mouth or chewed by what hunts and fetches
-HUNTERS = "dog cat puppy kitten fox wolf bear tiger lion"
+HUNTERS = """
+dog cat puppy kitten fox wolf bear tiger lion lab labrador shepherd collie boxer beagle doberman
+pitbull hound husky
+"""
 
 # Those whose name says what they are doing.
 ROLES = """
@@ -435,7 +457,7 @@ dance swim look stroll nap name case order sale daytime nighttime work line row 
 many all both some few none half
 first second third style size color colour shape inside outside surface surroundings space duty
 preparation group bunch set mid
-whilst t n midst medium round whist
+whilst t n midst medium round whist thumbs
 """
 
 # "a QUANTITY of B" and "a PICTURE of B" name B; a quantity stays in front of it, a picture goes.
@@ -448,6 +470,6 @@ bowls plates rows piles
 """
 
 PICTURES = """
-picture photo photograph image view shot closeup close-up painting drawing front back side top type
+picture photo photograph image pictures photos photographs images view shot closeup close-up painting drawing front back side top type
 kind sort style
 """
