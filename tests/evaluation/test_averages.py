@@ -110,6 +110,22 @@ def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> Non
     assert taken("official", scored)["half_truth, by cases"].value == pytest.approx(25.0)
 
 
+def test_members_count_alike_or_by_their_cases_as_worked_by_hand() -> None:
+    """SugarCrepe's seven subsets, of 10 to 70 cases, with 7 to 49 % right; means of means as in vl_compo."""
+    subsets = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj")
+    figures = [
+        figure("sugarcrepe", subset, "i2t", 7.0 * k, of=10 * k)
+        for k, subset in enumerate((*subsets, "swap_att"), start=1)
+    ]
+    official, vl_compo = taken("official", figures), taken("vl_compo", figures)
+    assert official["sugarcrepe, mean of 7 subsets"].value == pytest.approx(28.0)
+    # 7 (1 + 4 + 9 + 16 + 25 + 36 + 49) / (1 + 2 + 3 + 4 + 5 + 6 + 7)
+    assert official["sugarcrepe, by cases"].value == pytest.approx(35.0)
+    # 7 (1 + 4) / 3, 7 (9 + 16 + 25) / 12 and 7 (36 + 49) / 13, each counted alike
+    expected = 7 * (5 / 3 + 50 / 12 + 85 / 13) / 3
+    assert vl_compo["sugarcrepe"].value == pytest.approx(expected)
+
+
 def test_means_of_benchmarks_that_were_not_run_are_not_listed() -> None:
     assert set(taken("official", [figure("winoground", "winoground", "text", 1.0)])) == set()
 
@@ -167,6 +183,9 @@ def test_averages_have_an_interval_by_photograph_over_the_outcomes_of_their_memb
     assert mean.low is not None
     assert mean.high is not None
     assert mean.low < 50.0 < mean.high
+    *samples, _ = figures.items()
+    for average in averages(preset_named("official"), list(figures), dict(samples)):
+        assert (average.low, average.high, average.interval) == (None, None, "")
 
 
 def rate(right: int, n: int) -> Sample:
