@@ -1,5 +1,6 @@
 """Encoded batches of random vectors, in fp64, for tests of what works on scores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -95,3 +96,17 @@ def random_tokens(seed: int, n: int, key: TokenKey, image: bool) -> tuple[Tensor
     ).requires_grad_()
     lengths = torch.full((n,), length) if image else torch.randint(2, length + 1, (n,), generator=g)
     return tokens, torch.arange(length) < lengths[:, None]
+
+
+def kept(score: Callable[[], Tensor]) -> int:
+    """Returns how many numbers a forward pass keeps for its backward pass."""
+    total = 0
+
+    def pack(x: Tensor) -> Tensor:
+        nonlocal total
+        total += x.numel()
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        score()
+    return total

@@ -1,5 +1,6 @@
-"""What a run logs on two processes, whose last batch is uneven, is what it logs on one."""
+"""What a run logs is what loops over its batches count; on two processes, whose last batch is uneven, it is what it is on one."""
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -9,10 +10,14 @@ import pytest
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
+from torch.utils.data import DataLoader
 
+from tests.helpers import Case, random_case, random_pooled
 from tests.made import make_root
+from tests.objectives.loops import Formulas, cosine_score
 from tests.parallel import group, on_ranks
 from zoo.backbone import Backbone
+from zoo.batch import Batch, Encoded, text_bank
 from zoo.checkpointing import BestCheckpoint
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.readers.csv_table import CsvTable
@@ -156,3 +161,96 @@ def test_two_processes_log_what_one_does(
                 {n: one[n] for n in same}, rel=1e-5, abs=1e-6
             )
         assert two_after == pytest.approx(after, rel=1e-5, abs=1e-6)
+
+
+def loaded(batches: list[Batch]) -> DataLoader[Any]:
+    return DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+
+
+def by_loops(case: Case, images: torch.Tensor, texts: torch.Tensor, scale: float) -> Numbers:
+    """Returns what a step of CS-CLIP logs of a batch, its unit term weighted by 0.3 and columns of a row's own words masked."""
+    score = cosine_score(images, texts, torch.tensor(scale).log())
+    formulas, captions = Formulas(case, score, mask_same_text=True), case.captions.tolist()
+    real, of_global, of_units = formulas.real, formulas.negclip(), 0.3 * formulas.unit()
+    pairs = list(itertools.permutations(real, 2))
+    right = [
+        all(
+            score(i, captions[i]) > score(i, captions[j])
+            for j in real
+            if j != i and formulas.stands_against(i, j, captions)
+        )
+        for i in real
+    ]
+    missing = {
+        name: [text < 0 for i in real for text in getattr(case, name)[i].tolist()]
+        for name in ("negatives", "units", "foils")
+    }
+    same_image = [bool(case.image_ids[i] == case.image_ids[j]) for i, j in pairs]
+    same_text = [captions[i] == captions[j] for i, j in pairs]
+    found = {f"missing_{name}": sum(told) / len(told) for name, told in missing.items()}
+    return found | {
+        "loss": float(of_global + of_units),
+        "loss_global": float(of_global),
+        "loss_unit": float(of_units),
+        "loss_captions": float(formulas.clip()),
+        "scale": scale,
+        "accuracy": sum(right) / len(right),
+        "share_same_image": sum(same_image) / len(pairs),
+        "share_same_text": sum(same_text) / len(pairs),
+    }
+
+
+def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
+    """A validation's numbers are means over the rows of its batches, fillings left out, and a step's are its own."""
+    cases = [random_case(0, rows=9), random_case(3, rows=5, filling=2)]
+    sides = [
+        (random_pooled(i, len(case.captions)).detach(), random_pooled(i + 9, case.n_texts).detach())
+        for i, case in enumerate(cases)
+    ]
+    batches = [
+        case.batch(Encoded(images.float()), Encoded(texts.float()))
+        for case, (images, texts) in zip(cases, sides, strict=True)
+    ]
+    expected = [by_loops(case, *both, 3.0) for case, both in zip(cases, sides, strict=True)]
+    assert len(set(expected[0].values())) == len(expected[0])
+    weights = [8 / 11, 3 / 11]
+    module = ZooModule(
+        Backbone("zoo-tiny", tune="none"),
+        CSCLIP(lambda_u=0.3, mask_same_text=True),
+        Cosine(scale=3.0),
+        Optimization(lr=0.5, lr_head=0.25),
+    )
+    seen = Seen()
+    trainer = Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        callbacks=[seen],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    (validated,) = trainer.validate(module, loaded(batches), verbose=False)
+    means = {n: sum(w * e[n] for w, e in zip(weights, expected, strict=True)) for n in expected[0]}
+    assert validated == pytest.approx({f"val/{n}": v for n, v in means.items()}, rel=1e-5)
+    trainer.fit(module, loaded(batches[:1]))
+    of_step = {n: v for n, v in expected[0].items() if n != "loss_captions"} | {"rate_head": 0.25}
+    assert seen.steps == [pytest.approx({f"train/{n}": v for n, v in of_step.items()}, rel=1e-5)]
+
+
+def test_texts_that_come_twice_are_told_and_so_is_the_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four texts are named and three encoded, in half a second."""
+    module = ZooModule(Backbone("zoo-tiny", tune="none"))
+    captions = ["a cat", "a dog", "a cat", "a bird"]
+    bank, _ = text_bank(*module.backbone.tokenizer(captions))
+    assert module.deduplicated(bank).item() == pytest.approx(0.25)
+    told: Numbers = {}
+    monkeypatch.setattr(module, "log", lambda name, value, **_: told.update({name: float(value)}))
+    monkeypatch.setattr("zoo.module.time.perf_counter", lambda: 7.5)
+    module._step_began = 7.0
+    none = torch.zeros(0, 0, dtype=torch.long)
+    batch = Batch(none, bank, *[none] * 5, bank.hashes, none, 0)
+    module.on_train_batch_end(None, batch, 0)
+    assert told == {"train/texts_a_second": pytest.approx(6.0)}

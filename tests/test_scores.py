@@ -60,6 +60,31 @@ def test_a_block_is_made_once() -> None:
     assert head.blocks == 3
 
 
+def test_blocks_of_other_rows_are_told_apart_though_they_begin_at_one_place_in_memory() -> None:
+    case = random_case(0)
+    for several in (case.negatives, case.units):
+        first = several[:, :1]
+        asked = [several, first, first[:, 0], several.reshape(-1)[: len(several)]]
+        assert len({rows.data_ptr() for rows in asked}) == 1
+        remembering = scores_of(case)
+        for rows in asked:
+            found, expected = (
+                scores.images_against(rows, true=False) for scores in (remembering, scores_of(case))
+            )
+            torch.testing.assert_close(found.logits, expected.logits)
+
+
+def test_texts_that_are_not_true_have_no_match_and_are_never_masked() -> None:
+    """The same rows, asked for as true texts and as others."""
+    case = two_rows_of_one_photograph()
+    scores = scores_of(case, mask_same_image=True, mask_same_text=True)
+    true, others = (scores.images_against(case.captions, true=true) for true in (True, False))
+    assert true.match is not None
+    assert others.match is None
+    assert others.candidate.tolist() == [[True, True, True, False]] * 4
+    assert true.candidate[0].tolist() == [True, False, False, False]
+
+
 def test_missing_texts_and_filling_are_no_candidates() -> None:
     case = two_rows_of_one_photograph()
     scores = scores_of(case)
@@ -76,6 +101,7 @@ def test_missing_texts_and_filling_are_no_candidates() -> None:
         False,
         False,
     ]
+    assert scores.own(case.captions).candidate.tolist() == [[True], [True], [True], [False]]
     assert scores.own(case.foils).candidate.tolist() == [[False], [False], [True], [False]]
     assert (
         scores.texts_against_images(case.units[:, 0]).candidate.tolist()
@@ -129,6 +155,13 @@ def test_an_image_of_ones_own_photograph_is_masked_though_its_unit_is_missing() 
     case = two_rows_of_one_photograph()
     block = scores_of(case, mask_same_image=True).texts_against_images(case.units[:, 0])
     assert block.candidate[0].tolist() == [True, False, True, False]
+
+
+def test_an_image_whose_unit_is_missing_has_the_words_of_none() -> None:
+    case = two_rows_of_one_photograph()
+    case.units[:, 0] = torch.tensor([0, -1, 0, -1])
+    block = scores_of(case, mask_same_text=True).texts_against_images(case.units[:, 0])
+    assert block.candidate[0].tolist() == [True, True, False, False]
 
 
 def test_shares_of_false_negatives_are_of_other_columns() -> None:

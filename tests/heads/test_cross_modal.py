@@ -1,3 +1,5 @@
+import inspect
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -6,7 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers import CONTEXT, PATCHES, PREFIX, SHAPES, WIDTH, attached, random_tokens
+from tests.helpers import (
+    CONTEXT,
+    PATCHES,
+    PREFIX,
+    SHAPES,
+    WIDTH,
+    attached,
+    kept,
+    random_tokens,
+)
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import TowerShapes
@@ -143,6 +154,22 @@ def test_the_papers_parameters_are_counted(granularity: str, expected: int) -> N
     assert sum(p.numel() for p in head.parameters() if p.requires_grad) == expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "deviation"),
+    [({}, 0.02), ({"init_std": 0.3}, 0.3), ({"init_std": 0.3, "separator": "type"}, 0.3)],
+)
+def test_what_is_learned_beside_maps_starts_from_its_deviation(
+    arguments: dict[str, Any], deviation: float
+) -> None:
+    torch.manual_seed(0)
+    head = CrossModal(layers=1, **arguments)
+    head.attach(VIT_B_32)
+    learned = [head.special, head.special_positions, head.image_positions, head.text_positions]
+    for vectors in [*learned, *([] if head.types is None else [head.types])]:
+        assert vectors.std().item() == pytest.approx(deviation, rel=0.15)
+        assert abs(vectors.mean().item()) < deviation / 6
+
+
 def test_defaults_read_what_the_paper_reads() -> None:
     local, pooled = CrossModal(**SMALL), CrossModal(granularity="global", **SMALL)
     assert local.image_keys == {TokenKey(layer=-2, norm=False, project=False, prefix=True)}
@@ -150,6 +177,16 @@ def test_defaults_read_what_the_paper_reads() -> None:
     assert not local.uses_pooled
     assert pooled.uses_pooled
     assert pooled.image_keys == pooled.text_keys == frozenset()
+
+
+def test_what_the_paper_leaves_open_is_as_torch_has_it_and_no_temperature_is_there() -> None:
+    head = attached(CrossModal(layers=1))
+    block, theirs = head.encoder[0], inspect.signature(torch.nn.TransformerEncoderLayer).parameters
+    assert block.dropout.p == theirs["dropout"].default
+    assert block.activation is theirs["activation"].default
+    assert block.norm_first == theirs["norm_first"].default
+    assert head.scale.item() == 1.0
+    assert not head.log_scale.requires_grad
 
 
 def test_pairs_are_entries_of_the_block_in_any_order() -> None:
@@ -200,18 +237,6 @@ def test_dropout_is_the_same_when_a_chunk_is_made_again() -> None:
 
 
 def test_activations_of_pairs_are_not_kept() -> None:
-    def kept(score: Any) -> int:
-        total = 0
-
-        def pack(x: Tensor) -> Tensor:
-            nonlocal total
-            total += x.numel()
-            return x
-
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
-            score()
-        return total
-
     head = small(chunk=4)
     images, texts = prepared(head)
     i, j = torch.arange(3).repeat_interleave(4), torch.arange(4).repeat(3)
@@ -232,11 +257,15 @@ def test_pads_change_nothing(granularity: str) -> None:
     )
 
 
-def test_attended_pads_change_scores_and_want_whole_texts() -> None:
-    head, masked = small(attend_pads=True), small()
+def test_attended_pads_are_tokens_like_others_and_want_whole_texts() -> None:
+    head = small(attend_pads=True)
     images, texts = raw(head)
-    scores = [h.block(h.prepare_images(images), h.prepare_texts(texts)) for h in (head, masked)]
-    assert not torch.allclose(*scores)
+    mask = texts.masks[head.text_key]
+    assert not mask.all()
+    whole = Encoded(texts.pooled, texts.tokens, {head.text_key: torch.ones_like(mask)})
+    block = head.block(head.prepare_images(images), head.prepare_texts(texts))
+    for i, j in itertools.product(range(3), range(4)):
+        torch.testing.assert_close(block[i, j], formula(head, images, whole, i, j))
     cut = texts.map(lambda t: t[:, :-1])
     mend = r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set attend_pads to false"
     with pytest.raises(
@@ -286,13 +315,14 @@ def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> No
 
 
 def test_half_tokens_are_scored_in_fp32() -> None:
-    head = small().float()
+    head = small(scale=1.0).float()
     images, texts = (
         x.map(lambda t: t.detach().bfloat16() if t.is_floating_point() else t) for x in raw(head)
     )
     with torch.autocast("cpu", torch.bfloat16):
         block = head.block(head.prepare_images(images), head.prepare_texts(texts))
     assert block.dtype is torch.float32
+    assert not torch.equal(block, block.bfloat16().float())
     whole = head.block(
         *(
             p(x.map(lambda t: t.float() if t.is_floating_point() else t))

@@ -1,7 +1,11 @@
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.helpers import attached, random_tokens
+from tests.helpers import attached, kept, random_tokens
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.max_sim import MaxSim
@@ -13,9 +17,10 @@ def items(seed: int, n: int, key: TokenKey, image: bool) -> Encoded:
 
 
 def prepared(head: MaxSim) -> tuple[Encoded, Encoded, Encoded, Encoded]:
-    """Returns raw and prepared images and texts; image 1 has one patch fewer than the others."""
+    """Returns raw and prepared images and texts; image 1 has one patch fewer, in whose place stands the best of all for a word."""
     images, texts = items(0, 3, head.image_key, image=True), items(1, 4, head.text_key, image=False)
     images.masks[head.image_key][1, -1] = False
+    images.tokens[head.image_key].data[1, -1] = texts.tokens[head.text_key].data[0, 1]
     return images, texts, head.prepare_images(images), head.prepare_texts(texts)
 
 
@@ -67,6 +72,82 @@ def test_padding_changes_nothing() -> None:
     longer[~texts.masks[head.text_key]] = 1e6
     other = head.prepare_texts(Encoded(texts.pooled, {head.text_key: longer}, texts.masks))
     torch.testing.assert_close(head.block(images, ready), head.block(images, other))
+
+
+def test_a_text_of_no_word_scores_zero_and_breaks_no_gradient() -> None:
+    head = attached(MaxSim())
+    images, texts = items(0, 3, head.image_key, image=True), items(1, 4, head.text_key, image=False)
+    texts.masks[head.text_key][2, 1:] = False
+    block = head.block(head.prepare_images(images), head.prepare_texts(texts))
+    assert block[:, 2].tolist() == [0.0] * 3
+    (gradient,) = torch.autograd.grad(block.sum(), texts.tokens[head.text_key])
+    assert gradient.isfinite().all()
+
+
+def test_half_tokens_are_scored_in_fp32_also_under_autocast() -> None:
+    head = attached(MaxSim())
+    raw, raw_texts, *_ = prepared(head)
+    i, j = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 3, 0, 1])
+
+    def scores(dtype: torch.dtype) -> list[Tensor]:
+        images, texts = (
+            side.map(lambda t: t.bfloat16().to(dtype) if t.is_floating_point() else t)
+            for side in (raw, raw_texts)
+        )
+        both = head.prepare_images(images), head.prepare_texts(texts)
+        return [head.block(*both), head.pairs(*both, i, j)]
+
+    with torch.autocast("cpu", torch.bfloat16):
+        found = scores(torch.bfloat16)
+    for half, whole in zip(found, scores(torch.float64), strict=True):
+        assert half.dtype is torch.float32
+        torch.testing.assert_close(half.double(), whole, rtol=1e-5, atol=1e-5)
+
+
+class Largest(TorchDispatchMode):
+    """Knows how many numbers the largest tensor had that was made."""
+
+    n = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, Tensor):
+            self.n = max(self.n, made.numel())
+        return made
+
+
+def test_no_more_similarities_are_held_at_once_than_asked_for() -> None:
+    """Each of 40 images and 60 texts makes 1,000 similarities, so that one million are 25 texts with all images, or 1,000 pairs."""
+    head = attached(MaxSim(chunk=1))
+    sides = [
+        Encoded(
+            torch.zeros(n, 0),
+            {key: torch.randn(n, length, 6, dtype=torch.float64)},
+            {key: torch.ones(n, length, dtype=torch.bool)},
+        )
+        for n, length, key in ((40, 50, head.image_key), (60, 20, head.text_key))
+    ]
+    images, texts = head.prepare_images(sides[0]), head.prepare_texts(sides[1])
+    i, j = torch.arange(40).repeat_interleave(60), torch.arange(60).repeat(40)
+    with Largest() as of_block:
+        block = head.block(images, texts)
+    with Largest() as of_pairs:
+        pairs = head.pairs(images, texts, i, j)
+    torch.testing.assert_close(pairs, block.flatten())
+    assert of_block.n == of_pairs.n == 1_000_000
+
+
+def test_similarities_are_not_kept() -> None:
+    head = attached(MaxSim())
+    *_, images, texts = prepared(head)
+    i, j = torch.arange(3).repeat_interleave(4), torch.arange(4).repeat(3)
+    similarities = (
+        12 * images.tokens[head.image_key].shape[1] * texts.tokens[head.text_key].shape[1]
+    )
+    assert kept(lambda: head.block(images, texts)) < similarities
+    assert kept(lambda: head.pairs(images, texts, i, j)) < similarities
 
 
 def test_it_reads_tokens_alone() -> None:

@@ -26,7 +26,7 @@ KEY = TokenKey()
 
 
 class Tokens:
-    """Random encoded sides of a case; with `constant`, all patches of image 0 are equal."""
+    """Random encoded sides of a case, image 1 with a patch fewer than the others; with `constant`, all patches of image 0 are equal."""
 
     def __init__(self, case: Case, seed: int, constant: bool = False) -> None:
         self.case, self.head = case, attached(Cosine(scale=3.0))
@@ -35,6 +35,7 @@ class Tokens:
             random_pooled(seed + 1, case.n_texts),
         )
         self.patches, self.patch_mask = random_tokens(seed + 2, len(case.captions), KEY, image=True)
+        self.patch_mask[1, -1] = False
         self.words, self.word_mask = random_tokens(seed + 3, case.n_texts, KEY, image=False)
         self.word_mask[case.captions[0]] = (
             torch.arange(self.word_mask.shape[1]) < 2
@@ -47,8 +48,10 @@ class Tokens:
         batch = self.case.batch(*self.sides())
         return objective(batch, Scores(self.head, batch))
 
-    def local(self, objective: FSCCLIP) -> Tensor:
-        images, texts = self.sides()
+    def local(self, objective: FSCCLIP, dtype: torch.dtype = torch.float64) -> Tensor:
+        images, texts = (
+            side.map(lambda t: t.to(dtype) if t.is_floating_point() else t) for side in self.sides()
+        )
         return objective.local_logits(
             self.case.captions[:, None], SimpleNamespace(head=self.head, images=images, texts=texts)
         )  # type: ignore[arg-type]
@@ -80,7 +83,7 @@ def local_score(given: Tokens, i: int, t: int, objective: FSCCLIP) -> Tensor:
     values = []
     for w in range(0 if objective.start_token else 1, given.words.shape[1]):
         if given.word_mask[t, w]:
-            word, patches = given.words[t, w], given.patches[i]
+            word, patches = given.words[t, w], given.patches[i][given.patch_mask[i]]
             similarities = [dot(word, p) for p in patches]
             a = map_weights(
                 [s.detach() if objective.detach_map else s for s in similarities], objective.weights
@@ -239,6 +242,16 @@ def test_attention_worked_by_hand() -> None:
     )
 
 
+@pytest.mark.parametrize("padding", [-9.0, 9.0])
+@pytest.mark.parametrize("kind", ["minmax", "minmax_sparse", "softmax"])
+def test_a_patch_that_is_none_changes_no_weight_of_others(kind: Weights, padding: float) -> None:
+    similarity = torch.tensor([[0.5, -1.0, 3.0]])
+    alone = attention(similarity, torch.tensor([True, True, True]), kind, 0.0)
+    wider = torch.cat([similarity, torch.tensor([[padding]])], dim=1)
+    found = attention(wider, torch.tensor([True, True, True, False]), kind, 0.0)
+    torch.testing.assert_close(found, torch.cat([alone, torch.zeros(1, 1)], dim=1))
+
+
 @pytest.mark.parametrize("kind", ["minmax", "minmax_sparse"])
 @pytest.mark.parametrize("width", [6, 63, 512, 1151])
 def test_equal_patches_get_equal_weights_though_their_products_are_rounded(
@@ -263,8 +276,9 @@ def test_a_map_that_varies_by_little_is_no_constant() -> None:
     patches = torch.randn(1, 1, 512, generator=generator).expand(-1, 49, -1).contiguous()
     words = torch.randn(1, 1, 9, 512, generator=generator)
     patches[:, 0] += 1e-2 * torch.randn(512, generator=generator)
-    real = torch.ones(1, 49, dtype=torch.bool)
-    similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
+    real = (torch.arange(49) < 47)[None]
+    patches[:, 47:] *= 1e6  # what is no patch says nothing about rounding
+    similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)[..., :47]
     spread = similarity.amax(-1) - similarity.amin(-1)
     assert (spread > rounding(words, patches, real)[..., 0]).all()
 
@@ -296,6 +310,22 @@ def test_the_local_term_runs_at_the_temperature_of_cosines(head: Head, expected:
     given.head = attached(head)
     objective.attach(SHAPES, given.head, trains=True)
     torch.testing.assert_close(given.local(objective), given.local(FSCCLIP(local_scale=expected)))
+
+
+def test_half_tokens_are_compared_in_fp32_also_under_autocast() -> None:
+    given, objective = Tokens(random_case(2, rows=4), seed=7), FSCCLIP(local_scale=5.0)
+    for tokens in (given.patches, given.words):
+        tokens.data = tokens.data.bfloat16().double()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = given.local(objective, torch.bfloat16)
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(found.double(), given.local(objective), rtol=1e-5, atol=1e-5)
+
+
+def test_the_local_term_asks_for_the_tokens_that_are_named() -> None:
+    needs = FSCCLIP(layer=-2, project=False, cls_patch=True).needs
+    assert needs.image_keys == {TokenKey(-2, project=False, prefix=True)}
+    assert needs.text_keys == {TokenKey(-2, project=False)}
 
 
 def test_a_checkpoint_records_the_scale_that_came_from_the_backbone() -> None:
