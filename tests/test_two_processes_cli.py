@@ -18,8 +18,6 @@ from zoo.cli import main
 CPU = ["--trainer.accelerator", "cpu"]
 TWO = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "ddp"]
 CASE = ("benchmark", "subset", "case", "protocol", "query", "figure", "right", "images")
-
-
 HERE = Path(__file__).parents[1]
 
 
