@@ -9,6 +9,7 @@ import ast
 import importlib
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
@@ -83,11 +84,16 @@ def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "runs"
 
 
+def taken(source: str, target: str) -> None:
+    """Copies a file of a run, but for checkpoints: these are large, and are replaced, never changed."""
+    (os.link if source.endswith(".ckpt") else shutil.copy2)(source, target)
+
+
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with made data and a run."""
     make_root(tmp_path)
-    shutil.copytree(trained, tmp_path / "runs")
+    shutil.copytree(trained, tmp_path / "runs", copy_function=taken)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
