@@ -3,10 +3,10 @@
 import csv
 import importlib
 import json
+import os
 import pkgutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,16 +52,20 @@ def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[i
         return {int(row["step"]): float(row[column]) for row in csv.DictReader(file) if row[column]}
 
 
+def seconds_of_children() -> float:
+    """Returns what processes that have ended have computed, which a busy machine does not lengthen as it does the clock."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]]
 )
 def test_help_and_ls_answer_within_a_second_and_without_torch(arguments: list[str]) -> None:
     code = f"import sys; from zoo.cli import main; main({arguments!r}); assert 'torch' not in sys.modules, 'torch was imported'"
-    began = time.perf_counter()
+    before = seconds_of_children()
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-    assert (
-        time.perf_counter() - began < 3
-    )  # a second on a quiet machine; three leave room for a busy one, and torch takes more
+    assert seconds_of_children() - before < 1
 
 
 def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
