@@ -3,6 +3,8 @@
 Free of torch.
 """
 
+from functools import lru_cache
+
 from zoo.units import words
 from zoo.units.lexicon import BEING_SETS, SINGULARS, VEHICLE_SETS, both_numbers, word_set
 from zoo.units.lexicon import FOIL_SETS as _SETS
@@ -54,6 +56,7 @@ PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 
 
+@lru_cache(1 << 16)
 def head_of(text: str) -> str:
     """Returns the head of a unit's text, as far as words tell: the last of what stands before "of", or what a quantity is of."""
     first, _, rest = text.partition(" of ")
@@ -65,6 +68,7 @@ def head_of(text: str) -> str:
     return head
 
 
+@lru_cache(1 << 16)
 def is_a(head: str, *kinds: frozenset[str]) -> bool:
     """Whether a head, in either number, is of one of the kinds."""
     singular = SINGULARS.get(head, head)
