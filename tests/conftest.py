@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made import make_root
+from tests.support.made import make_root
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
@@ -14,7 +14,7 @@ if (
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # what every process of its own would spend seconds to import: such processes are forked from one that has it
-multiprocessing.set_forkserver_preload(["zoo.lightning_cli", "open_clip", "textblob"])
+multiprocessing.set_forkserver_preload(["zoo.cli.fit", "open_clip", "textblob"])
 
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -11,12 +11,11 @@ from lightning import Trainer
 
 import zoo.heads
 import zoo.objectives
-from tests.parallel import SMALL, shipped
-from tests.runs import losses, variant
-from zoo.backbone import Backbone
+from tests.support.parallel import SMALL, shipped
+from tests.support.runs import losses, variant
+from zoo.backbones.backbone import Backbone
 from zoo.cli import main
 from zoo.datamodules.captions import CaptionDataModule
-from zoo.datamodules.readers.csv_table import CsvTable
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
@@ -31,6 +30,7 @@ from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.objectives.siglip import SigLIP
 from zoo.optim import Optimization
+from zoo.sources.readers.csv_table import CsvTable
 from zoo.units.sampler import UnitSampler
 
 HEADS: list[tuple[type[Head], dict[str, Any]]] = [

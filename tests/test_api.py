@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image
 
 import zoo
-from tests.made import draw
+from tests.support.made import draw
 from zoo.api import Model, evaluate, load
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.lora import LoRA
 from zoo.benchmarks.pairs import Pairs
-from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
-from zoo.lora import LoRA
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
+from zoo.sources.pictures import Decoding
 
 TEXTS = [
     "a red square above a green circle",

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 import zoo.objectives
-from tests.parallel import shipped
-from tests.runs import last_checkpoint, losses
+from tests.support.parallel import shipped
+from tests.support.runs import last_checkpoint, losses
 from tests.test_chunks import HEADS, batch
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
 from zoo.cli import main
 from zoo.heads.base import Head
 from zoo.module import ZooModule

@@ -9,12 +9,12 @@ from torch import Tensor
 
 import zoo.heads
 import zoo.objectives
-from tests.parallel import SMALL, VARIANTS, shipped
-from zoo.backbone import Backbone
+from tests.support.parallel import SMALL, VARIANTS, shipped
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.lora import LoRA
 from zoo.batch import Batch, text_bank
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
-from zoo.lora import LoRA
 from zoo.module import ZooModule
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP

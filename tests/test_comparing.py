@@ -1,4 +1,4 @@
-"""docs/comparing.md does what it says: its commands run one after the other, in small, on real images of COCO."""
+"""docs/guides/comparing.md does what it says: its commands run one after the other, in small, on real images of COCO."""
 
 import json
 import subprocess
@@ -10,12 +10,12 @@ import pytest
 from tests.test_docs import blocks, commands, write_files
 from zoo.cli import main
 
-PAGE = "docs/comparing.md"
+PAGE = "docs/guides/comparing.md"
 METHODS = ("clip", "cs_clip", "fsc_clip", "negclip")
 SMALL = {
     "model": {
         "backbone": {
-            "class_path": "zoo.backbone.Backbone",
+            "class_path": "zoo.backbones.backbone.Backbone",
             "init_args": {"name": "zoo-tiny", "pretrained": None},
         }
     },

@@ -9,7 +9,6 @@ import ast
 import importlib
 import inspect
 import json
-import os
 import re
 import shlex
 import shutil
@@ -22,16 +21,19 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.made import make_root
+from tests.support.made import make_root
 from zoo.benchmarks.base import Part
 from zoo.benchmarks.catalog import BUILT_IN, benchmark
-from zoo.cli import LIGHTNING, main
-from zoo.evaluation.averages import PRESETS
-from zoo.recipes import shipped_recipes
+from zoo.cli.commands import LIGHTNING, main
+from zoo.cli.recipes import shipped_recipes
+from zoo.results.averages import PRESETS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
-EXTEND = "docs/extend.md"
+PAGES = [
+    "README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+]
+EXTEND = "docs/guides/extend.md"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"# (\S+\.\w+)\n")
 CLASSES = {
@@ -84,16 +86,11 @@ def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "runs"
 
 
-def taken(source: str, target: str) -> None:
-    """Copies a file of a run, but for checkpoints: these are large, and are replaced, never changed."""
-    (os.link if source.endswith(".ckpt") else shutil.copy2)(source, target)
-
-
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with made data and a run."""
     make_root(tmp_path)
-    shutil.copytree(trained, tmp_path / "runs", copy_function=taken)
+    shutil.copytree(trained, tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
@@ -273,7 +270,7 @@ def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
 
 @pytest.mark.parametrize("page", CLASSES)
 def test_every_argument_of_a_method_is_on_its_page_with_its_default(page: str) -> None:
-    text = text_of(f"docs/{page}")
+    text = text_of(f"docs/methods/{page}")
     for parameter in list(inspect.signature(class_of(CLASSES[page]).__init__).parameters.values())[
         1:
     ]:
@@ -290,11 +287,11 @@ def test_every_method_has_a_page(room: str) -> None:
 
 @pytest.mark.parametrize("page", CLASSES)
 def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> None:
-    text = text_of(f"docs/{page}")
+    text = text_of(f"docs/methods/{page}")
     section = text[text.index("## Measured here") :]
     linked = [
-        (ROOT / "docs" / path).read_text("utf-8")
-        for path in re.findall(r"\((\.\./benchmarks/results/\w+\.md)\)", section)
+        (ROOT / "docs" / "methods" / path).read_text("utf-8")
+        for path in re.findall(r"\((../../benchmarks/results/\w+\.md)\)", section)
     ]
     rows = re.findall(r"^\| (?:\w+\.yaml|cosine|MaxSim|TF-).*\|$", section, re.MULTILINE)
     assert rows
@@ -302,7 +299,7 @@ def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> No
 
 
 def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
-    text = text_of("docs/benchmarks.md")
+    text = text_of("docs/guides/benchmarks.md")
     assert set(BUILT_IN) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
     for preset in PRESETS:
         assert f"| `{preset}` |" in text

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+]
 LINK = re.compile(r"\]\(([^)\s]*benchmarks/results/[\w.-]+\.(?:md|jsonl?))\)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -48,5 +51,5 @@ def test_every_reported_number_is_in_a_linked_file_of_results(page: str) -> None
 
 
 def test_a_number_that_was_not_measured_is_found() -> None:
-    part = "It takes 4,683 MiB, not 4,684 ([x](../benchmarks/results/step_memory_cpu.md))."
-    assert unfounded("docs/training.md", part) == ["4,684"]
+    part = "It takes 4,683 MiB, not 4,684 ([x](../../benchmarks/results/step_memory_cpu.md))."
+    assert unfounded("docs/guides/training.md", part) == ["4,684"]

@@ -11,9 +11,9 @@ import torch
 import yaml
 
 import zoo
-from tests.runs import last_checkpoint
+from tests.support.runs import last_checkpoint
 from zoo.cli import main
-from zoo.recorded import class_path
+from zoo.support.spec import class_path
 
 ROOMS = sorted(
     ".".join(("zoo", *stub.parent.relative_to(Path(zoo.__file__).parent).parts))
@@ -71,7 +71,7 @@ def test_recipes_name_classes_as_a_user_types_them() -> None:
 def test_an_offered_class_that_cannot_be_imported_is_told_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from zoo.listing import import_all
+    from zoo.support.names import import_all
 
     installed = tmp_path / "broken-1.0.dist-info"
     installed.mkdir()
@@ -90,6 +90,8 @@ def test_stubs_name_what_their_files_define() -> None:
         folder = Path(str(importlib.import_module(room).__file__)).parent
         for node in ast.parse((folder / "__init__.pyi").read_text()).body:
             if isinstance(node, ast.ImportFrom) and node.module is not None:
-                defined = ast.parse((folder / f"{node.module}.py").read_text()).body
+                defined = ast.parse(
+                    folder.joinpath(*node.module.split(".")).with_suffix(".py").read_text()
+                ).body
                 names = {getattr(item, "name", None) for item in defined}
                 assert {alias.name for alias in node.names} <= names

@@ -4,8 +4,8 @@ import pytest
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
+from zoo.cli.fit import ZooTrainer
 from zoo.errors import ZooError
-from zoo.lightning_cli import ZooTrainer
 from zoo.mistakes import mistake, sentence
 
 

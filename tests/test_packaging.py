@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.recipes import shipped_recipes
+from zoo.cli.recipes import shipped_recipes
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,8 +31,8 @@ def test_a_wheel_carries_every_recipe_and_architecture_and_finds_them(tmp_path: 
         names = set(archive.namelist())
         archive.extractall(tmp_path / "installed")
     assert {f"zoo/configs/{name}" for name in shipped_recipes()} <= names
-    assert "zoo/architectures/zoo-tiny.json" in names
-    code = "from zoo.recipes import find_recipe; print(find_recipe('cs_clip.yaml'))"
+    assert "zoo/backbones/architectures/zoo-tiny.json" in names
+    code = "from zoo.cli.recipes import find_recipe; print(find_recipe('cs_clip.yaml'))"
     found = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path / "installed",

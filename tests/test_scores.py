@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tests.helpers import Case, attached, random_case, random_pooled, random_tokens
+from tests.support.helpers import Case, attached, random_case, random_pooled, random_tokens
 from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
 from zoo.heads.max_sim import MaxSim
@@ -217,7 +217,7 @@ def test_own_scores_have_no_match_to_be_right_about() -> None:
 
 def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     head, case, sent = attached(MaxSim()), random_case(0), []
-    monkeypatch.setattr("zoo.gather.gather", lambda x: (sent.append(x.shape), x)[1])
+    monkeypatch.setattr("zoo.support.distributed.gather", lambda x: (sent.append(x.shape), x)[1])
     (image_key,), (text_key,) = head.image_keys, head.text_keys
     patches, words = (
         random_tokens(0, 6, image_key, image=True),

@@ -7,8 +7,17 @@ import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.parallel import Step, gradients, group, heads, joined, objectives, on_ranks, parts_for
-from zoo import gather
+from tests.support.parallel import (
+    Step,
+    gradients,
+    group,
+    heads,
+    joined,
+    objectives,
+    on_ranks,
+    parts_for,
+)
+from zoo.support import distributed as gather
 
 RANKS = 2
 PAIRS = [(h, o) for h in heads() for o in objectives()]

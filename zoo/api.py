@@ -17,24 +17,24 @@ from jsonargparse import ArgumentError, ArgumentParser
 from lightning import Trainer
 from numpy.typing import NDArray
 
-from zoo import __version__
-from zoo.arguments import listed
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
-from zoo.checkpointing import NAMES, located, read_checkpoint, recipe_of
-from zoo.datamodules.pictures import AS_PUBLISHED, Decoding
+from zoo.checkpoints.files import NAMES
+from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError, near
-from zoo.foreign import scorer
-from zoo.inputs import Picture, listed_images, listed_texts, opened
+from zoo.evaluation.foreign import scorer
+from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
-from zoo.provenance import random_weights
-from zoo.quiet import quieten
-from zoo.weights import SUFFIXES, refuse_not_finite
+from zoo.sources.pictures import AS_PUBLISHED, Decoding
+from zoo.support.arguments import listed
+from zoo.support.log import quieten
+from zoo.support.provenance import random_weights
 
 if TYPE_CHECKING:
     from zoo.benchmarks.base import Benchmark
-    from zoo.evaluation.report import Results
+    from zoo.results.report import Results
 
 log = logging.getLogger(__name__)
 
@@ -237,38 +237,6 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
     return built
 
 
-def load_checkpoint(path: str | Path) -> ZooModule:
-    """Returns the module of a checkpoint of `zoo fit` or `zoo merge`, or of a folder of `zoo export`; weights come from it alone."""
-    from lightning.pytorch.cli import instantiate_module
-
-    path = located(path)
-    checkpoint = read_checkpoint(Path(path))
-    refuse_not_finite(
-        Path(path),
-        {
-            name: tensor
-            for name, tensor in checkpoint["state_dict"].items()
-            if name.startswith(("backbone.", "head."))  # an objective may keep what it likes
-        },
-        "training came apart, take a checkpoint from before or train with a lower learning rate",
-    )
-    wrote = checkpoint.get("zoo", {}).get("version", __version__)
-    by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
-    try:
-        module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
-        module.on_load_checkpoint(checkpoint)
-    except ArgumentError as error:
-        raise ZooError(
-            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the classes of its recipe can be "
-            "imported, with the versions that wrote it"
-        ) from error
-    except ZooError as error:
-        raise ZooError(f"{path} cannot be loaded{by}: {error}") from error
-    module.load_state_dict(checkpoint["state_dict"])
-    module.checkpoint = str(path)
-    return module
-
-
 def evaluate(
     model: Any,
     benchmarks: "str | Benchmark | Sequence[str | Benchmark]",
@@ -296,7 +264,7 @@ def evaluate(
         ZooError: A name is unknown, nothing can be scored, or the model is none of these.
     """
     from zoo.benchmarks.base import Benchmark
-    from zoo.evaluation.datamodule import EvaluationDataModule
+    from zoo.datamodules.benchmarks import EvaluationDataModule
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(

@@ -159,3 +159,22 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
     return TextBank(ids[keep], lengths[keep], hashes[keep], asked=len(ids)), torch.tensor(
         rows, dtype=torch.long
     )
+
+
+@dataclass(frozen=True)
+class TowerShapes:
+    """What a head must know of a backbone before it can be built. Widths and lengths are of tokens before projection.
+
+    width: of the pooled vectors. patches counts image tokens without prefix tokens, prefix those; None where a tower has no tokens to give.
+    scale and bias: the backbone's own, as factors (not logarithms). cuts: whether texts come shorter than the context.
+    """
+
+    width: int
+    image_width: int
+    text_width: int
+    patches: int | None
+    prefix: int
+    context: int
+    scale: float
+    bias: float | None = None
+    cuts: bool = False

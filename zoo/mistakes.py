@@ -11,11 +11,11 @@ import torch
 from lightning import Trainer
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-from zoo import ranges
 from zoo.errors import ZooError, near
-from zoo.listing import ROOMS, classes
 from zoo.module import ZooModule
 from zoo.optim import Optimization
+from zoo.support import ranges
+from zoo.support.names import ROOMS, classes
 
 LONGEST = 400
 SETTINGS = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))

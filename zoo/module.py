@@ -11,11 +11,18 @@ from lightning import LightningModule
 from lightning.pytorch.callbacks import WeightAveraging
 from torch import Tensor
 
-from zoo import __version__, provenance
-from zoo.backbone import Backbone
+from zoo import __version__
+from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank
 from zoo.errors import ZooError
-from zoo.gather import (
+from zoo.heads.base import Head, starts_at_random
+from zoo.heads.cosine import Cosine
+from zoo.objectives.base import Loss, Objective
+from zoo.objectives.clip import CLIP, clip_loss
+from zoo.optim import Optimization, rates
+from zoo.scores import Scores
+from zoo.support import provenance
+from zoo.support.distributed import (
     average_scalars,
     gathered,
     mean_over_ranks,
@@ -23,15 +30,9 @@ from zoo.gather import (
     shard,
     sum_over_ranks,
 )
-from zoo.heads.base import Head, starts_at_random
-from zoo.heads.cosine import Cosine
-from zoo.listing import classes
-from zoo.objectives.base import Loss, Objective
-from zoo.objectives.clip import CLIP, clip_loss
-from zoo.optim import Optimization, rates
-from zoo.ranges import NonNegativeInt, Ranged
-from zoo.recorded import class_path, spec
-from zoo.scores import Scores
+from zoo.support.names import classes
+from zoo.support.ranges import NonNegativeInt, Ranged
+from zoo.support.spec import class_path, spec
 
 log = logging.getLogger(__name__)
 
@@ -308,7 +309,7 @@ class ZooModule(Ranged, LightningModule):
 
     @property
     def weights(self) -> dict[str, str]:
-        """How the weights of every part came about (zoo.provenance); a head is named where it has any that training makes."""
+        """How the weights of every part came about (zoo.support.provenance); a head is named where it has any that training makes."""
         weights = self._recorded_weights or self._weights_before()
         if not self._stepped:
             return weights
@@ -424,7 +425,7 @@ class ZooModule(Ranged, LightningModule):
         if not any(isinstance(callback, WeightAveraging) for callback in self.trainer.callbacks):  # type: ignore[attr-defined]
             raise ZooError(
                 "the checkpoint holds an average of the weights beside those that were trained, and this run keeps none: name "
-                "zoo.averaging.EMA among trainer.callbacks as that run did, or start anew from the average by --model.backbone.pretrained"
+                "zoo.training.EMA among trainer.callbacks as that run did, or start anew from the average by --model.backbone.pretrained"
             )
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from zoo.errors import ZooError
-from zoo.ranges import (
+from zoo.support.ranges import (
     ClosedUnitInterval,
     HalfOpenUnitInterval,
     NonNegativeInt,

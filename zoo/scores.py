@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo import gather
 from zoo.batch import Batch, Encoded, pad_to
 from zoo.heads.base import Head
+from zoo.support import distributed as gather
 
 
 @dataclass(frozen=True)

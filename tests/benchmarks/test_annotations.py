@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from zoo.benchmarks.annotations import locate, overrides, read_json, read_list
-from zoo.benchmarks.aro import ARO
+from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.base import Part
 from zoo.benchmarks.pairs import Pairs
 from zoo.benchmarks.roots import read

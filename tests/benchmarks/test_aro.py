@@ -3,11 +3,11 @@ from collections import Counter
 
 import pytest
 
-from zoo.benchmarks.aro import ARO
-from zoo.benchmarks.aro_relations import SYMMETRIC_RELATIONS
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.sample import ImageRef
+from zoo.benchmarks.aro.benchmark import ARO
+from zoo.benchmarks.aro.relations import SYMMETRIC_RELATIONS
 from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.sample import ImageRef
 
 RECORD = {
     "image_path": "2410049.jpg",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks import aro_order
-from zoo.benchmarks.aro_order import ordered, user_cache
+from zoo.benchmarks.aro import order as aro_order
+from zoo.benchmarks.aro.order import ordered, user_cache
 from zoo.errors import ZooError
 
 CAPTIONS = ["A small dog, with a red ball, runs on the wet grass. ", "Dog!"]

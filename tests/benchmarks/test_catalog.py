@@ -10,7 +10,7 @@ from zoo.benchmarks import catalog
 from zoo.benchmarks.base import Benchmark, Part, Reading
 from zoo.benchmarks.catalog import ARGUMENT, BUILT_IN, asked_for, benchmark
 from zoo.errors import ZooError
-from zoo.recorded import spec
+from zoo.support.spec import spec
 
 
 class Mine(Benchmark):

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from tests.benchmarks.test_half_truth_rules import PARK, SEA
-from zoo.benchmarks.half_truth import HalfTruth
-from zoo.datamodules.readers.flickr_token import FlickrToken
-from zoo.datamodules.sample import ImageRef
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
+from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.sample import ImageRef
 from zoo.units.reader import write_units
 from zoo.units.record import UnitRecord
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoo.benchmarks.half_truth_rules import (
+from zoo.benchmarks.half_truth.rules import (
     CONDITIONS,
     condition_of,
     content_words,

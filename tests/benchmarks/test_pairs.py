@@ -1,8 +1,8 @@
 import pytest
 
 from zoo.benchmarks.pairs import Pairs
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
 
 
 def write(tmp_path, text):

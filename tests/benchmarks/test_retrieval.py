@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.retrieval import Retrieval
-from zoo.datamodules.readers.coco_captions import CocoCaptions
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.readers.coco_captions import CocoCaptions
+from zoo.sources.sample import ImageRef
 
 
 def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):

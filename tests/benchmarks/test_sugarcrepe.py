@@ -4,9 +4,9 @@ from collections import Counter
 import pytest
 
 from zoo.benchmarks.sugarcrepe import SugarCrepe
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.sample import ImageRef
 
 
 def write(root, subset, cases):

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from zoo.benchmarks.winoground import Winoground
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
 
 ROW = {
     "id": 0,

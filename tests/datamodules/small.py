@@ -11,9 +11,9 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.batch import Batch
-from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.sample import ImageRef, Sample
 from zoo.negatives.base import NegativeGenerator
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
 from zoo.units.record import UnitRecord
 
 CONTEXT = 12

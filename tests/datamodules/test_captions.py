@@ -12,10 +12,10 @@ from torch.utils.data import DataLoader
 from tests.datamodules.small import Appended, FakeBackbone, Made, Watcher, fingerprint
 from zoo.batch import MISSING
 from zoo.datamodules.captions import CaptionDataModule
-from zoo.datamodules.readers.flickr_token import FlickrToken
-from zoo.datamodules.readers.jsonl import JsonLines
-from zoo.datamodules.readers.negclip_tsv import NegClipTsv
 from zoo.errors import ZooError
+from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.readers.jsonl import JsonLines
+from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.units.sampler import UnitSampler
 
 SPLIT_FILES = ("Flickr_8k.trainImages.txt", "Flickr_8k.devImages.txt")

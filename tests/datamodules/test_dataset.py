@@ -5,10 +5,10 @@ from tests.datamodules.small import Appended, Made, WordTokenizer, noisy
 from zoo.batch import MISSING
 from zoo.datamodules.collate import Collate
 from zoo.datamodules.dataset import CaptionDataset, Photographs, Row
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.randomness import stable_hash
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.seeds import stable_hash
 
 
 def dataset(tmp_path, groups=None, **options):

@@ -15,18 +15,14 @@ from PIL import Image
 from torch import Tensor
 
 from tests.datamodules.test_shards import open_full
-from tests.made import make_root
-from tests.parallel import group, on_ranks
-from tests.runs import in_process, losses, variant
-from zoo import files
-from zoo.backbone import Backbone
+from tests.support.made import make_root
+from tests.support.parallel import group, on_ranks
+from tests.support.runs import in_process, losses, variant
+from zoo.backbones.backbone import Backbone
 from zoo.cli import main
 from zoo.datamodules import features
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features, FeatureStore
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.readers.csv_table import CsvTable
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -39,6 +35,10 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
+from zoo.sources.images import PhotographFinder
+from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.sample import ImageRef
+from zoo.support import files
 from zoo.units.sampler import UnitSampler
 
 SMALL: dict[str, Any] = {"width": 16, "ffn": 32, "attention_heads": 2, "layers": 1}
@@ -364,7 +364,7 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
 ) -> None:
     model = {
         "backbone": {
-            "class_path": "zoo.backbone.Backbone",
+            "class_path": "zoo.backbones.backbone.Backbone",
             "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False},
         },
         "head": {"class_path": "zoo.heads.linear.Linear"},
@@ -375,7 +375,7 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
         (tmp_path / name).mkdir()
     in_process(tmp_path / "whole", arguments).join()
     kill = [
-        "--trainer.callbacks+=tests.runs.Killed",
+        "--trainer.callbacks+=tests.support.runs.Killed",
         "--trainer.callbacks.steps",
         "6",
         "--last_checkpoint.every_n_steps",

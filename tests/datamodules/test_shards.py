@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from zoo import files
 from zoo.batch import Encoded, TokenKey
 from zoo.datamodules.shards import Shards
 from zoo.errors import ZooError
+from zoo.support import files
 
 KEY = TokenKey(layer=-2, norm=False, project=False)
 

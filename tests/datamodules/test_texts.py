@@ -3,9 +3,9 @@ import json
 import pytest
 
 from tests.datamodules.small import Appended
-from zoo.datamodules.sample import ImageRef, Sample
 from zoo.datamodules.texts import CaptionTexts, check_units, usable_negatives
 from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef, Sample
 from zoo.units.sampler import UnitSampler
 
 

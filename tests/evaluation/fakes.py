@@ -8,13 +8,13 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from zoo.batch import Encoded, TextBank, TokenKey
+from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.sample import ImageRef
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.report import Results
-from zoo.heads.base import Head, TowerShapes
+from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
+from zoo.results.report import Results
+from zoo.sources.sample import ImageRef
 
 KEY = TokenKey()
 SHAPES = TowerShapes(

@@ -19,15 +19,15 @@ from tests.evaluation.fakes import (
     measured,
     photographs,
 )
-from tests.parallel import group, on_ranks
+from tests.support.parallel import group, on_ranks
 from zoo.benchmarks.base import Case
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
-from zoo.evaluation.compare import differences, largest_difference, matched
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.report import Results, read
 from zoo.heads.base import Head
 from zoo.heads.linear import Linear
+from zoo.results.compare import differences, largest_difference, matched
+from zoo.results.report import Results, read
+from zoo.sources.sample import ImageRef
 
 
 def place(results: Results) -> list[tuple[object, ...]]:

@@ -21,11 +21,11 @@ from tests.evaluation.fakes import (
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.protocols import recalls, retrieval
 from zoo.evaluation.shortlist import short_lists, tiles
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
+from zoo.results.protocols import recalls, retrieval
 
 
 class Dear(Cosine):

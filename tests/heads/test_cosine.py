@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.helpers import SHAPES, WIDTH, attached
-from zoo.batch import Encoded
+from tests.support.helpers import SHAPES, WIDTH, attached
+from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, TowerShapes
+from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear

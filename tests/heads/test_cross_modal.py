@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers import (
+from tests.support.helpers import (
     CONTEXT,
     PATCHES,
     PREFIX,
@@ -18,9 +18,8 @@ from tests.helpers import (
     kept,
     random_tokens,
 )
-from zoo.batch import Encoded, TokenKey
+from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import TowerShapes
 from zoo.heads.cross_modal import CrossModal
 
 VIT_B_32 = TowerShapes(

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers import WIDTH, attached
+from tests.support.helpers import WIDTH, attached
 from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.helpers import attached, kept, random_tokens
+from tests.support.helpers import attached, kept, random_tokens
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.max_sim import MaxSim

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.datamodules.readers.flickr_token import FlickrToken
 from zoo.language.text import same_words
 from zoo.negatives.bigram_shuffle import BigramShuffle
+from zoo.sources.readers.flickr_token import FlickrToken
 
 VOCABULARY = "a the man's dog t-shirt don't , . ; ( ) ! black-and-white"
 captions = st.lists(st.sampled_from(VOCABULARY.split()), max_size=12).map(" ".join)

@@ -8,7 +8,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.mixture import SwapOrFoil
-from zoo.recorded import spec
+from zoo.support.spec import spec
 from zoo.units.record import UnitRecord
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.datamodules.readers.flickr_token import FlickrToken
 from zoo.errors import ZooError
 from zoo.language.tagger import tagger, words
 from zoo.language.text import same_words
 from zoo.negatives.negclip_swap import NegCLIPSwap, swappable
+from zoo.sources.readers.flickr_token import FlickrToken
 
 VOCABULARY = "a the man woman dogs cats red blue quickly very is sitting riding on and near two , ."
 captions = st.lists(st.sampled_from(VOCABULARY.split()), max_size=14).map(" ".join)

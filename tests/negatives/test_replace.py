@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.datamodules.readers.flickr_token import FlickrToken
-from zoo.datamodules.sample import ImageRef, Sample
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.language.prepositions import other_prepositions
@@ -18,7 +16,9 @@ from zoo.negatives.bigram_shuffle import BigramShuffle
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace, parts_of
 from zoo.negatives.table import write_table
-from zoo.recorded import spec
+from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.spec import spec
 
 ALTERNATIVES = {
     ("dog", "NN"): {"owl": 3.0, "wolf": 1.0},

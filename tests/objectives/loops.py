@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from tests.helpers import Case
+from tests.support.helpers import Case
 
 Score = Callable[[int, int], Tensor]  # (image row, text of the bank) -> logit
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from tests.helpers import Case, attached, random_pooled
 from tests.objectives.loops import cosine_score
+from tests.support.helpers import Case, attached, random_pooled
 from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tests.helpers import attached, random_case, random_pooled
 from tests.objectives.parity import loss_of
+from tests.support.helpers import attached, random_case, random_pooled
 from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
 from zoo.objectives.cs_clip import CSCLIP

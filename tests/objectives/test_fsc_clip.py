@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers import SHAPES, Case, attached, random_case, random_pooled, random_tokens
 from tests.objectives.loops import Formulas, average, cosine_score, zero
 from tests.objectives.parity import assert_same
+from tests.support.helpers import SHAPES, Case, attached, random_case, random_pooled, random_tokens
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head
@@ -19,8 +19,8 @@ from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
 from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention, rounding, smoothed_focal
-from zoo.recorded import spec
 from zoo.scores import Scores
+from zoo.support.spec import spec
 
 KEY = TokenKey()
 

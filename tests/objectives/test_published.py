@@ -6,9 +6,9 @@ import math
 import pytest
 import torch
 
-from tests.helpers import Case, attached, random_case, random_pooled
 from tests.objectives.loops import Formulas
 from tests.objectives.parity import check, loss_of
+from tests.support.helpers import Case, attached, random_case, random_pooled
 from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine

@@ -3,9 +3,9 @@ import math
 import pytest
 import torch
 
-from tests.helpers import attached, random_case, random_pooled
 from tests.objectives.loops import Formulas, cosine_score, zero
 from tests.objectives.parity import assert_same, loss_of
+from tests.support.helpers import attached, random_case, random_pooled
 from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine

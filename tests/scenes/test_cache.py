@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo import files
 from zoo.errors import ZooError
-from zoo.files import write_beside
 from zoo.scenes.cache import HELD_OUT, SPLITS, read_lines, render_scenes, split_of
 from zoo.scenes.graph import COLORS, SHAPES, SceneGraph
+from zoo.support import files
+from zoo.support.files import write_beside
 from zoo.units.reader import read_units
 
 SMALL = {"size": 24, "samples": 2, "workers": 0}

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from zoo.benchmarks.scene_swaps import SceneSwaps
-from zoo.datamodules.readers.scenes import Scenes
 from zoo.errors import ZooError
-from zoo.recorded import spec
 from zoo.scenes.cache import read_lines
+from zoo.sources.readers.scenes import Scenes
+from zoo.support.spec import spec
 
 
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):

@@ -10,12 +10,12 @@ import torch
 
 from tests.scenes.test_captions import true
 from zoo.batch import MISSING
-from zoo.datamodules.readers.scenes import Scenes
 from zoo.scenes.cache import read_lines
 from zoo.scenes.graph import SceneGraph
+from zoo.sources.readers.scenes import Scenes
 from zoo.units.sampler import UnitSampler
 
-SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "studies"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_foils_and_swaps_inside_sentences_are_false_and_leave_the_rest_of_the_se
 
 
 def test_a_batch_is_a_function_of_seed_and_step_and_its_rows_point_at_their_texts(data, rendered):
-    from zoo.backbone import Backbone
+    from zoo.backbones.backbone import Backbone
 
     texts = data.Texts(Backbone("zoo-scenes"))
     train = [
@@ -73,7 +73,7 @@ def test_a_batch_is_a_function_of_seed_and_step_and_its_rows_point_at_their_text
 
 
 def test_the_cut_vocabulary_encodes_texts_as_the_whole_one(data):
-    from zoo.backbone import Backbone
+    from zoo.backbones.backbone import Backbone
     from zoo.batch import TextBank
 
     backbone = Backbone("zoo-scenes").eval()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.units.audit import COLUMNS, Row, draw, read_sheet, shares, write_sheet
-from zoo.units.command import main
-from zoo.units.rule import RuleExtractor
+from zoo.units.rules.rule import RuleExtractor
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "studies"))
 EXTRACTOR = RuleExtractor(tagger="textblob")
 RECORDS = {
     str(i): EXTRACTOR.extract(f"A black dog chases {n} white cats on the grass", str(i), str(i))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.recorded import spec
+from zoo.support.spec import spec
 from zoo.units.reader import write_units
 from zoo.units.record import Entity, EntityFoil, UnitRecord
 from zoo.units.sampler import UnitSampler

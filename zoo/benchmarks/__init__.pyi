@@ -1,9 +1,9 @@
-from .aro import ARO as ARO
+from .aro.benchmark import ARO as ARO
 from .base import Benchmark as Benchmark
 from .base import Case as Case
 from .base import Part as Part
 from .base import Reading as Reading
-from .half_truth import HalfTruth as HalfTruth
+from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
 from .retrieval import Retrieval as Retrieval
 from .scene_swaps import SceneSwaps as SceneSwaps

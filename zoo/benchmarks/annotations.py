@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.benchmarks.base import Part
-from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.errors import ZooError, near
+from zoo.support.text_files import NotJson, json_value, opened
 
 
 def given_path(root: Path, name: str) -> Path | None:

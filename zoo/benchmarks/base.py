@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.datamodules.sample import ImageRef
-from zoo.recorded import Recorded
+from zoo.sources.sample import ImageRef
+from zoo.support.spec import Recorded
 
 
 @dataclass(frozen=True)
 class Case:
     """One question: some images, some texts, and which belong together.
 
-    match: bool [images, texts]. protocol: the name of a rule in `zoo.evaluation.protocols` ('i2t', 't2i', 'group', 'half_truth',
+    match: bool [images, texts]. protocol: the name of a rule in `zoo.results.protocols` ('i2t', 't2i', 'group', 'half_truth',
     'retrieval'). group: what a macro average is taken over (a relation, an attribute pair). id: unique within the subset.
     correct_first: whether the official script lists the right answer first, so that its argmax counts a tie as right.
     """

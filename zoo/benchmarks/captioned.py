@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.benchmarks.annotations import read_list
-from zoo.datamodules.photographs import photograph_ref
-from zoo.datamodules.readers.files import field
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.images import photograph_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.text_files import field
 
 
 @dataclass(frozen=True)

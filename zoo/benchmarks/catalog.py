@@ -12,10 +12,10 @@ from zoo.errors import ZooError, near
 
 BUILT_IN = {
     "sugarcrepe": "zoo.benchmarks.sugarcrepe:SugarCrepe",
-    "aro": "zoo.benchmarks.aro:ARO",
+    "aro": "zoo.benchmarks.aro.benchmark:ARO",
     "winoground": "zoo.benchmarks.winoground:Winoground",
     "retrieval": "zoo.benchmarks.retrieval:Retrieval",
-    "half_truth": "zoo.benchmarks.half_truth:HalfTruth",
+    "half_truth": "zoo.benchmarks.half_truth.benchmark:HalfTruth",
     "scene_swaps": "zoo.benchmarks.scene_swaps:SceneSwaps",
     "pairs": "zoo.benchmarks.pairs:Pairs",
 }

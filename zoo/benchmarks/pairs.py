@@ -7,9 +7,9 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, locate
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.photographs import OwnImages
-from zoo.datamodules.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 from zoo.errors import ZooError
+from zoo.sources.images import OwnImages
+from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 
 FOIL_COLUMNS = ("foil", "negative", "negative_caption")
 SUBSET_COLUMN = "subset"

@@ -7,11 +7,11 @@ import numpy as np
 from zoo.benchmarks.annotations import count_notes, locate
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.captioned import read_captioned
-from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.readers.flickr_token import FlickrToken
-from zoo.datamodules.readers.karpathy import KarpathyJson
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError, near
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.sample import ImageRef
 
 Pair = tuple[ImageRef, str]
 KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Reading
-from zoo.datamodules.photographs import PhotographFinder
 from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
 
 
 def settled(reading: Reading, finder: PhotographFinder) -> Reading:

@@ -6,8 +6,8 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.sample import ImageRef
 from zoo.scenes.cache import read_lines
+from zoo.sources.sample import ImageRef
 
 SUBSETS = ("test", "held_out")
 FOLDER, CAPTIONS = "scenes", "captions.jsonl"

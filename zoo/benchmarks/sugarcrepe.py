@@ -7,9 +7,9 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_json
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.photographs import coco_ref
-from zoo.datamodules.readers.files import field
 from zoo.errors import ZooError
+from zoo.sources.images import coco_ref
+from zoo.support.text_files import field
 
 HOW = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into DATA_ROOT/sugarcrepe; "

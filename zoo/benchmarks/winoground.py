@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from zoo.benchmarks.annotations import count_notes, given_path
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
-from zoo.datamodules.readers.files import field, json_line, numbered_lines
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
+from zoo.support.text_files import field, json_line, numbered_lines
 
 HOW = (
     "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "

@@ -10,25 +10,25 @@ import torch
 from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.overlong import overlong
 from zoo.batch import MISSING, Batch
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, Images, Photographs
 from zoo.datamodules.features import Features, FeatureStore, StoredPhotographs, check_fixed
-from zoo.datamodules.overlong import overlong
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.pictures import Decoding
-from zoo.datamodules.readers.base import Reader
-from zoo.datamodules.sample import Sample
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
-from zoo.datamodules.source import Source, read, split_by_image, with_photographs
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.negatives.base import NegativeGenerator
-from zoo.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
-from zoo.recorded import spec
+from zoo.sources.images import PhotographFinder
+from zoo.sources.pictures import Decoding
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import Sample
+from zoo.sources.source import Source, read, split_by_image, with_photographs
+from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
+from zoo.support.spec import spec
 from zoo.units.sampler import UnitSampler
 
 OVERLONG_SAMPLE = 10_000

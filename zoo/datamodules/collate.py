@@ -8,8 +8,8 @@ from torch import Tensor
 
 from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
 from zoo.datamodules.dataset import Row
-from zoo.datamodules.randomness import stable_hash
 from zoo.datamodules.shards import Shards
+from zoo.sources.seeds import stable_hash
 
 Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
 

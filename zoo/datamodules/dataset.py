@@ -12,11 +12,11 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from zoo.batch import MISSING
-from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
-from zoo.datamodules.randomness import seed_of, stable_hash
-from zoo.datamodules.sample import ImageRef, Sample
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
+from zoo.sources.images import BrokenPhotograph, PhotographFinder
+from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import Pair
 
 Transform = Callable[[Image.Image], Tensor]

@@ -21,19 +21,19 @@ from rich.progress import track
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.fingerprint import encoding_of
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.datamodules.dataset import Transform
-from zoo.datamodules.photographs import BrokenPhotograph, PhotographFinder
-from zoo.datamodules.readers.files import json_value
-from zoo.datamodules.sample import ImageRef
 from zoo.datamodules.shards import DTYPES, Precision, Shards
 from zoo.errors import ZooError
-from zoo.files import sweep, write_beside
-from zoo.fingerprint import encoding_of
-from zoo.gather import gather_objects, rank, world_size
-from zoo.ranges import PositiveNumber, RangedType
-from zoo.recorded import spec
+from zoo.sources.images import BrokenPhotograph, PhotographFinder
+from zoo.sources.sample import ImageRef
+from zoo.support.distributed import gather_objects, rank, world_size
+from zoo.support.files import sweep, write_beside
+from zoo.support.ranges import PositiveNumber, RangedType
+from zoo.support.spec import spec
+from zoo.support.text_files import json_value
 
 VERSION = 1
 IMAGE_BATCH, TEXT_BATCH = 64, 256

@@ -7,9 +7,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from zoo.batch import MISSING, Batch
-from zoo.datamodules.randomness import seed_of, stable_hash
 from zoo.errors import ZooError
-from zoo.worker import outlast
+from zoo.sources.seeds import seed_of, stable_hash
+from zoo.support.worker import outlast
 
 Place = tuple[int, int]
 

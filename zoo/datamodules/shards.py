@@ -20,7 +20,7 @@ from torch import Tensor
 
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
-from zoo.files import write_beside
+from zoo.support.files import write_beside
 
 Precision = Literal["fp32", "fp16"]
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16}

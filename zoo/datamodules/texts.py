@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from zoo.datamodules.randomness import seed_of
-from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
+from zoo.sources.sample import Sample
+from zoo.sources.seeds import seed_of
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import Pair, UnitSampler
 

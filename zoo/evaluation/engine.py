@@ -12,20 +12,14 @@ from rich.progress import track
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.fingerprint import weights_hash
 from zoo.batch import Encoded
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import asked_for
-from zoo.datamodules.photographs import PhotographFinder, identity, photograph_ref
-from zoo.datamodules.pictures import Decoding
 from zoo.errors import ZooError
 from zoo.evaluation import portions
-from zoo.evaluation.averages import preset_named
-from zoo.evaluation.outcomes import Row, rows, table
-from zoo.evaluation.plan import Plan, Question, make_plan
 from zoo.evaluation.portions import FILLING, Maker, Portion, Window
-from zoo.evaluation.protocols import RECALLS, Outcome, judge, recalls
-from zoo.evaluation.report import CUT, SHORT_LISTS, Results, refuse_results, report
 from zoo.evaluation.scoring import (
     assembled,
     finite,
@@ -35,10 +29,16 @@ from zoo.evaluation.scoring import (
     token_bytes,
 )
 from zoo.evaluation.shortlist import ShortLists, score_tiles, short_lists, tiles
-from zoo.fingerprint import weights_hash
-from zoo.gather import gather_objects, rank, world_size
 from zoo.heads.base import Head
-from zoo.ranges import NonNegativeInt, PositiveInt, Ranged
+from zoo.results.averages import preset_named
+from zoo.results.outcomes import Row, rows, table
+from zoo.results.plan import Plan, Question, make_plan
+from zoo.results.protocols import RECALLS, Outcome, judge, recalls
+from zoo.results.report import CUT, SHORT_LISTS, Results, refuse_results, report
+from zoo.sources.images import PhotographFinder, identity, photograph_ref
+from zoo.sources.pictures import Decoding
+from zoo.support.distributed import gather_objects, rank, world_size
+from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 Scores = NDArray[np.float32]
 Share = list[tuple[NDArray[np.int64], NDArray[np.float32]]]

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.overlong import overlong
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate, text_bank
-from zoo.datamodules.overlong import overlong
-from zoo.datamodules.photographs import PhotographFinder
-from zoo.datamodules.sample import ImageRef
 from zoo.errors import ZooError
-from zoo.evaluation.plan import Plan, Question
-from zoo.gather import Shard, rank, world_size
-from zoo.worker import outlast
+from zoo.results.plan import Plan, Question
+from zoo.sources.images import PhotographFinder
+from zoo.sources.sample import ImageRef
+from zoo.support.distributed import Shard, rank, world_size
+from zoo.support.worker import outlast
 
 FILLING = -1
 

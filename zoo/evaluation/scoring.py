@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.errors import ZooError
-from zoo.evaluation.plan import Question
-from zoo.evaluation.protocols import Outcome, Scores, judge, recalls, retrieval_by_rows
 from zoo.evaluation.shortlist import short_lists
 from zoo.heads.base import Head
+from zoo.results.plan import Question
+from zoo.results.protocols import Outcome, Scores, judge, recalls, retrieval_by_rows
 
 PAIRS_AT_ONCE = 1 << 14
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zoo.backbone import Backbone
+from zoo.backbones.backbone import Backbone
 from zoo.evaluation.portions import Portion, Tile, encode_photographs
-from zoo.evaluation.protocols import Mask, Ranks, Scores
 from zoo.heads.base import Head
+from zoo.results.protocols import Mask, Ranks, Scores
 
 Rows = NDArray[np.int64]
 

@@ -1,5 +1,4 @@
 from .base import Head as Head
-from .base import TowerShapes as TowerShapes
 from .cosine import Cosine as Cosine
 from .cross_modal import CrossModal as CrossModal
 from .linear import Linear as Linear

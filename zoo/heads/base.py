@@ -2,16 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from zoo.batch import Encoded, TokenKey
+from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.ranges import PositiveFloat, PositiveNumber
-from zoo.recorded import Recorded
+from zoo.support.ranges import PositiveFloat, PositiveNumber
+from zoo.support.spec import Recorded
 
 
 def without_autocast(x: Tensor) -> torch.autocast:
@@ -20,25 +19,6 @@ def without_autocast(x: Tensor) -> torch.autocast:
     Scores need it: a bf16 cosine has steps of 0.002 from 0.25 on, and of 0.004 from 0.5 on.
     """
     return torch.autocast(x.device.type, enabled=False)
-
-
-@dataclass(frozen=True)
-class TowerShapes:
-    """What a head must know of a backbone before it can be built. Widths and lengths are of tokens before projection.
-
-    width: of the pooled vectors. patches counts image tokens without prefix tokens, prefix those; None where a tower has no tokens to give.
-    scale and bias: the backbone's own, as factors (not logarithms). cuts: whether texts come shorter than the context.
-    """
-
-    width: int
-    image_width: int
-    text_width: int
-    patches: int | None
-    prefix: int
-    context: int
-    scale: float
-    bias: float | None = None
-    cuts: bool = False
 
 
 class Head(Recorded, nn.Module, ABC):

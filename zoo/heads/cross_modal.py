@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from zoo.batch import Encoded, TokenKey
+from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, TowerShapes, without_autocast
-from zoo.ranges import (
+from zoo.heads.base import Head, without_autocast
+from zoo.support.ranges import (
     HalfOpenUnitInterval,
     NonNegativeNumber,
     PositiveFloat,

@@ -6,11 +6,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from zoo.batch import Encoded
+from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import TowerShapes
 from zoo.heads.cosine import Cosine
-from zoo.ranges import PositiveFloat, PositiveNumber
+from zoo.support.ranges import PositiveFloat, PositiveNumber
 
 
 class Linear(Cosine):

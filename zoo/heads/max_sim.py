@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey
 from zoo.heads.base import Head, without_autocast
-from zoo.ranges import PositiveFloat, PositiveInt, PositiveNumber
+from zoo.support.ranges import PositiveFloat, PositiveInt, PositiveNumber
 
 
 class MaxSim(Head):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import ClassVar
 
-from zoo.recorded import Recorded
+from zoo.support.spec import Recorded
 from zoo.units.record import UnitRecord
 
 

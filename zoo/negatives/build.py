@@ -1,58 +1,20 @@
 """Builds the table that Replace reads: every word of the captions looked up in WordNet once. Free of torch."""
 
-import argparse
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from rich.console import Console
-from rich.progress import Progress
-
-from zoo.datamodules.sample import Sample
 from zoo.errors import ZooError
-from zoo.language.inflection import inflected, inflection
+from zoo.language.inflection import inflected
 from zoo.language.tagger import Tagger
-from zoo.language.tagger import tagger as tagger_named
 from zoo.language.text import same_words
 from zoo.language.wordnet import Part, WordNet
 from zoo.negatives.replace import parts_of
-from zoo.negatives.table import Key, ReplacementTable, write_table
+from zoo.negatives.table import Key, write_table
 
 _PARTS: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
-
-
-def build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> None:
-    """arguments: those of `zoo negatives build`. Looks every word of the captions up in WordNet and prints what was found."""
-    tagger = tagger_named(arguments.tagger)
-    wordnet = WordNet(arguments.wordnet)
-    keys = vocabulary((sample.caption for sample in samples), tagger)
-    rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
-    made_by = (
-        tagger.describe()
-        | inflection()
-        | {"wordnet": wordnet.version}
-        | {name: str(value).lower() for name, value in rule.items()}
-    )
-    with Progress(
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
-    ) as progress:
-        task = progress.add_task("words", total=len(keys))
-        build(
-            keys,
-            lambda key: replacements(key, wordnet, **rule),
-            arguments.out,
-            lambda done: progress.advance(task, done),
-            **made_by,
-        )
-    table = ReplacementTable(arguments.out)
-    counts = [count for key in keys if (count := table.count(key))]
-    print(
-        f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions have alternatives, "
-        f"{sum(counts) / max(len(counts), 1):,.0f} each; {', '.join(f'{key} {value}' for key, value in made_by.items())}"
-    )
 
 
 def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:

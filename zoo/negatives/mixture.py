@@ -6,7 +6,7 @@ from random import Random
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.negclip_swap import NegCLIPSwap
-from zoo.ranges import ClosedUnitInterval
+from zoo.support.ranges import ClosedUnitInterval
 from zoo.units.record import UnitRecord
 
 

@@ -13,7 +13,7 @@ from zoo.language.tagger import tagger as tagger_named
 from zoo.language.text import cased_like, mend_article, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
-from zoo.ranges import ClosedUnitInterval, NonNegativeInt
+from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
 from zoo.units.record import UnitRecord
 
 CHECKED = 2_000

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
-from zoo.datamodules.readers.files import json_value
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
+from zoo.support.text_files import json_value
 from zoo.units.record import UnitRecord
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.files import write_beside
+from zoo.support.files import write_beside
 
 VERSION = 1
 HOW_TO_MAKE = "`zoo negatives build CAPTIONS --out TABLE` makes one"

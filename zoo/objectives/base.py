@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from zoo.batch import Batch, TokenKey
-from zoo.heads.base import Head, TowerShapes
-from zoo.recorded import Recorded
+from zoo.batch import Batch, TokenKey, TowerShapes
+from zoo.heads.base import Head
 from zoo.scores import Scores
+from zoo.support.spec import Recorded
 
 
 @dataclass(frozen=True)

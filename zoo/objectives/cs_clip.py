@@ -12,8 +12,8 @@ from zoo.batch import Batch
 from zoo.objectives.base import Loss, Needs, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.objectives.negclip import negclip_loss
-from zoo.ranges import NonNegativeNumber
 from zoo.scores import Scores
+from zoo.support.ranges import NonNegativeNumber
 
 
 class CSCLIP(Objective):

@@ -20,13 +20,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo.batch import Batch, TokenKey
+from zoo.batch import Batch, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, TowerShapes, without_autocast
+from zoo.heads.base import Head, without_autocast
 from zoo.objectives.base import Loss, Needs, Objective
 from zoo.objectives.clip import clip_loss
-from zoo.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
 from zoo.scores import Block, Scores
+from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
 
 Weights = Literal["minmax", "minmax_sparse", "softmax"]
 

@@ -20,13 +20,13 @@ from typing import Any
 from PIL import Image
 from rich.progress import track
 
-from zoo.datamodules.readers.files import NotJson, json_value
 from zoo.errors import ZooError
-from zoo.files import sweep, write_beside
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.captions import describe
 from zoo.scenes.graph import Pair, SceneGraph, draw_scene
 from zoo.scenes.render import render, renderer_version, use_one_thread
+from zoo.support.files import sweep, write_beside
+from zoo.support.text_files import NotJson, json_value
 from zoo.units.reader import write_units
 
 VERSION = 1

@@ -7,8 +7,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from zoo.errors import ZooError
-from zoo.files import write_beside
 from zoo.scenes.cache import SPLITS, read_lines
+from zoo.support.files import write_beside
 
 CELL, LINE, MARGIN, COLUMNS = 240, 13, 8, 6
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)

@@ -6,5 +6,5 @@ from .record import EntityFoil as EntityFoil
 from .record import Relation as Relation
 from .record import RelationFoil as RelationFoil
 from .record import UnitRecord as UnitRecord
-from .rule import RuleExtractor as RuleExtractor
+from .rules.rule import RuleExtractor as RuleExtractor
 from .sampler import UnitSampler as UnitSampler

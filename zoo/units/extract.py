@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
-from zoo.recorded import Recorded
+from zoo.support.spec import Recorded
 from zoo.units.record import UnitRecord
 
 Captioned = tuple[str, str, str]

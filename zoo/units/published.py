@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zoo.datamodules.readers.files import NotJson, json_value, opened
 from zoo.errors import ZooError
-from zoo.units.fields import list_field, object_field, text_field
+from zoo.support.fields import list_field, object_field, text_field
+from zoo.support.text_files import NotJson, json_value, opened
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 _SWAPS = ("swap", "subject_object_swap", "argument_swap")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.datamodules.readers.files import NotJson, json_value, numbered_lines, opened
 from zoo.errors import ZooError
-from zoo.files import whole
-from zoo.units.fields import list_field, object_field, text_field
+from zoo.support.fields import list_field, object_field, text_field
+from zoo.support.files import whole
+from zoo.support.text_files import NotJson, json_value, numbered_lines, opened
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 

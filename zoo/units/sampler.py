@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from zoo.datamodules.readers.files import opened
 from zoo.errors import ZooError, near
-from zoo.ranges import ClosedUnitInterval, PositiveInt
-from zoo.recorded import Recorded
+from zoo.support.ranges import ClosedUnitInterval, PositiveInt
+from zoo.support.spec import Recorded
+from zoo.support.text_files import opened
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
 

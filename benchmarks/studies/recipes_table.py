@@ -1,0 +1,262 @@
+"""Every recipe side by side, in small: the same first tower, equally many steps at the same rates, asked the same questions.
+
+In each of two worlds a small tower is trained with clip.yaml from nothing, and every recipe of configs/ then tunes it, through the command
+line. On rendered scenes half-truths by condition and attribute swaps are asked, of scenes that training never had; on Flickr8k those of
+SugarCrepe's cases whose photograph is there. What a recipe says of method, negatives, units and what is trained holds; towers, captions,
+rates, batch and steps are those of this script. Every run is kept in the work folder; a stopped command goes on with those missing.
+
+    python benchmarks/studies/recipes_table.py --scenes build/scenes_study/scenes --data DATA_ROOT --work build/recipes_table
+"""
+
+import argparse
+import json
+import os
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from recipes_report import write_report
+from scenes_training import write_json
+
+import zoo
+from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.benchmarks.scene_swaps import SceneSwaps
+from zoo.benchmarks.sugarcrepe import SugarCrepe
+from zoo.cli.commands import main as command
+from zoo.cli.recipes import shipped_recipes
+
+RESULTS = Path(__file__).parents[1] / "results"
+LEFT_OUT = {
+    "coco_matched.yaml": "data and schedule only",
+    "flickr8k.yaml": "data only",
+    "tiny_from_scratch.yaml": "tower and rate only",
+    "pe_core_b_16.yaml": "tower only",
+    "finetune_trohn_img.yaml": "made photographs are needed",
+    "tf_trohn_img.yaml": "made photographs are needed",
+}
+SMALL_HEAD = {"layers": 2, "width": 64, "ffn": 128, "attention_heads": 2}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes: steps and peak rate of the first tower and of tuning; rows of a batch; rows where every pair is read by a transformer."""
+
+    first_steps: int
+    steps: int
+    rate: float
+    head_rate: float
+    rows: int
+    rows_of_pairs: int
+
+
+@dataclass(frozen=True)
+class World:
+    """Captions and photographs to train on, and what is asked. captions: what negatives and units are made of. units: a file of them,
+    extracted where None."""
+
+    name: str
+    tower: str
+    reader: dict[str, Any]
+    photographs: Path
+    captions: Path
+    units: Path | None
+    asked: Sequence[Benchmark]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scenes", type=Path, help="a folder that `zoo scenes render` filled")
+    parser.add_argument(
+        "--data", type=Path, help="data root with flickr8k, sugarcrepe and coco/val2017"
+    )
+    parser.add_argument("--work", type=Path, default=Path("build/recipes_table"))
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder of figures, table and plot"
+    )
+    parser.add_argument("--recipes", nargs="+", help="these alone")
+    defaults = Plan(
+        first_steps=1500, steps=100, rate=5e-4, head_rate=1e-3, rows=64, rows_of_pairs=16
+    )
+    for name, value in asdict(defaults).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    chosen = parser.parse_args()
+    plan = Plan(**{name: getattr(chosen, name) for name in asdict(defaults)})
+    kept = chosen.work / "plan.json"
+    if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
+        raise SystemExit(
+            f"{chosen.work} holds runs of another plan, {there}: name another folder with --work"
+        )
+    write_json(kept, asdict(plan))
+    recipes = [name for name in chosen.recipes or shipped_recipes() if name not in LEFT_OUT]
+    for world in worlds(chosen.scenes, chosen.data):
+        folder = (chosen.work / world.name).absolute()
+        prepare(world, folder)
+        first = folder / "clip_from_nothing"
+        for recipe in [None, *recipes]:
+            print(run(world, folder, plan, recipe, first), flush=True)
+    runs = [json.loads(path.read_text()) for path in sorted(chosen.work.glob("*/*/result.json"))]
+    print(write_report(runs, asdict(plan), LEFT_OUT, chosen.out))
+
+
+def worlds(scenes: Path | None, data: Path | None) -> list[World]:
+    """Returns the worlds whose data was given."""
+    found = []
+    if scenes is not None:
+        folder = scenes.absolute()
+        reader = {
+            "class_path": "zoo.sources.readers.scenes.Scenes",
+            "init_args": {"folder": str(folder), "split": "train"},
+        }
+        halves = HalfTruth(str(folder / "units.test.jsonl"), preset="paper")
+        asked = [halves, SceneSwaps(str(folder))]
+        found.append(
+            World(
+                "scenes", "zoo-scenes", reader, folder, folder, folder / "units.train.jsonl", asked
+            )
+        )
+    if data is not None:
+        folder = data.absolute() / "flickr8k"
+        files = {
+            "file": str(folder / "Flickr8k.token.txt"),
+            "split": str(folder / "Flickr_8k.trainImages.txt"),
+        }
+        reader = {
+            "class_path": "zoo.sources.readers.flickr_token.FlickrToken",
+            "init_args": files,
+        }
+        found.append(
+            World(
+                "flickr8k",
+                "zoo-tiny",
+                reader,
+                data.absolute(),
+                folder / "Flickr8k.token.txt",
+                None,
+                [SugarCrepe()],
+            )
+        )
+    return found
+
+
+def prepare(world: World, folder: Path) -> None:
+    """Puts units and the table of replacements where recipes look for them."""
+    units, table = folder / "coco" / "units_train.jsonl", folder / "replacements.arrow"
+    units.parent.mkdir(parents=True, exist_ok=True)
+    if not units.exists() and world.units is not None:
+        units.symlink_to(world.units)
+    if not units.exists() and command(
+        ["units", "extract", str(world.captions), "--out", str(units)]
+    ):
+        raise SystemExit("units could not be extracted")
+    if not table.exists() and command(
+        ["negatives", "build", str(world.captions), "--out", str(table)]
+    ):
+        raise SystemExit("the table of replacements could not be built")
+
+
+def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path) -> str:
+    """Tunes the first tower with a recipe, or trains it where there is none, asks, and returns a line to print."""
+    place = first if recipe is None else folder / recipe.removesuffix(".yaml")
+    result = place / "result.json"
+    if not result.exists():
+        place.mkdir(exist_ok=True)
+        words = shlex.split("zoo fit --config clip.yaml") if recipe is None else fit_command(recipe)
+        settings = overlay(
+            world, plan, recipe, place, None if recipe is None else first / "last.ckpt"
+        )
+        arguments = [*words[1:], "--data_root", str(folder), "--config", json.dumps(settings)]
+        started = time.process_time()
+        if status := command(arguments):
+            raise SystemExit(f"zoo {shlex.join(arguments)} ended with {status}")
+        seconds = time.process_time() - started
+        model = zoo.load(place / "last.ckpt")
+        figures = [
+            asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.photographs).figures
+        ]
+        trained = sum(p.numel() for p in model.module.parameters() if p.requires_grad)
+        about = {
+            "world": world.name,
+            "recipe": recipe or "clip.yaml, the first tower",
+            "trained": trained,
+            "seconds": seconds,
+        }
+        write_json(
+            result,
+            about | {"rows": settings["data"]["init_args"]["batch_size"], "figures": figures},
+        )
+        os.remove(place / "last.ckpt") if recipe is not None else None
+    return f"{world.name}: {recipe or 'first tower'}, {json.loads(result.read_text())['seconds']:.0f} s"
+
+
+def fit_command(recipe: str) -> list[str]:
+    """Returns the first `zoo fit` of a recipe's comment, without its data root."""
+    lines = shipped_recipes()[recipe].read_text("utf-8").splitlines()
+    words = shlex.split(
+        next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit "))
+    )
+    at = words.index("--data_root")
+    return [*words[:at], *words[at + 2 :]]
+
+
+def overlay(
+    world: World, plan: Plan, recipe: str | None, place: Path, first: Path | None
+) -> dict[str, Any]:
+    """Returns what is the same for all recipes, laid over one."""
+    of_pairs = recipe is not None and recipe.startswith("tf_")
+    rates = {
+        "lr": plan.rate,
+        "lr_head": plan.head_rate,
+        "warmup_steps": None,
+        "warmup_epochs": None,
+        "warmup_share": 0.05,
+    }
+    model: dict[str, Any] = {
+        "backbone": {
+            "class_path": "zoo.backbones.backbone.Backbone",
+            "init_args": {"name": world.tower, "pretrained": None if first is None else str(first)},
+        },
+        "optimizer": rates,
+    }
+    if of_pairs and recipe is not None:
+        model["head"] = {"class_path": "zoo.heads.cross_modal.CrossModal", "init_args": SMALL_HEAD}
+    data: dict[str, Any] = {
+        "train": world.reader,
+        "val": None,
+        "val_share": None,
+        "photographs": [str(world.photographs)],
+        "batch_size": plan.rows_of_pairs if of_pairs else plan.rows,
+        "hard_images": False,
+        "source_negatives": False,
+        "expect_n": None,
+        "workers": 0,
+    }
+    if recipe == "negclip.yaml":  # its negatives come with its own table
+        data["negatives"] = {"class_path": "zoo.negatives.negclip_swap.NegCLIPSwap"}
+    steps = plan.first_steps if first is None else plan.steps
+    return {
+        "model": model,
+        "data": {"class_path": "zoo.datamodules.captions.CaptionDataModule", "init_args": data},
+        "trainer": {
+            "max_steps": steps,
+            "max_epochs": 1000,
+            "default_root_dir": str(place),
+            "accelerator": "cpu",
+            "precision": "32-true",
+            "gradient_clip_val": 1.0,
+            "logger": False,
+            "enable_model_summary": False,
+            "enable_progress_bar": False,
+        },
+        "last_checkpoint": {"dirpath": str(place)},
+        "best_checkpoint": {"dirpath": str(place), "monitor": "val/loss"},
+    }
+
+
+if __name__ == "__main__":
+    main()

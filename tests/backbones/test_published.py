@@ -1,0 +1,462 @@
+"""Published weights: files made with the keys, shapes and forms of theirs give the model that merging by hand gives, or an error."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from zoo.backbones.backbone import Backbone
+from zoo.batch import TextBank
+from zoo.errors import ZooError
+from zoo.heads.linear import Linear
+from zoo.support.spec import spec
+
+State = dict[str, Tensor]
+RANK = 4
+
+
+def random_state(name: str = "zoo-tiny", seed: int = 0) -> State:
+    """Weights of an open_clip model, none of them at a start that hides a mistake (zero or one)."""
+    torch.manual_seed(seed)
+    return {
+        key: tensor + 0.01 * torch.randn_like(tensor)
+        for key, tensor in Backbone(name).model.state_dict().items()
+    }
+
+
+@pytest.fixture(scope="module")
+def state() -> State:
+    return random_state()
+
+
+def as_trained(state: State, prefix: str = "") -> dict[str, Any]:
+    """The file that open_clip's training writes: beside the model, an optimiser whose rate is a number of numpy's."""
+    return {
+        "epoch": 5,
+        "name": "run",
+        "state_dict": {prefix + key: tensor for key, tensor in state.items()},
+        "optimizer": {
+            "state": {0: {"step": torch.tensor(9.0)}},
+            "param_groups": [{"lr": np.float64(1e-6), "params": [0]}],
+        },
+        "scaler": {"scale": 65536.0},
+    }
+
+
+def with_adapters(state: State, rank: int = RANK, only_attention: bool = False) -> State:
+    """The state with the adapters of loralib as TSVLC, DAC and FSC-CLIP have them, beside their weights."""
+    out = dict(state)
+    for key, weight in state.items():
+        rows, columns = (*weight.shape, 1, 1)[:2]
+        if key.endswith("attn.in_proj_weight"):
+            names, shapes = (f"{key}_lora_A", f"{key}_lora_B"), ((rank, columns), (rows, rank))
+        elif key.endswith("attn.out_proj.weight") or (
+            not only_attention and key.endswith(("c_fc.weight", "c_proj.weight"))
+        ):
+            layer = key.removesuffix("weight")
+            names, shapes = (f"{layer}lora_A", f"{layer}lora_B"), ((rank, columns), (rows, rank))
+        elif key == "visual.conv1.weight" and not only_attention:
+            k = weight.shape[-1]
+            names, shapes = (
+                ("visual.conv1.lora_A", "visual.conv1.lora_B"),
+                ((rank * k, columns * k), (rows * k, rank * k)),
+            )
+        else:
+            continue
+        out |= {name: 0.1 * torch.randn(shape) for name, shape in zip(names, shapes, strict=True)}
+    return out
+
+
+def merged_by_hand(state: State, rank: int = RANK) -> State:
+    """W + (1 / rank) B A, with names written out."""
+    out = {key: tensor.clone() for key, tensor in state.items() if "lora" not in key}
+    for key in out:
+        a, b = state.get(f"{key}_lora_A"), state.get(f"{key}_lora_B")
+        if key.endswith(".weight") and a is None:
+            a, b = (
+                state.get(key.replace(".weight", ".lora_A")),
+                state.get(key.replace(".weight", ".lora_B")),
+            )
+        if a is not None and b is not None:
+            delta = torch.einsum("or,ri->oi", b.double(), a.double()) / rank
+            out[key] = (out[key].double() + delta.reshape(out[key].shape)).float()
+    return out
+
+
+def clove_base(state: State) -> State:
+    return {key: tensor * 0.9 + 0.01 for key, tensor in state.items()}
+
+
+def clove_by_hand(state: State) -> State:
+    base = clove_base(state)
+    return {
+        key: 0.4 * (base[key][:64] if key == "positional_embedding" else base[key])
+        + 0.6 * cut(state)[key]
+        for key in state
+    }
+
+
+def cut(state: State, positions: int = 64) -> State:
+    return {**state, "positional_embedding": state["positional_embedding"][:positions]}
+
+
+Made = tuple[Any, State]  # what the file holds, and the weights that are to come of it
+
+FILES: dict[str, tuple[str, Callable[[State], Made]]] = {
+    "NegCLIP": ("negclip", lambda s: (as_trained(s), s)),
+    "NegCLIP, weights alone": ("negclip", lambda s: (s, s)),
+    "CS-CLIP": (
+        "cs_clip",
+        lambda s: (
+            {**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)},
+            s,
+        ),
+    ),
+    "FSC-CLIP": ("fsc_clip", lambda s: (as_trained(s), s)),
+    "FSC-CLIP of four devices": ("fsc_clip", lambda s: (as_trained(s, "module."), s)),
+    "FSC-CLIP with LoRA": ("fsc_clip_lora", lambda s: adapted(s, as_trained)),
+    "FSC-CLIP with LoRA of four devices": (
+        "fsc_clip_lora",
+        lambda s: adapted(s, lambda held: as_trained(held, "module.")),
+    ),
+    "TSVLC": ("tsvlc", lambda s: adapted(s, as_trained)),
+    "DAC": ("dac", lambda s: adapted(s, lambda held: as_trained(held, "module."))),
+    "DAC, attention alone": ("dac", lambda s: adapted(s, as_trained, only_attention=True)),
+    "CLoVe": ("clove", lambda s: (as_trained(cut(s), "module."), clove_by_hand(s))),
+}
+
+
+def adapted(
+    state: State, wrap: Callable[[State], dict[str, Any]], only_attention: bool = False
+) -> Made:
+    held = with_adapters(state, only_attention=only_attention)
+    return wrap(held), merged_by_hand(held)
+
+
+def load(folder: Path, rule: str, held: Any, state: State, **arguments: Any) -> Backbone:
+    """Writes the file and loads it by its rule; `base.pt` is what CLoVe came from."""
+    torch.save(held, folder / "published.pt")
+    torch.save(clove_base(state), folder / "base.pt")
+    settings = {
+        "name": "zoo-tiny",
+        "activation": "quickgelu",
+        "base": str(folder / "base.pt"),
+    } | arguments
+    return Backbone(pretrained=str(folder / "published.pt"), rule=rule, **settings)
+
+
+def same(backbone: Backbone, expected: State) -> None:
+    found = backbone.model.state_dict()
+    assert found.keys() == expected.keys()
+    for key, tensor in expected.items():
+        torch.testing.assert_close(found[key], tensor, rtol=1e-5, atol=1e-6, msg=key)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_published_file_gives_the_weights_made_by_hand(
+    tmp_path: Path, state: State, kind: str
+) -> None:
+    rule, make = FILES[kind]
+    held, expected = make(state)
+    same(load(tmp_path, rule, held, state), expected)
+
+
+def test_merging_moves_the_weights(state: State) -> None:
+    held = with_adapters(state)
+    moved = [
+        key for key, tensor in merged_by_hand(held).items() if not torch.equal(tensor, state[key])
+    ]
+    assert len(moved) == 4 * (3 + 3) + 1
+    assert len(held) - len(state) == 2 * len(moved)
+
+
+def test_the_rank_is_that_of_the_file(tmp_path: Path, state: State) -> None:
+    held = with_adapters(state, rank=2)
+    same(load(tmp_path, "tsvlc", as_trained(held), state), merged_by_hand(held, rank=2))
+
+
+def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: State) -> None:
+    held = with_adapters(state)
+    visual = load(tmp_path, "dac", as_trained(held), state).model.visual
+    x, block = torch.randn(5, 96), "visual.transformer.resblocks.1"
+    weight, bias, a, b = (
+        held[f"{block}.mlp.c_fc.{name}"] for name in ("weight", "bias", "lora_A", "lora_B")
+    )
+    expected = x @ weight.T + bias + x @ a.T @ b.T / RANK
+    torch.testing.assert_close(
+        visual.transformer.resblocks[1].mlp.c_fc(x), expected, rtol=1e-4, atol=1e-5
+    )
+
+
+WRONG = {
+    "LoRA by a plain rule": ("fsc_clip", lambda s: as_trained(with_adapters(s)), "50 LoRA tensors"),
+    "plain by a LoRA rule": ("tsvlc", as_trained, "no LoRA tensors"),
+    "CS-CLIP's by NegCLIP's": (
+        "negclip",
+        lambda s: FILES["CS-CLIP"][1](s)[0],
+        "begin with 'model.'.*head.logit_scale lies beside",
+    ),
+    "NegCLIP's by CS-CLIP's": ("cs_clip", as_trained, "begin with ''.*no head.logit_scale"),
+    "NegCLIP's by CLoVe's": ("clove", as_trained, "77 text positions and not 64"),
+    "CLoVe's by NegCLIP's": (
+        "negclip",
+        lambda s: as_trained(cut(s)),
+        "1 of another shape: positional_embedding",
+    ),
+    "leftover": (
+        "negclip",
+        lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}),
+        "1 unexpected: adapter.weight",
+    ),
+    "leftover beside LoRA": (
+        "dac",
+        lambda s: as_trained({**with_adapters(s), "extra": torch.ones(1)}),
+        "1 unexpected: extra",
+    ),
+    "missing": (
+        "fsc_clip",
+        lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}),
+        "1 missing: visual.proj",
+    ),
+    "a twin missing": (
+        "tsvlc",
+        lambda s: as_trained(
+            {k: v for k, v in with_adapters(s).items() if k != "visual.conv1.lora_B"}
+        ),
+        "visual.conv1.lora_A without visual.conv1.lora_B",
+    ),
+    "an adapter of nothing": (
+        "tsvlc",
+        lambda s: as_trained(
+            {**with_adapters(s), "mlp.lora_A": torch.ones(4, 3), "mlp.lora_B": torch.ones(2, 4)}
+        ),
+        "mlp.lora_A without mlp.weight",
+    ),
+    "ranks that differ": (
+        "tsvlc",
+        lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(16, 24)}),
+        r"visual.conv1.lora_A \(16, 24\) and \(768, 32\) for a weight of \(96, 3, 8, 8\)",
+    ),
+    "adapters of rank 0": (
+        "tsvlc",
+        lambda s: as_trained(
+            {
+                **with_adapters(s),
+                "visual.conv1.lora_A": torch.ones(0, 24),
+                "visual.conv1.lora_B": torch.ones(768, 0),
+            }
+        ),
+        r"visual.conv1.lora_A \(0, 24\) and \(768, 0\)",
+    ),
+    "adapters of a vector": (
+        "tsvlc",
+        lambda s: as_trained(
+            {
+                **with_adapters(s),
+                "ln_final.lora_A": torch.ones(4, 96),
+                "ln_final.lora_B": torch.ones(96, 4),
+            }
+        ),
+        r"ln_final.lora_A \(4, 96\) and \(96, 4\) for a weight of \(96,\)",
+    ),
+    "adapters that are no matrices": (
+        "tsvlc",
+        lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(32)}),
+        r"visual.conv1.lora_A \(32,\)",
+    ),
+    "other towers": (
+        "clove",
+        lambda s: as_trained({**cut(s), "visual.proj": torch.ones(2, 2)}),
+        r"visual.proj \(96, 128\) and \(2, 2\)",
+    ),
+    "code": (
+        "negclip",
+        lambda s: {**as_trained(s), "args": Path("x")},
+        "cannot be read as weights",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_wrong_rule_or_file_is_an_error_that_lists_what_is_wrong(
+    tmp_path: Path, state: State, fault: str
+) -> None:
+    rule, make, message = WRONG[fault]
+    with pytest.raises(ZooError, match=message) as raised:
+        load(tmp_path, rule, make(state), state)
+    assert "published.pt" in str(raised.value)
+
+
+def test_adapters_without_a_rule_are_an_error_that_names_the_mend(
+    tmp_path: Path, state: State
+) -> None:
+    torch.save(as_trained(with_adapters(state)), tmp_path / "tsvlc.pt")
+    with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*set backbone\.rule"):
+        Backbone("zoo-tiny", pretrained=str(tmp_path / "tsvlc.pt"))
+
+
+def test_a_rule_wants_a_file(tmp_path: Path) -> None:
+    for pretrained in (None, "openai", str(tmp_path / "absent.pt")):
+        with pytest.raises(ZooError, match=r"backbone\.rule tsvlc reads a file"):
+            Backbone("zoo-tiny", pretrained=pretrained, rule="tsvlc")
+
+
+def test_clove_wants_the_weights_that_it_came_from(tmp_path: Path, state: State) -> None:
+    with pytest.raises(
+        ZooError, match=r"backbone\.base 'openai' is neither a file nor weights of zoo-tiny"
+    ):
+        load(tmp_path, "clove", as_trained(cut(state)), state, base="openai")
+
+
+def test_a_rule_brings_the_activation_that_all_its_files_share(
+    tmp_path: Path, state: State
+) -> None:
+    held = as_trained(state)
+    assert load(tmp_path, "negclip", held, state, activation=None).activation == "quickgelu"
+    assert load(tmp_path, "negclip", held, state, activation="gelu").activation == "gelu"
+
+
+def test_a_context_of_the_rule_outlives_the_file(tmp_path: Path, state: State) -> None:
+    backbone = load(tmp_path, "clove", as_trained(cut(state)), state)
+    assert backbone.context == 64
+    assert backbone.tokenizer(["a dog"])[0].shape == (1, 64)
+    settings = spec(backbone)["init_args"] | {"pretrained": None, "rule": None}
+    again = Backbone(**settings)
+    again.load_state_dict(backbone.state_dict())
+    assert again.context == 64
+
+
+@pytest.mark.parametrize("positions", [77, 64])
+def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: int) -> None:
+    """TripletCLIP's: a folder a tower, names under `model.`; what open_clip's model gives is what Hugging Face's towers give."""
+    image_tower, text_tower = towers(tmp_path, positions)
+    context = None if positions == 77 else positions
+    backbone = Backbone(
+        "zoo-tiny", str(tmp_path), "tripletclip", activation="quickgelu", context_length=context
+    ).eval()
+    ids, lengths, hashes = backbone.tokenizer(["a dog", "two horses in a field"])
+    images = torch.randn(2, 3, 64, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(
+            backbone.encode_images(images).pooled,
+            image_tower(images).image_embeds,
+            rtol=1e-4,
+            atol=1e-5,
+        )
+        expected = text_tower(ids).text_embeds
+        torch.testing.assert_close(
+            backbone.encode_texts(TextBank(ids, lengths, hashes)).pooled,
+            expected,
+            rtol=1e-4,
+            atol=1e-5,
+        )
+    assert backbone.shapes.scale == pytest.approx(1 / 0.07)
+
+
+def towers(folder: Path, positions: int = 77) -> tuple[Any, Any]:
+    """Writes TripletCLIP's two folders and returns their towers, of zoo-tiny's size."""
+    from transformers import (
+        CLIPTextConfig,
+        CLIPTextModelWithProjection,
+        CLIPVisionConfig,
+        CLIPVisionModelWithProjection,
+    )
+
+    torch.manual_seed(1)
+    sizes = {
+        "hidden_size": 96,
+        "intermediate_size": 384,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 3,
+        "projection_dim": 128,
+    }
+    image_tower = CLIPVisionModelWithProjection(
+        CLIPVisionConfig(image_size=64, patch_size=8, **sizes)
+    ).eval()
+    text_tower = CLIPTextModelWithProjection(
+        CLIPTextConfig(max_position_embeddings=positions, **sizes)
+    ).eval()
+    for name, tower in (("vision-encoder", image_tower), ("text-encoder", text_tower)):
+        (folder / name).mkdir()
+        held = {
+            f"model.{key}": tensor + 0.02 * torch.randn_like(tensor)
+            for key, tensor in tower.state_dict().items()
+        }
+        tower.load_state_dict({key.removeprefix("model."): tensor for key, tensor in held.items()})
+        save_file(held, folder / name / "model.safetensors")
+    return image_tower, text_tower
+
+
+def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
+    towers(tmp_path)
+    with pytest.raises(ZooError, match="ViT-B-32 exists with both"):
+        Backbone("ViT-B-32", str(tmp_path), "tripletclip")
+    file = tmp_path / "text-encoder" / "model.safetensors"
+    held = read(file)
+    save_file(
+        {key: tensor for key, tensor in held.items() if "1.self_attn.k_proj.bias" not in key}, file
+    )
+    with pytest.raises(
+        ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
+    ):
+        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+    save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
+    with pytest.raises(ZooError, match=r"1 unexpected: text_model\.adapter"):
+        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+    file.unlink()
+    with pytest.raises(ZooError, match=r"has no text-encoder/model\.safetensors"):
+        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+
+
+def read(file: Path) -> State:
+    from safetensors.torch import load_file
+
+    return load_file(file)
+
+
+def test_no_rule_needs_peft() -> None:
+    program = (
+        "import sys; sys.modules['peft'] = None; from zoo.backbones.published import RULES, merged; from pathlib import Path; import torch;"
+        "w, a, b = torch.zeros(3, 2), torch.ones(1, 2), torch.ones(3, 1);"
+        "assert merged(Path('x'), {'c.weight': w, 'c.lora_A': a, 'c.lora_B': b})['c.weight'].eq(1).all()"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in FILES if "four" not in kind])
+def test_published_files_of_their_real_size_load(tmp_path: Path, kind: str) -> None:
+    state = random_state("ViT-B-32-quickgelu")
+    rule, make = FILES[kind]
+    held, expected = make(state)
+    if kind == "TSVLC":
+        added = [tensor.numel() for key, tensor in held["state_dict"].items() if "lora" in key]
+        assert (len(added), sum(added)) == (194, 4_141_056)
+    if kind == "CS-CLIP":
+        assert len(held) == 303
+    same(load(tmp_path, rule, held, state, name="ViT-B-32-quickgelu"), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("ViT-B-32-quickgelu", 512), ("ViT-B-16-quickgelu", 512), ("ViT-L-14-quickgelu", 768)],
+)
+def test_labclips_files_of_their_real_size_load(tmp_path: Path, name: str, width: int) -> None:
+    held = {
+        "t": torch.tensor(4.27),
+        "linear.weight": torch.eye(width) + 0.1 * torch.randn(width, width),
+    }
+    torch.save(held, tmp_path / "labclip.pt")
+    head = Linear(weights=str(tmp_path / "labclip.pt"))
+    head.attach(Backbone(name).shapes)
+    assert head.text_map is not None
+    assert torch.equal(head.text_map.weight, held["linear.weight"])
+    assert head.scale.item() == pytest.approx(71.52, rel=1e-3)

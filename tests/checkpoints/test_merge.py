@@ -1,0 +1,288 @@
+"""WiSE-FT: checkpoints on the line between the weights that training started from and those it came to."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import zoo
+from tests.checkpoints.test_export import save
+from tests.support.runs import last_checkpoint, variant
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.lora import LoRA
+from zoo.checkpoints.merge import merge
+from zoo.cli import main
+from zoo.cli.merge import parsed
+from zoo.errors import ZooError
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
+from zoo.module import ZooModule
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    """Weights that training starts from, other than random ones of any seed here."""
+    torch.manual_seed(11)
+    torch.save(Backbone("zoo-tiny").model.state_dict(), tmp_path / "start.pt")
+    return tmp_path / "start.pt"
+
+
+def tuned(
+    start: Path, lora: LoRA | None = None, head: Head | None = None, pretrained: bool = True
+) -> Path:
+    backbone = Backbone("zoo-tiny", pretrained=str(start) if pretrained else None, lora=lora)
+    return save(ZooModule(backbone, head=head or Cosine()), start.with_name("last.ckpt"))
+
+
+def state(file: Path) -> dict[str, Tensor]:
+    return zoo.load(file).module.state_dict()
+
+
+@pytest.mark.parametrize("lora", [None, LoRA()])
+def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_straight_line(
+    start: Path, lora: LoRA | None
+) -> None:
+    file = tuned(start, lora)
+    states = [state(f) for f in merge(file, [0.0, 0.25, 1.0], start.with_name("merged"))]
+    whole = zoo.load(file).module
+    ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.plain())
+    for found, backbone in ((states[0], ends[0]), (states[2], ends[1])):
+        assert all(
+            torch.equal(found[f"backbone.{name}"], tensor)
+            for name, tensor in backbone.state_dict().items()
+        )
+    for name, tensor in states[1].items():
+        torch.testing.assert_close(tensor, 0.75 * states[0][name] + 0.25 * states[2][name])
+    scale = math.log(1 / 0.07)
+    assert [float(s["head.log_scale"]) for s in states] == pytest.approx(
+        [scale, 0.75 * scale + 0.25 * 3, 3.0]
+    )
+    moved = "backbone.model.visual.transformer.resblocks.0.mlp.c_fc.weight"
+    assert not torch.equal(states[0][moved], states[2][moved])
+
+
+def test_a_change_by_adapters_grows_with_alpha_and_not_with_its_square(start: Path) -> None:
+    quarter, whole = (
+        state(f) for f in merge(tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged"))
+    )
+    name = "visual.transformer.resblocks.0.mlp.c_fc.weight"
+    origin = torch.load(start)[name]
+    change = whole[f"backbone.model.{name}"] - origin
+    assert change.abs().max() > 0.01
+    torch.testing.assert_close(
+        quarter[f"backbone.model.{name}"] - origin, 0.25 * change, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
+    other = start.with_name("other.pt")
+    torch.manual_seed(12)
+    torch.save(Backbone("zoo-tiny").model.state_dict(), other)
+    (file,) = merge(tuned(start), [0.0], start.with_name("merged"), str(other))
+    assert torch.equal(state(file)["backbone.model.visual.proj"], torch.load(other)["visual.proj"])
+
+
+@pytest.mark.parametrize("lora", [None, LoRA()])
+def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | None) -> None:
+    other = start.with_name("other.pt")
+    torch.manual_seed(12)
+    torch.save(Backbone("zoo-tiny").model.state_dict(), other)
+    backbone = Backbone(
+        "zoo-tiny", pretrained=str(start), lora=lora, tune="full" if lora else "image"
+    )
+    file = save(ZooModule(backbone), start.with_name("last.ckpt"))
+    with pytest.raises(
+        ZooError,
+        match=r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, and differs\)",
+    ):
+        merge(file, [0.0], start.with_name("merged"), str(other))
+    assert not start.with_name("merged").exists()
+
+
+def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path) -> None:
+    torch.manual_seed(13)
+    module = ZooModule(Backbone("zoo-tiny", lora=LoRA()))
+    plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
+    (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
+    found = state(none)
+    assert all(torch.equal(found[f"backbone.model.{name}"], plain[name]) for name in plain)
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "says"),
+    [("sugarcrap", "there is no benchmark 'sugarcrap'"), ("sugarcrepe", "nothing can be scored")],
+)
+def test_a_benchmark_that_cannot_be_asked_is_told_before_anything_is_written(
+    start: Path, benchmarks: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "merge",
+        "--ckpt_path",
+        str(tuned(start)),
+        "--alphas",
+        "0,1",
+        "--benchmarks",
+        benchmarks,
+        "--data_root",
+        str(start.parent),
+    ]
+    assert main(command) == 1
+    assert says in capsys.readouterr().err
+    assert not start.with_name("merged").exists()
+
+
+def test_a_linear_head_starts_at_the_identity(start: Path) -> None:
+    none, whole = (
+        state(f) for f in merge(tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged"))
+    )
+    assert torch.equal(none["head.text_map.weight"], torch.eye(128))
+    assert not torch.equal(whole["head.text_map.weight"], torch.eye(128))
+
+
+def test_a_head_with_a_random_start_is_refused(start: Path) -> None:
+    head = CrossModal(width=16, ffn=32, attention_heads=2, layers=1)
+    with pytest.raises(ZooError, match="CrossModal starts from random weights"):
+        merge(tuned(start, head=head), [0.5], start.with_name("merged"))
+    assert not start.with_name("merged").exists()
+
+
+def test_without_a_start_a_base_is_asked_for(start: Path) -> None:
+    with pytest.raises(ZooError, match="give --base"):
+        merge(tuned(start, pretrained=False), [0.5], start.with_name("merged"))
+
+
+def test_a_start_that_is_gone_is_asked_for(start: Path) -> None:
+    file = tuned(start)
+    start.unlink()
+    with pytest.raises(
+        ZooError,
+        match=r"the weights that .*last\.ckpt started from cannot be had .*start\.pt.*--base",
+    ):
+        merge(file, [0.5], start.with_name("merged"))
+
+
+@pytest.mark.parametrize("alphas", [[], [2.0], [-0.1], [math.nan], [0.5, 0.5], [0.1, 0.1 + 1e-12]])
+def test_alphas_that_are_no_shares_or_come_twice_are_refused_before_anything_is_read(
+    alphas: list[float], tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match=r"alphas are \[.*give shares .* from 0 to 1, each once"):
+        merge(tmp_path / "no.ckpt", alphas, tmp_path / "merged")
+
+
+def test_alphas_that_are_near_have_files_of_their_own(start: Path) -> None:
+    near = [0.1234567, 0.1234568]
+    files = merge(str(tuned(start)), near, str(start.with_name("merged")))
+    assert [file.name for file in files] == ["alpha_0.1234567.ckpt", "alpha_0.1234568.ckpt"]
+    assert [torch.load(file, weights_only=True)["zoo"]["alpha"] for file in files] == near
+
+
+def test_a_place_that_holds_no_checkpoints_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        ZooError, match=r"file/alpha_1\.ckpt could not be written \(Not a directory"
+    ):
+        merge(tmp_path / "no.ckpt", [1.0], tmp_path / "file")
+
+
+def test_the_start_was_trained_on_no_photographs(start: Path) -> None:
+    file = tuned(start)
+    content = torch.load(file, weights_only=True)
+    torch.save({**content, "zoo": {"trained_images": ["a", "b"]}}, file)
+    none, some = merge(file, [0.0, 0.1], start.with_name("merged"))
+    assert zoo.load(none).module.origin["trained_images"] == []
+    assert zoo.load(some).module.origin["trained_images"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "alphas"),
+    [
+        ("0.5", [0.5]),
+        ("1, 0", [0.0, 1.0]),
+        ("0,0.1,...,1", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        ("1,0.75,...,0.25,0", [0.0, 0.25, 0.5, 0.75, 1.0]),
+        ("0.5,0.5", [0.5]),
+    ],
+)
+def test_alphas_are_read(text: str, alphas: list[float]) -> None:
+    assert parsed(text) == alphas
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1.5", r"1.5, which is outside \[0, 1\]"),
+        ("-0.1,1", r"-0.1, which is outside \[0, 1\]"),
+        ("half", "'half', which is no number"),
+        ("nan", "'nan', which is no number"),
+        ("0,,1", "empty"),
+        ("0,...,1", "dots without two numbers"),
+        ("0,0.3,...,1", "does not come to 1"),
+        ("0,0,...,1", "does not come to 1"),
+        ("0,1e-9,...,1", r"would be 1e\+09 checkpoints: give at most 1,000 steps"),
+        ("0,1e-320,...,1", "would be .* checkpoints"),
+    ],
+)
+def test_other_alphas_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ZooError, match=message):
+        parsed(text)
+
+
+def test_the_command_measures_the_line_and_draws_it(
+    start: Path,
+    made_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = start.parent
+    monkeypatch.chdir(folder)
+    init_args = {"name": "zoo-tiny", "pretrained": str(start), "lora": {"rank": 2}}
+    recipe = variant(
+        folder,
+        made_root,
+        {"backbone": {"class_path": "zoo.backbones.backbone.Backbone", "init_args": init_args}},
+    )
+    assert (
+        main(
+            [
+                "fit",
+                "--config",
+                str(recipe),
+                "--trainer.max_epochs",
+                "1",
+                "--model.optimizer.lr",
+                "1e-2",
+            ]
+        )
+        == 0
+    )
+    pairs = f"pairs:{made_root / 'pairs.csv'}"
+    arguments = [
+        "merge",
+        "--ckpt_path",
+        str(last_checkpoint(folder)),
+        "--alphas",
+        "0,0.5,1",
+        "--out",
+        "line",
+    ]
+    assert main([*arguments, "--benchmarks", pairs, "--data_root", str(made_root)]) == 0
+    assert "alpha_0.5.ckpt" in capsys.readouterr().out
+    held = json.loads((folder / "line" / "trajectory.json").read_text())
+    assert [row["alpha"] for row in held] == [0.0, 0.5, 1.0]
+    assert (folder / "line" / "trajectory.png").read_bytes()[:4] == b"\x89PNG"
+    tuned_alone = zoo.evaluate(
+        zoo.load(last_checkpoint(folder)), [pairs], data_root=str(made_root)
+    ).scalars()
+    assert held[2]["scores"] == pytest.approx(tuned_alone)
+    trained = zoo.load(folder / "line" / "alpha_1.ckpt").encode_texts(["a red square"])
+    np.testing.assert_allclose(
+        trained, zoo.load(last_checkpoint(folder)).encode_texts(["a red square"]), atol=1e-5
+    )
+    assert main(["fit", "--config", str(recipe), "--ckpt_path", "line/alpha_1.ckpt"]) == 1
+    assert "holds no optimiser" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""`zoo doctor --config`: what a recipe needs, what is there of it, and the commands that make the rest."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.support.made import make_root
+from tests.support.mistakes import said
+from zoo.backbones.factory import cached_weights, parameters_of
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "220")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return make_root(tmp_path / "root")
+
+
+def states(page: str) -> dict[str, str]:
+    """Returns 'ok' or 'MISSING' by what is needed."""
+    rows = (line.split("  ") for line in page.splitlines() if line.startswith(("ok ", "MISSING ")))
+    fields = ([field.strip() for field in row if field.strip()] for row in rows)
+    return {field[1]: field[0] for field in fields}
+
+
+def test_a_recipe_that_has_all_is_told_so(root: Path) -> None:
+    told = said(["doctor", "--config", str(root / "recipe.yaml")])
+    assert set(states(told.out).values()) == {"ok"}, told.out
+    assert {"training captions", "images", "units", "weights", "disk"} <= states(told.out).keys()
+    assert "12 of 12" in told.out
+    assert told.status == 0
+    assert "made by" not in told.out
+
+
+def test_what_is_missing_is_listed_with_the_commands_that_make_it(root: Path) -> None:
+    (root / "units.jsonl").unlink()
+    (root / "pictures/003.png").unlink()
+    flags = ["--data.negatives", "Replace", "--data.negatives.table", "t.arrow"]
+    flags[1] = "zoo.negatives.replace.Replace"
+    told = said(["doctor", "--config", str(root / "recipe.yaml"), *flags])
+    assert told.status == 1
+    assert {what for what, state in states(told.out).items() if state == "MISSING"} == {
+        "images",
+        "units",
+        "negatives of Replace",
+    }
+    assert "11 of 12; first missing: file:" in told.out
+    captions = root / "captions.tsv"
+    assert f"\n  zoo units extract {captions} --out {root}/units.jsonl" in told.out
+    assert f"\n  zoo negatives build {captions} --out t.arrow" in told.out
+
+
+def test_every_thing_that_cs_clip_lacks_is_named_at_once(root: Path) -> None:
+    (root / "empty").mkdir()
+    told = said(["doctor", "--config", "cs_clip.yaml", "--data_root", str(root / "empty")])
+    missing = {what for what, state in states(told.out).items() if state == "MISSING"}
+    assert {"training captions", "validation captions", "units", "weights"} <= missing
+    assert "caption_datasets.zip dataset_coco.json" in told.out
+    assert f"--out {root}/empty/coco/units_train.jsonl" in told.out
+    assert "open_clip.create_model('ViT-B-32-quickgelu', pretrained='openai')" in told.out
+
+
+def test_published_images_that_are_missing_come_with_their_archives(root: Path) -> None:
+    image = {"id": 7}
+    (root / "coco/annotations").mkdir(parents=True)
+    content = {"images": [image], "annotations": [{"image_id": 7, "id": 1, "caption": "a dog"}]}
+    (root / "coco/annotations/captions_train2017.json").write_text(json.dumps(content))
+    flags = ["--config", "finetune_coco.yaml", "--data_root", str(root)]
+    told = said(["doctor", *flags])
+    assert "first missing: coco:7" in told.out
+    assert f"train2014.zip -d {root}/coco" in told.out
+    (root / "coco/train2017").mkdir()
+    Image.new("RGB", (8, 8)).save(root / "coco/train2017/000000000007.jpg")
+    assert states(said(["doctor", *flags]).out)["images"] == "ok"
+
+
+def test_a_data_root_that_is_nowhere_is_told_before_any_weights_are_fetched(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "zoo.backbones.backbone.build", lambda *_: pytest.fail("weights are fetched")
+    )
+    tuned = ["--config", "cs_clip.yaml", "--data_root", "/nowhere"]
+    model = ["--model.backbone.name", "ViT-B-32-quickgelu", "--model.backbone.pretrained", "openai"]
+    measured = [*model, "--benchmarks", "sugarcrepe", "--data_root", "/nowhere"]
+    for command in (["fit", *tuned], ["validate", *measured]):
+        assert "data root /nowhere is not a folder" in said(command).sentence
+    empty = ["validate", *model, "--benchmarks", "sugarcrepe", "--data_root", str(root)]
+    assert "nothing can be scored" in said(empty).sentence
+
+
+def test_the_saved_recipe_of_a_run_is_as_it_was_given(root: Path) -> None:
+    flags = ["--trainer.max_steps", "1", "--trainer.accelerator", "cpu"]
+    assert said(["fit", "--config", str(root / "recipe.yaml"), *flags]).status == 0
+    saved = next(root.parent.glob("runs/**/config.yaml")).read_text()
+    assert "class_path: zoo.datamodules.captions.CaptionDataModule" in saved
+    assert f"file: {root}/captions.tsv" in saved
+
+
+def test_parameters_are_counted_without_room_for_them() -> None:
+    assert parameters_of("ViT-B-32-quickgelu") == 151_277_313
+
+
+def test_weights_are_looked_for_in_the_cache_alone(root: Path) -> None:
+    assert cached_weights("ViT-B-32-quickgelu", "metaclip_400m") is None

@@ -1,0 +1,484 @@
+"""The command line, run as a user runs it."""
+
+import csv
+import importlib
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from lightning import LightningDataModule
+from PIL import Image
+
+import zoo
+from zoo.benchmarks.base import Benchmark
+from zoo.cli import main
+from zoo.cli.recipes import shipped_recipes
+from zoo.heads.base import Head
+from zoo.negatives.base import NegativeGenerator
+from zoo.objectives.base import Objective
+from zoo.sources.readers.base import Reader
+from zoo.support.names import ROOMS, classes
+from zoo.support.spec import class_path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the made recipe was trained."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "--config", str(made_root / "recipe.yaml")]) == 0
+    return folder
+
+
+def checkpoint(folder: Path) -> Path:
+    return folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
+
+
+def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[int, float]:
+    with (folder / "runs" / f"version_{version}" / "metrics.csv").open() as file:
+        return {int(row["step"]): float(row[column]) for row in csv.DictReader(file) if row[column]}
+
+
+def seconds_of_children() -> float:
+    """Returns what processes that have ended have computed, which a busy machine does not lengthen as it does the clock."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]]
+)
+def test_help_and_ls_answer_within_a_second_and_without_torch(arguments: list[str]) -> None:
+    code = f"import sys; from zoo.cli import main; main({arguments!r}); assert 'torch' not in sys.modules, 'torch was imported'"
+    before = seconds_of_children()
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert seconds_of_children() - before < 1
+
+
+def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for what, name in (
+        ("objectives", "CSCLIP"),
+        ("heads", "Cosine"),
+        ("benchmarks", "sugarcrepe"),
+        ("configs", "cs_clip.yaml"),
+        ("readers", "KarpathyJson"),
+    ):
+        assert main(["ls", what]) == 0
+        assert name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ROOMS)
+def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> None:
+    for module in pkgutil.walk_packages(zoo.__path__, "zoo."):
+        if module.name.startswith(
+            (
+                "zoo.objectives",
+                "zoo.heads",
+                "zoo.negatives",
+                "zoo.datamodules",
+                "zoo.benchmarks",
+                "zoo.evaluation",
+            )
+        ):
+            importlib.import_module(module.name)
+    base = {
+        "objectives": Objective,
+        "heads": Head,
+        "negatives": NegativeGenerator,
+        "readers": Reader,
+        "datamodules": LightningDataModule,
+        "benchmarks": Benchmark,
+    }[what]
+    walked = {class_path(cls) for cls in descendants(base) if cls.__module__.startswith("zoo.")}
+    assert {path for _, path, _ in classes(what) if path.startswith("zoo.")} == walked
+    rooms = {path.rpartition(".")[0] for path in walked}
+    assert all(room.count(".") <= 2 for room in rooms), "a class is not shown by its room"
+
+
+def descendants(base: type) -> set[type]:
+    return {found for cls in base.__subclasses__() for found in (cls, *descendants(cls))}
+
+
+def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for what in ROOMS:
+        assert main(["ls", what]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 1 + len(classes(what))
+        for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
+            assert line.rstrip().split(maxsplit=2) == [
+                name,
+                path.removeprefix(path.rpartition(".")[0] + "." if path.startswith("zoo.") else ""),
+                text,
+            ]
+
+
+def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validat"]) == 2
+    assert "validate" in capsys.readouterr().err
+
+
+def test_a_run_leaves_the_last_and_the_best_checkpoint_and_its_losses(trained: Path) -> None:
+    assert sorted(p.name for p in checkpoint(trained).parent.iterdir()) == [
+        "best.ckpt",
+        "last.ckpt",
+    ]
+    assert len(losses(trained)) == 4  # two epochs of eight pictures, four a step
+    assert all(value > 0 for value in losses(trained).values())
+
+
+def test_a_checkpoint_loads_safely_and_names_its_recipe_and_its_data(
+    trained: Path, made_root: Path
+) -> None:
+    content = torch.load(checkpoint(trained), weights_only=True)
+    recipe = content["hyper_parameters"]
+    assert recipe["objective"]["class_path"] == "zoo.objectives.CSCLIP"
+    assert recipe["backbone"]["init_args"]["activation"] in ("gelu", "quickgelu")
+    assert len(content["zoo"]["trained_images"]) == 8
+    assert content["zoo"]["data"]["units"]["file"].endswith("units.jsonl")
+
+
+def test_flags_win_over_what_a_checkpoint_recorded(
+    trained: Path, folder: Path, made_root: Path
+) -> None:
+    """The recipe of the checkpoint lies below configs and flags."""
+    flags = [
+        "--model.objective.lambda_u",
+        "0.9",
+        "--model.optimizer.lr",
+        "0.25",
+        "--trainer.max_epochs",
+        "3",
+    ]
+    assert (
+        main(
+            [
+                "fit",
+                "--config",
+                str(made_root / "recipe.yaml"),
+                "--ckpt_path",
+                str(checkpoint(trained)),
+                *flags,
+            ]
+        )
+        == 0
+    )
+    content = torch.load(checkpoint(folder), weights_only=True)
+    assert content["hyper_parameters"]["objective"]["init_args"]["lambda_u"] == 0.9
+    assert content["hyper_parameters"]["optimizer"]["lr"] == 0.25
+    assert {group["initial_lr"] for group in content["optimizer_states"][0]["param_groups"]} == {
+        0.25
+    }
+    assert content["lr_schedulers"][0]["base_lrs"] == [0.25] * len(
+        content["optimizer_states"][0]["param_groups"]
+    )
+
+
+def test_the_rates_in_force_are_logged(trained: Path) -> None:
+    for part in ("image", "text", "head"):
+        assert losses(trained, column=f"train/rate_{part}")[1] > 0
+
+
+def test_one_seed_on_the_command_line_seeds_weights_data_and_steps(
+    folder: Path, made_root: Path
+) -> None:
+    for version, seed in enumerate(["7", "7", "8"]):
+        assert (
+            main(
+                [
+                    "fit",
+                    "--config",
+                    str(made_root / "recipe.yaml"),
+                    "--trainer.max_epochs",
+                    "1",
+                    "--seed_everything",
+                    seed,
+                ]
+            )
+            == 0
+        )
+        settings = yaml.safe_load(
+            (folder / "runs" / f"version_{version}" / "config.yaml").read_text()
+        )
+        assert settings["model"]["seed"] == settings["data"]["init_args"]["seed"] == int(seed)
+    missing = [
+        losses(folder, version, "train/accuracy") | losses(folder, version, "train/loss")
+        for version in range(3)
+    ]
+    assert missing[0] == missing[1] != missing[2]
+
+
+def test_a_seed_of_the_data_alone_is_kept(folder: Path, made_root: Path) -> None:
+    assert (
+        main(
+            [
+                "fit",
+                "--config",
+                str(made_root / "recipe.yaml"),
+                "--trainer.max_epochs",
+                "1",
+                "--data.seed",
+                "3",
+            ]
+        )
+        == 0
+    )
+    settings = yaml.safe_load((folder / "runs" / "version_0" / "config.yaml").read_text())
+    assert (settings["model"]["seed"], settings["data"]["init_args"]["seed"]) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [(["--data.batch_size", "2"], "batch_size 4"), (["--data.seed", "5"], "seed 0")],
+)
+def test_a_run_is_not_resumed_in_another_order(
+    flags: list[str],
+    named: str,
+    trained: Path,
+    folder: Path,
+    made_root: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = [
+        "fit",
+        "--config",
+        str(made_root / "recipe.yaml"),
+        "--ckpt_path",
+        str(checkpoint(trained)),
+        "--trainer.max_epochs",
+        "3",
+    ]
+    assert main([*arguments, *flags]) == 1
+    assert f"had {named}, and now it is" in capsys.readouterr().err
+
+
+def test_resuming_with_another_objective_is_said(
+    trained: Path, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "fit",
+        "--config",
+        str(made_root / "recipe.yaml"),
+        "--ckpt_path",
+        str(checkpoint(trained)),
+        "--trainer.max_epochs",
+        "3",
+    ]
+    assert main([*arguments, "--model.objective", "zoo.objectives.clip.CLIP"]) == 0
+    said = capsys.readouterr().err
+    assert "zoo.objectives.CSCLIP is resumed with zoo.objectives.CLIP" in said
+    assert "CLIP asks for no units" in said
+
+
+def test_without_validation_captions_the_last_checkpoint_is_kept_alone(
+    folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = yaml.safe_load((made_root / "recipe.yaml").read_text())
+    recipe["data"]["init_args"] |= {"val": None, "val_share": None, "val_images": None}
+    (folder / "alone.yaml").write_text(yaml.safe_dump(recipe))
+    assert main(["fit", "--config", "alone.yaml", "--trainer.max_epochs", "1"]) == 0
+    assert [path.name for path in checkpoint(folder).parent.iterdir()] == ["last.ckpt"]
+    said = capsys.readouterr().err
+    assert "no validation captions" in said
+    assert "version_0/checkpoints/last.ckpt" in said
+    assert "version_0/metrics.csv" in said
+    assert "frozen" in said
+
+
+def test_print_config_round_trips(folder: Path, made_root: Path) -> None:
+    def printed(config: str) -> str:
+        run = [
+            sys.executable,
+            "-m",
+            "zoo.cli",
+            "fit",
+            "--config",
+            config,
+            "--print_config",
+        ]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+    first = printed(str(made_root / "recipe.yaml"))
+    (folder / "again.yaml").write_text(first)
+    assert yaml.safe_load(printed("again.yaml")) == yaml.safe_load(first)
+
+
+def test_a_third_party_objective_works_by_its_dotted_path(folder: Path, made_root: Path) -> None:
+    (folder / "my_lab_margin.py").write_text(
+        "from zoo.objectives.base import Loss, Objective\n"
+        "class Margin(Objective):\n"
+        "    def __init__(self, margin: float = 0.2) -> None:\n"
+        "        super().__init__()\n"
+        "        self.margin = margin\n"
+        "    def forward(self, batch, scores):\n"
+        "        block = scores.images_against(batch.captions)\n"
+        "        total = scores.mean(block.cross_entropy(scores.rows), scores.rows) + self.margin\n"
+        "        return Loss(total, {'margin': total})\n"
+    )
+    flags = [
+        "--model.objective",
+        "my_lab_margin.Margin",
+        "--model.objective.margin",
+        "0.5",
+        "--trainer.max_epochs",
+        "1",
+    ]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), *flags]) == 0
+    recorded = torch.load(checkpoint(folder), weights_only=True)["hyper_parameters"]["objective"]
+    assert recorded == {"class_path": "my_lab_margin.Margin", "init_args": {"margin": 0.5}}
+
+
+def test_validate_says_which_checkpoint_it_measured_and_leaves_nothing_beside_its_results(
+    trained: Path, folder: Path, made_root: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    asked = [
+        "--benchmarks",
+        f"pairs:{made_root / 'pairs.csv'}",
+        "--ckpt_path",
+        str(checkpoint(trained)),
+        "--out",
+        "measured",
+    ]
+    assert main(["validate", *asked, "--preset", "strict"]) == 0
+    assert [path.name for path in folder.iterdir()] == ["measured"]
+    assert not [str(w.message) for w in recwarn if "dirpath" in str(w.message)]
+    content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
+    assert content["model"]["checkpoint"] == str(checkpoint(trained))
+    assert content["model"]["precision"] == "32-true"
+    assert [p["preset"] for p in content["presets"]] == ["strict"]
+    assert content["presets"][0]["figures"][0]["trained_on"] > 0
+
+
+def test_validate_reads_from_several_data_roots_and_fit_from_one(
+    trained: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for root, name in (("a", "one"), ("b", "two")):
+        (folder / root).mkdir()
+        (folder / root / f"{name}.csv").write_text(
+            f"image,caption,foil\n{name}.png,red,blue\n", encoding="utf-8"
+        )
+        Image.new("RGB", (32, 32), "red").save(folder / root / f"{name}.png")
+    asked = [
+        "--benchmarks",
+        "pairs:one.csv,pairs:two.csv",
+        "--ckpt_path",
+        str(checkpoint(trained)),
+        "--out",
+        "measured",
+    ]
+    assert main(["validate", "--data_root", "a", "b", *asked]) == 0
+    content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
+    assert [(f["benchmark"], f["n"]) for f in content["presets"][0]["figures"]] == [
+        ("pairs:one.csv", 1),
+        ("pairs:two.csv", 1),
+    ]
+    (folder / "mine.yaml").write_text(
+        "data: {class_path: X, init_args: {photographs: '${data_root}'}}", encoding="utf-8"
+    )
+    capsys.readouterr()
+    assert main(["validate", "--config", "mine.yaml", "--data_root", "a", "b"]) == 1
+    assert (
+        "mine.yaml has one place for the data root, and --data_root names 2"
+        in capsys.readouterr().err
+    )
+
+
+MISTAKES = {
+    "an unknown recipe": (["fit", "--config", "cs_clap.yaml"], "cs_clip.yaml"),
+    "a recipe without a data root": (["fit", "--config", "cs_clip.yaml"], "--data_root"),
+    "an unknown objective": (["fit", "--config", "RECIPE", "--model.objective", "CSCLP"], "CSCLIP"),
+    "an unknown argument": (
+        ["fit", "--config", "RECIPE", "--model.objective.lamda_u", "1"],
+        "lamda_u",
+    ),
+    "a missing checkpoint": (
+        ["fit", "--config", "RECIPE", "--ckpt_path", "nowhere.ckpt"],
+        "nowhere.ckpt",
+    ),
+    "no checkpoint to resume": (["fit", "--config", "RECIPE", "--ckpt_path", "last"], "last.ckpt"),
+    "a wrong checkpoint": (["fit", "--config", "RECIPE", "--ckpt_path", "RECIPE"], "recipe.yaml"),
+    "an unknown benchmark": (
+        ["validate", "--benchmarks", "sugarcrape", "--model.backbone.name", "zoo-tiny"],
+        "sugarcrepe",
+    ),
+    "an unknown backbone": (
+        ["fit", "--config", "RECIPE", "--model.backbone.name", "zoo-tinny"],
+        "zoo-tiny",
+    ),
+    "another number of images": (["fit", "--config", "RECIPE", "--data.expect_n", "13"], "13"),
+    "quickgelu weights in a gelu tower": (
+        [
+            "fit",
+            "--config",
+            "RECIPE",
+            "--model.backbone.name",
+            "ViT-B-32",
+            "--model.backbone.pretrained",
+            "openai",
+        ],
+        "quickgelu",
+    ),
+    "a batch size that devices do not divide": (
+        [
+            "fit",
+            "--config",
+            "RECIPE",
+            "--data.batch_size",
+            "5",
+            "--trainer.devices",
+            "2",
+            "--trainer.strategy",
+            "ddp",
+        ],
+        "batch_size 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_one_sentence_that_names_it(
+    mistake: str, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Any other exception than the parser's exit would be a traceback, and fails the test."""
+    arguments, named = MISTAKES[mistake]
+    try:
+        status = main([a.replace("RECIPE", str(made_root / "recipe.yaml")) for a in arguments])
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("zoo: ")]
+    assert status in (1, 2)
+    assert len(told) == 1
+    assert named in told[0]
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_every_shipped_recipe_is_parsed(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(
+            [
+                "fit",
+                "--config",
+                "clip.yaml",
+                "--config",
+                name,
+                "--data_root",
+                "DATA_ROOT",
+                "--print_config",
+            ]
+        )
+    assert stop.value.code in (None, 0)
+    assert "- DATA_ROOT\n" in capsys.readouterr().out

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+from zoo.benchmarks.retrieval import Retrieval
+from zoo.benchmarks.roots import read
+from zoo.benchmarks.sugarcrepe import SugarCrepe
+from zoo.cli.doctor import examine, main
+from zoo.sources.images import PhotographFinder
+
+
+def sugarcrepe(root, subset, *numbers):
+    (root / "sugarcrepe").mkdir(parents=True, exist_ok=True)
+    cases = {
+        str(i): {"filename": f"{n:012}.jpg", "caption": "a", "negative_caption": "b"}
+        for i, n in enumerate(numbers)
+    }
+    (root / "sugarcrepe" / f"{subset}.json").write_text(json.dumps(cases))
+
+
+@pytest.fixture
+def roots(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    sugarcrepe(first, "add_obj", 1, 1, 2)
+    sugarcrepe(second, "add_obj", 5)
+    sugarcrepe(second, "swap_obj", 6)
+    (second / "val2017").mkdir()
+    (second / "val2017" / "000000000001.jpg").write_bytes(b"")
+    return [first, second]
+
+
+def test_a_part_is_read_from_the_first_root_that_has_it(roots):
+    reading = read(SugarCrepe(), roots)
+    assert [(case.subset, case.images[0].key) for case in reading.cases] == [
+        (s, k) for s, k in zip(["add_obj"] * 3 + ["swap_obj"], "1126", strict=True)
+    ]
+    assert len(reading.absent) == 5
+
+
+def test_findings_count_cases_and_photographs(roots):
+    findings = {f.subset: f for f in examine(SugarCrepe(), roots, PhotographFinder(roots))}
+    found = findings["add_obj"]
+    assert (found.n, found.scorable, found.published, len(found.photographs), len(found.found)) == (
+        3,
+        2,
+        2062,
+        2,
+        1,
+    )
+    assert findings["swap_att"].n == 0
+    assert "sugar-crepe" in findings["swap_att"].how
+
+
+def test_a_gallery_counts_the_captions_whose_photograph_is_there(tmp_path):
+    (tmp_path / "aro").mkdir()
+    records = [{"image": f"COCO_val2014_{n:012}.jpg", "caption": ["a"] * n} for n in (1, 2)]
+    (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
+    (tmp_path / f"{2:012}.jpg").write_bytes(b"")
+    (finding,) = examine(Retrieval("coco_karpathy"), [tmp_path], PhotographFinder([tmp_path]))
+    assert (finding.n, finding.scorable, len(finding.found)) == (3, 2, 1)
+
+
+def test_the_page_says_what_is_there_and_how_to_get_the_rest(roots, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe,winoground"]) == 0
+    page = capsys.readouterr().out
+    assert "3 of 2,062" in page
+    assert "accept its licence" in page
+    assert "coco: 2; put it under a data root in" in page
+
+
+def test_a_broken_file_does_not_hide_the_rest(roots, capsys):
+    (roots[0] / "sugarcrepe" / "add_obj.json").write_text("{")
+    assert main(["--data_root", str(roots[0]), "--benchmarks", "sugarcrepe,winoground"]) == 1
+    page = capsys.readouterr().out
+    assert "add_obj.json:1 is not JSON" in page
+    assert "winoground" in page

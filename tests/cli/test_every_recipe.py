@@ -1,0 +1,148 @@
+"""Every recipe of configs/ runs through the command line as its own comment says, on files as they are published."""
+
+import json
+import math
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.support.published import make_published, write_replacements
+from tests.support.runs import last_checkpoint, losses
+from zoo.cli import main
+from zoo.cli.recipes import shipped_recipes
+from zoo.module import ZooModule
+from zoo.sources.readers.flickr_token import FlickrToken
+
+SMALL = {
+    "model": {
+        "backbone": {
+            "class_path": "zoo.backbones.backbone.Backbone",
+            "init_args": {"name": "zoo-tiny", "pretrained": None},
+        }
+    },
+    "data": {
+        "class_path": "zoo.datamodules.captions.CaptionDataModule",
+        "init_args": {"batch_size": 2, "expect_n": None, "workers": 0},
+    },
+    "trainer": {
+        "accelerator": "cpu",
+        "precision": "32-true",
+        "fast_dev_run": 1,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_published(tmp_path_factory.mktemp("published"))
+
+
+def fit_command(recipe: str) -> list[str]:
+    """Returns the first `zoo fit` of a recipe's comment, as arguments."""
+    lines = shipped_recipes()[recipe].read_text("utf-8").splitlines()
+    first = next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit "))
+    return shlex.split(first)[1:]
+
+
+@pytest.mark.parametrize("recipe", shipped_recipes())
+def test_a_recipe_trains_as_its_comment_says(
+    recipe: str, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, float] = {}
+    monkeypatch.setattr(
+        ZooModule,
+        "log_step",
+        lambda self, stage, batch, scores, loss: seen.update({stage: float(loss.total.detach())}),
+    )
+    monkeypatch.chdir(tmp_path)
+    command = [word.replace("DATA_ROOT", str(published)) for word in fit_command(recipe)]
+    assert recipe in command
+    assert main([*command, "--config", json.dumps(SMALL)]) == 0
+    assert math.isfinite(seen["train"])
+    assert math.isfinite(seen["val"])
+
+
+MADE_SMALL = {
+    name: ["--model.head.layers", "1", "--model.head.width", "64", "--model.head.ffn", "64"]
+    for name in ("tf_local", "tf_global")
+}
+
+
+@pytest.fixture(scope="module")
+def flickr8k(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real data under a root of its own, with a table of replacements."""
+    root = tmp_path_factory.mktemp("flickr8k")
+    for folder in ("flickr8k", "sugarcrepe", "coco"):
+        (root / folder).symlink_to(shared_data / folder)
+    captions = [
+        sample.caption for sample in FlickrToken(root / "flickr8k" / "Flickr8k.token.txt").samples()
+    ]
+    write_replacements(root / "replacements.arrow", captions)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recipe",
+    ["fsc_clip", "fsc_clip_lora", "labclip", "tf_local", "tf_global", "finetune_coco", "siglip"],
+)
+def test_a_recipe_trains_on_flickr8k_resumes_exports_and_is_measured(
+    recipe: str, flickr8k: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    configs = [
+        word
+        for name in (recipe, "flickr8k", "tiny_from_scratch")
+        for word in ("--config", f"{name}.yaml")
+    ]
+    short = {
+        "data": {
+            "class_path": "zoo.datamodules.captions.CaptionDataModule",
+            "init_args": {"batch_size": 8, "workers": 0},
+        }
+    }
+    short["trainer"] = {
+        "log_every_n_steps": 1,
+        "limit_val_batches": 1,
+        "num_sanity_val_steps": 0,
+        "enable_progress_bar": False,
+    }
+    fit = [
+        "fit",
+        *configs,
+        "--config",
+        json.dumps(short),
+        "--data_root",
+        str(flickr8k),
+        *MADE_SMALL.get(recipe, []),
+    ]
+    assert main([*fit, "--trainer.max_steps", "3"]) == 0
+    assert main([*fit, "--trainer.max_steps", "5", "--ckpt_path", "last"]) == 0
+    assert torch.load(last_checkpoint(tmp_path, 1), weights_only=True)["global_step"] == 5
+    assert list(losses(tmp_path, 1)) == [3, 4]
+    assert all(math.isfinite(loss) for loss in losses(tmp_path, 1).values())
+    assert main(["export", str(last_checkpoint(tmp_path, 1)), "exported"]) == 0
+    assert (
+        main(
+            [
+                "validate",
+                "--benchmarks",
+                "sugarcrepe",
+                "--data_root",
+                str(flickr8k),
+                "--ckpt_path",
+                "last",
+                "--out",
+                "measured",
+            ]
+        )
+        == 0
+    )
+    figures = json.loads((tmp_path / "measured" / "results.json").read_text())["presets"][0][
+        "figures"
+    ]
+    assert sum(figure["n"] for figure in figures if figure["figure"] == "i2t") == 481

@@ -1,0 +1,188 @@
+"""A disk that is full at the n-th byte, for any n: what was being written is absent or whole, what was there before stays, and a sentence
+says so."""
+
+import os
+import signal
+from collections.abc import Callable
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, setrlimit
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.made import make_root
+from tests.support.mistakes import contents, full_after, said
+from zoo.benchmarks.pairs import Pairs
+from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+
+CAPTIONS = "a red dog beside two blue cats\ntwo cats chase three small dogs\n"
+SOME = settings(max_examples=12, deadline=None)
+
+
+class Guess:
+    """Scores without a model."""
+
+    def score(self, images: list[object], texts: list[str]) -> np.ndarray:
+        return np.array([[len(text) for text in texts] for _ in images], dtype=np.float32)
+
+
+@cache
+def made() -> tuple[TemporaryDirectory[str], Path]:
+    """A folder with captions and the results of a run."""
+    keep = TemporaryDirectory()
+    folder = Path(keep.name)
+    (folder / "captions.txt").write_text(CAPTIONS)
+    root = make_root(folder / "root")
+    Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(folder / "run"), workers=0).run(
+        Guess()
+    )
+    return keep, folder
+
+
+COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
+    "units": lambda source, out: [
+        "units",
+        "extract",
+        str(source / "captions.txt"),
+        "--out",
+        str(out / "u.jsonl"),
+        "--tagger",
+        "textblob",
+    ],
+    "negatives": lambda source, out: [
+        *(
+            "negatives",
+            "export",
+            str(source / "captions.txt"),
+            "--out",
+            str(out / "n.jsonl"),
+            "--tagger",
+            "textblob",
+        )
+    ],
+    "results": lambda source, out: [
+        "rescore",
+        str(source / "run"),
+        "--preset",
+        "strict",
+        "--out",
+        str(out),
+    ],
+    "scenes": lambda _, out: [
+        "scenes",
+        "render",
+        "--out",
+        str(out),
+        "--n",
+        "2",
+        "--workers",
+        "0",
+        "--size",
+        "24",
+        "--samples",
+        "2",
+    ],
+}
+
+
+@cache
+def whole(command: str) -> dict[str, bytes]:
+    """What a command leaves where there is room."""
+    _, source = made()
+    with TemporaryDirectory() as folder:
+        assert said(COMMANDS[command](source, Path(folder))).status == 0
+        return contents(Path(folder))
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "scenes"])
+@SOME
+@given(share=st.floats(0, 1, exclude_max=True), old=st.booleans())
+def test_a_file_is_whole_or_as_before(command: str, share: float, old: bool) -> None:
+    _, source = made()
+    room = int(share * min(map(len, whole(command).values())))
+    with TemporaryDirectory() as name:
+        out = Path(name)
+        before = dict.fromkeys(whole(command), b"old") if old else {}
+        for file, content in before.items():
+            (out / file).write_bytes(content)
+        with full_after(room):
+            lost = ["--overwrite"] if old else []
+            sentence = said([*COMMANDS[command](source, out), *lost]).sentence
+        assert name in sentence
+        assert "File too large" in sentence
+        assert contents(out) == before
+
+
+@SOME
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_a_cache_of_scenes_holds_whole_files_alone_and_is_gone_on_with(share: float) -> None:
+    _, source = made()
+    room = int(share * max(map(len, whole("scenes").values())))
+    with TemporaryDirectory() as name:
+        out = Path(name)
+        with full_after(room):
+            assert "File too large" in said(COMMANDS["scenes"](source, out)).sentence
+        assert contents(out).items() <= whole("scenes").items()
+        assert said(COMMANDS["scenes"](source, out)).status == 0
+        assert contents(out) == whole("scenes")
+
+
+STATE = {"state_dict": {"weight": torch.arange(1000.0)}, "epoch": 3}
+
+
+@cache
+def checkpoint_size() -> int:
+    with TemporaryDirectory() as name:
+        WholeCheckpointIO().save_checkpoint(STATE, Path(name) / "last.ckpt")
+        return (Path(name) / "last.ckpt").stat().st_size
+
+
+@SOME
+@given(share=st.floats(0, 1, exclude_max=True), old=st.booleans())
+def test_a_checkpoint_is_whole_or_the_one_before(share: float, old: bool) -> None:
+    with TemporaryDirectory() as name:
+        path = Path(name) / "checkpoints" / "last.ckpt"
+        if old:
+            WholeCheckpointIO().save_checkpoint({"epoch": 2}, path)
+        with (
+            full_after(int(share * checkpoint_size())),
+            pytest.raises(ZooError, match=r"last\.ckpt could not be written \(File too large\)"),
+        ):
+            WholeCheckpointIO().save_checkpoint(STATE, path)
+        assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"] * old
+        if old:
+            assert torch.load(path, weights_only=True) == {"epoch": 2}
+
+
+def save_and_be_killed(path: str, room: int) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    setrlimit(RLIMIT_FSIZE, (room, RLIM_INFINITY))
+    WholeCheckpointIO().save_checkpoint(STATE, path)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_process_that_is_killed_while_it_writes_leaves_the_checkpoint_before(
+    tmp_path: Path, share: float
+) -> None:
+    path = tmp_path / "last.ckpt"
+    WholeCheckpointIO().save_checkpoint({"epoch": 2}, path)
+    process = get_context("fork").Process(
+        target=save_and_be_killed, args=(str(path), int(share * checkpoint_size()))
+    )
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGXFSZ
+    assert torch.load(path, weights_only=True) == {"epoch": 2}
+    WholeCheckpointIO().save_checkpoint(STATE, path)
+    assert [file.name for file in tmp_path.iterdir()] == [
+        "last.ckpt"
+    ]  # what was left beside it was written over

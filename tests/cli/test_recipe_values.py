@@ -1,0 +1,228 @@
+"""Every recipe holds the values that its paper or its public code states."""
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+import yaml
+
+from zoo.cli.recipes import shipped_recipes
+from zoo.optim import Optimization
+
+# dotted path in the recipe, where a class's own arguments follow its place; what the recipe leaves out has the class's default
+CLIP_STEPS = {  # OpenAI's and open_clip's AdamW for ViT
+    "model.optimizer.betas": (0.9, 0.98),
+    "model.optimizer.eps": 1e-6,
+}
+CS_CLIP = {  # section 5.1 and appendix F of Half-Truths: 25 epochs, batch 128, cosine warm-up of an epoch, cosine decay
+    **CLIP_STEPS,
+    "model.optimizer.lr": 5e-6,
+    "model.optimizer.weight_decay": 1e-2,
+    "model.optimizer.warmup_epochs": 1,
+    "model.optimizer.warmup": "cosine",
+    "model.optimizer.decay": "cosine",
+    "model.optimizer.final_share": 0.0,
+    "model.backbone.name": "ViT-B-32-quickgelu",
+    "model.backbone.pretrained": "openai",
+    "data.batch_size": 128,
+    "data.expect_n": 113287,
+    "data.train.splits": ["train", "restval"],
+    "trainer.max_epochs": 25,
+}
+FSC_CLIP = {  # section 4 of FSC-CLIP
+    **CLIP_STEPS,
+    "model.optimizer.lr": 5e-6,
+    "model.optimizer.weight_decay": 0.1,
+    "model.optimizer.warmup_steps": 50,
+    "model.optimizer.warmup": "linear",
+    "model.optimizer.decay": "cosine",
+    "model.objective.lambda_g": 0.5,
+    "model.objective.lambda_l": 0.2,
+    "model.objective.gamma": 2.0,
+    "model.objective.beta": 0.02,
+    "model.objective.weights": "minmax",
+    "data.batch_size": 256,
+    "trainer.max_epochs": 5,
+}
+LABCLIP = {  # Koishigarina et al. and their code: torch's Adam at 1e-3, a scale that starts at 1
+    "model.optimizer.lr": 1e-3,
+    "model.optimizer.weight_decay": 0.0,
+    "model.optimizer.betas": (0.9, 0.999),
+    "model.optimizer.eps": 1e-8,
+    "model.optimizer.decay": "none",
+    "model.head.side": "text",
+    "model.head.scale": 1.0,
+    "model.backbone.tune": "none",
+    "data.redraw": False,
+    "data.batch_size": 1024,
+    "trainer.max_epochs": 10,
+}
+TF = {  # appendix D.1 of Role of Inference
+    "model.optimizer.lr": 1e-4,
+    "model.optimizer.weight_decay": 1e-7,
+    "model.optimizer.betas": (0.9, 0.95),
+    "model.optimizer.eps": 1e-8,
+    "model.optimizer.warmup_share": 0.1,
+    "model.head.layers": 4,
+    "model.head.width": 512,
+    "model.head.ffn": 2048,
+    "model.head.attention_heads": 8,
+    "model.backbone.tune": "none",
+    "data.batch_size": 50,
+    "data.val_share": 0.2,
+    "trainer.max_epochs": 5,
+}
+FINETUNE = {  # appendix D.1 of Role of Inference
+    **CLIP_STEPS,
+    "model.optimizer.lr": 1e-6,
+    "model.optimizer.weight_decay": 0.1,
+    "model.optimizer.warmup_steps": 50,
+    "trainer.max_epochs": 10,
+}
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "clip.yaml": CS_CLIP,
+    "cs_clip.yaml": {
+        **CS_CLIP,
+        "model.objective.lambda_u": 0.5,
+        "model.objective.global_negatives": True,
+        "model.objective.units": True,
+        "model.objective.foils": True,
+        "data.units.n_units": 2,
+        "data.units.p_rel": 1.0,
+        "data.units.max_conjunction": 2,
+        "data.units.with_replacement": True,
+        "data.negatives.sentence_swap_share": 1.0,
+    },
+    "cs_clip_public_code.yaml": {  # its configs: a tenth of 5e-6, 128 on each of 8 devices
+        **CLIP_STEPS,
+        "model.optimizer.lr": 5.1e-7,
+        "model.optimizer.weight_decay": 1e-2,
+        "model.optimizer.decay": "none",
+        "model.objective.lambda_u": 0.5,
+        "model.head.max_scale": 1e6,
+        "data.units.n_units": 2,
+        "data.units.p_rel": 1.0,
+        "data.units.with_replacement": True,
+        "data.units.shuffle_conjunction_independently": True,
+        "data.batch_size": 1024,
+        "data.expect_n": 82783,
+        "trainer.max_epochs": 5,
+        "trainer.gradient_clip_val": 1.0,
+    },
+    "negclip.yaml": {  # Yuksekgonul et al., appendix C, and their script
+        **CLIP_STEPS,
+        "model.optimizer.lr": 1e-6,
+        "model.optimizer.weight_decay": 0.2,
+        "model.optimizer.warmup_steps": 50,
+        "data.hard_images": True,
+        "data.source_negatives": True,
+        "data.batch_size": 256,
+        "trainer.max_epochs": 5,
+    },
+    "fsc_clip.yaml": FSC_CLIP,
+    "fsc_clip_lora.yaml": {  # the rank is the paper's, rate and alpha those of its code
+        **FSC_CLIP,
+        "model.optimizer.lr": 5e-5,
+        "model.backbone.lora.rank": 4,
+        "model.backbone.lora.alpha": 1.0,
+        "model.head.learn_scale": False,
+    },
+    "fsc_clip_public_code.yaml": {  # its script for ViT-B/16
+        "model.backbone.name": "ViT-B-16-quickgelu",
+        "model.objective.lambda_l": 0.5,
+        "model.objective.detach_map": True,
+        "model.objective.rows": "negative",
+        "data.batch_size": 128,
+    },
+    "fsc_clip_ablation_no_global.yaml": {"model.objective.lambda_g": 0.0},
+    "fsc_clip_ablation_no_local.yaml": {"model.objective.lambda_l": 0.0},
+    "fsc_clip_ablation_no_focal.yaml": {"model.objective.gamma": 0.0},
+    "fsc_clip_ablation_no_smoothing.yaml": {"model.objective.beta": 0.0},
+    "labclip.yaml": {**LABCLIP, "data.expect_n": 113287, "data.train.splits": ["train", "restval"]},
+    "labclip_public_code.yaml": {**LABCLIP, "data.expect_n": 82783, "model.head.max_scale": 1e6},
+    "tf_local.yaml": {**TF, "model.head.granularity": "local", "model.head.layer": -2},
+    "tf_global.yaml": {**TF, "model.head.granularity": "global"},
+    "tf_trohn_img.yaml": {"data.batch_size": 25, "data.hard_images": True},
+    "finetune_coco.yaml": {**FINETUNE, "data.batch_size": 400, "data.val_share": 0.2},
+    "finetune_trohn_img.yaml": {**FINETUNE, "data.batch_size": 200, "data.hard_images": True},
+    "finetune_public_code.yaml": {"model.backbone.augment": False, "model.head.max_scale": 1e6},
+    "siglip.yaml": {  # Zhai et al., section 3.2 and its second beta; the rest is CS-CLIP's
+        **CS_CLIP,
+        "model.optimizer.betas": (0.9, 0.95),
+        "model.head.scale": 10.0,
+        "model.head.bias": -10.0,
+    },
+    "pe_core_b_16.yaml": {
+        "model.backbone.name": "PE-Core-B-16",
+        "model.backbone.pretrained": "meta",
+    },
+}
+UNPUBLISHED = {  # of this project, or a change of corpus or objective alone
+    "coco_matched.yaml",
+    "flickr8k.yaml",
+    "fsc_clip_laion_coco.yaml",
+    "fsc_clip_negclip.yaml",
+    "tiny_from_scratch.yaml",
+}
+
+
+def value(recipe: dict[str, Any], path: str) -> Any:
+    """Returns what a recipe gives at a dotted path, or its class's default there."""
+    place: Any = recipe
+    defaults: dict[str, Any] = {}
+    for name in path.split("."):
+        if not isinstance(place, dict) or name not in place:
+            return defaults[name]
+        place = place[name]
+        defaults = defaults_of(Optimization) if name == "optimizer" else {}
+        if isinstance(place, dict) and "class_path" in place:
+            defaults = defaults_of(
+                getattr(importlib.import_module(room_of(name)), place["class_path"])
+            )
+            place = place.get("init_args", {})
+    return tuple(place) if name == "betas" else place
+
+
+def room_of(name: str) -> str:
+    """Returns the module that shows the classes which a recipe names under `name`."""
+    rooms = {
+        "backbone": "zoo.backbones.backbone",
+        "head": "zoo.heads",
+        "objective": "zoo.objectives",
+        "data": "zoo.datamodules",
+        "train": "zoo.sources.readers",
+        "units": "zoo.units",
+    }
+    return rooms.get(name, "zoo.negatives")
+
+
+def defaults_of(cls: type) -> dict[str, Any]:
+    return {name: p.default for name, p in inspect.signature(cls.__init__).parameters.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [(name, path) for name, values in PUBLISHED.items() for path in values]
+)
+def test_a_recipe_holds_what_was_published(name: str, path: str) -> None:
+    recipe = yaml.safe_load(shipped_recipes()[name].read_text("utf-8"))
+    assert value(recipe, path) == PUBLISHED[name][path]
+
+
+def test_every_recipe_is_held_to_what_was_published() -> None:
+    assert PUBLISHED.keys() | UNPUBLISHED == shipped_recipes().keys()
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("objective", "cs_clip.yaml"), ("objective", "fsc_clip.yaml"), ("head", "tf_local.yaml")],
+)
+def test_a_class_starts_from_what_its_paper_states(part: str, name: str) -> None:
+    """In Python no recipe stands beside it."""
+    recipe = yaml.safe_load(shipped_recipes()[name].read_text("utf-8"))
+    module = importlib.import_module(room_of(part))
+    defaults = defaults_of(getattr(module, recipe["model"][part]["class_path"]))
+    above = f"model.{part}."
+    stated = {k.removeprefix(above): v for k, v in PUBLISHED[name].items() if k.startswith(above)}
+    assert len(stated) >= 4
+    assert {argument: defaults[argument] for argument in stated} == stated

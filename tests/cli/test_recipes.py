@@ -1,0 +1,126 @@
+"""Where `--config` looks."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_every_recipe import SMALL
+from tests.support.published import make_published
+from zoo.cli import main
+from zoo.cli.recipes import find_recipe, shipped_recipes, with_recipes
+from zoo.errors import ZooError
+
+
+def test_a_shipped_recipe_is_found_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_recipe("cs_clip.yaml") == shipped_recipes()["cs_clip.yaml"]
+    assert find_recipe("cs_clip") == shipped_recipes()["cs_clip.yaml"]
+
+
+def test_a_file_of_the_working_directory_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cs_clip.yaml").write_text("seed_everything: 1\n")
+    assert find_recipe("cs_clip.yaml").resolve() == tmp_path / "cs_clip.yaml"
+
+
+def test_an_unknown_recipe_gets_the_near_names() -> None:
+    with pytest.raises(ZooError, match=r"cs_clap\.yaml.*cs_clip\.yaml"):
+        find_recipe("cs_clap.yaml")
+
+
+def test_both_spellings_of_the_flag_are_located_and_inline_json_is_left() -> None:
+    path = str(shipped_recipes()["tiny_from_scratch.yaml"])
+    argv = [
+        "fit",
+        "--config",
+        "tiny_from_scratch.yaml",
+        "--config=tiny_from_scratch",
+        "--config",
+        '{"model": {}}',
+        "--x",
+        "clip.yaml",
+    ]
+    assert with_recipes(argv) == [
+        "fit",
+        "--config",
+        path,
+        f"--config={path}",
+        "--config",
+        '{"model": {}}',
+        "--x",
+        "clip.yaml",
+    ]
+
+
+def test_the_place_of_the_data_root_is_filled() -> None:
+    filled = json.loads(with_recipes(["fit", "--config", "clip.yaml"], "some/root")[2])
+    assert filled["data"]["init_args"]["photographs"] == ["some/root"]
+    assert (
+        filled["data"]["init_args"]["train"]["init_args"]["file"]
+        == "some/root/coco/dataset_coco.json"
+    )
+
+
+def test_a_recipe_that_wants_a_data_root_says_so() -> None:
+    with pytest.raises(ZooError, match="--data_root DIR"):
+        with_recipes(["fit", "--config", "clip.yaml"])
+
+
+def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("model: [1\n")
+    with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
+        with_recipes(["fit", "--config", str(tmp_path / "broken.yaml")])
+
+
+def test_every_command_of_the_flickr8k_overlay_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_published(tmp_path / "root")
+    monkeypatch.chdir(tmp_path)
+    lines = (
+        shipped_recipes()["flickr8k.yaml"]
+        .read_text("utf-8")
+        .replace("DATA_ROOT", str(root))
+        .splitlines()
+    )
+    commands = [
+        shlex.split(line.lstrip("# "))[1:] for line in lines if line.startswith("#   zoo fit ")
+    ]
+    assert [command[2] for command in commands] == [
+        "clip.yaml",
+        "cs_clip.yaml",
+        "fsc_clip.yaml",
+        "negclip.yaml",
+    ]
+    for command in commands:
+        assert main([*command, "--config", json.dumps(SMALL)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("seed_everything: 1\nseed_everything: 2\n", "a.yaml:2 gives 'seed_everything' a second"),
+        (
+            "data:\n  init_args:\n    batch_size: 4\n    workers: 0\n    'batch_size': 8\n",
+            "a.yaml:5 gives 'batch_size' a second time (first in line 3)",
+        ),
+        ("trainer: {callbacks: [{a: 1, a: 2}]}\n", "a.yaml:1 gives 'a' a second time"),
+    ],
+)
+def test_a_key_that_comes_twice_is_named_by_its_lines(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(ZooError, match=re.escape(told)):
+        with_recipes(["fit", "--config", str(tmp_path / "a.yaml")])
+
+
+def test_an_alias_is_no_second_key(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("trainer: &one {max_epochs: 1}\nmodel: {a: *one, b: *one}\n")
+    path = str(tmp_path / "a.yaml")
+    assert with_recipes(["fit", "--config", path]) == ["fit", "--config", path]

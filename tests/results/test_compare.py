@@ -1,0 +1,142 @@
+"""Two runs side by side: which questions are the same, what counts as right, and whether they differ."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from zoo.benchmarks.base import Case
+from zoo.errors import ZooError
+from zoo.results.averages import preset_named
+from zoo.results.compare import differences, largest_difference, matched, paired
+from zoo.results.outcomes import Row, rows, table
+from zoo.results.protocols import judge
+from zoo.results.statistics import paired_test
+from zoo.sources.sample import ImageRef
+
+OFFICIAL, STRICT = preset_named("official").rules, preset_named("strict").rules
+PLACE = ("aro", "order", "i2t")
+
+
+def asked(
+    name: str,
+    scores: list[float],
+    texts: tuple[str, ...] = ("a", "b"),
+    image: str = "",
+    scored: bool = True,
+) -> list[Row]:
+    """The outcome of a case whose first text is right, by scripts that let it win ties."""
+    match = np.array([[True] + [False] * (len(texts) - 1)])
+    ref = ImageRef("coco", image or name)
+    case = Case((ref,), texts, match, "i2t", "order", name, correct_first=True)
+    outcomes = judge(case, np.array([scores], dtype=np.float32))
+    return list(rows("aro", case, outcomes, frozenset(), scored))
+
+
+def run(*cases: list[Row]) -> pa.Table:
+    return table(row for case in cases for row in case)
+
+
+def gallery(n: int, right: bool) -> pa.Table:
+    match = np.eye(n, dtype=bool)
+    images = tuple(ImageRef("coco", str(i + 1)) for i in range(n))
+    texts = tuple(f"text {i}" for i in range(n))
+    case = Case(images, texts, match, "retrieval", "gallery", "all")
+    scores = (match if right else ~match).astype(np.float32)
+    return table(rows("retrieval", case, judge(case, scores), frozenset()))
+
+
+def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
+    """A tie is right officially and wrong strictly: the runs differ in it by one of the rules alone."""
+    ties = run(*(asked(str(i), [1.0, 1.0]) for i in range(8)))
+    right = run(*(asked(str(i), [2.0, 1.0]) for i in range(8)))
+    runs = matched(ties, right)
+    (official,), (strict,) = paired(runs, OFFICIAL), paired(runs, STRICT)
+    assert (official.first_value, official.second_value, official.p) == (1.0, 1.0, 1.0)
+    assert (strict.first_value, strict.second_value, strict.second) == (0.0, 1.0, 8)
+    assert strict.p == pytest.approx(2 / 2**8 / 2)
+    assert differences(runs, OFFICIAL) == []
+    assert len(differences(runs, STRICT)) == 8
+
+
+def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_margins() -> None:
+    identity = ("a", "a", "b")
+    alone = ("a", "a")
+    first = run(asked("1", [3.0, 3.0, 1.0], identity), asked("2", [1.0, 1.0], alone))
+    second = run(asked("1", [3.0, 3.0, 3.5], identity), asked("2", [1.0, 1.0], alone))
+    (test,) = paired(matched(first, second), STRICT)
+    assert (test.n, test.first, test.second) == (1, 1, 0)
+    (difference,) = differences(matched(first, second), STRICT)
+    assert (difference.first_margin, difference.second_margin) == (2.0, -0.5)
+
+
+def test_runs_are_cut_to_the_questions_of_both_whatever_their_names() -> None:
+    """Rows of a file move by one and one has another text: what a name says is not what was asked."""
+    first = run(*(asked(str(i), [2.0, 1.0], ("a", f"foil {i}"), image=str(i)) for i in range(6)))
+    second = run(
+        asked("0", [1.0, 2.0], ("a", "another foil"), image="0"),
+        *(asked(str(i + 1), [2.0, 1.0], ("a", f"foil {i}"), image=str(i)) for i in range(1, 6)),
+    )
+    runs = matched(first, second)
+    (test,) = paired(runs)
+    assert (test.n, test.first, test.second) == (5, 0, 0)
+    assert runs.left_out == {("aro", "order"): (1, 1)}
+    assert not runs.by_name
+
+
+def test_galleries_that_lack_different_images_are_not_compared() -> None:
+    whole, other = gallery(4, True), gallery(3, True)
+    with pytest.raises(ZooError, match="not over the same cases"):
+        matched(whole, other)
+    pairs = run(asked("1", [2.0, 1.0]))
+    runs = matched(pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs]))
+    assert [test.place for test in paired(runs)] == [PLACE]
+    assert runs.left_out == {("retrieval", "gallery"): (24, 18)}
+    assert largest_difference(matched(whole, gallery(4, False))) == 1.0
+
+
+def test_what_one_run_did_not_score_is_no_difference() -> None:
+    first = run(asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0]))
+    second = run(asked("1", [2.0, 1.0]), asked("2", [0.0, 0.0], scored=False))
+    runs = matched(first, second)
+    assert differences(runs) == []
+    assert [test.n for test in paired(runs)] == [1]
+    assert largest_difference(runs) == 0.0
+
+
+def test_questions_that_come_twice_are_paired_in_their_order() -> None:
+    first = run(asked("1", [1.0, 2.0], image="x"), asked("2", [2.0, 1.0], image="x"))
+    second = run(asked("5", [2.0, 1.0], image="x"), asked("6", [2.0, 1.0], image="x"))
+    assert [d.case for d in differences(matched(first, second))] == ["1"]
+    assert [test.n for test in paired(matched(first, second))] == [2]
+
+
+def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
+    image = np.repeat(np.arange(6), 3)
+    first_right = np.array([1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1], dtype=bool)
+    made = [
+        run(
+            *(
+                asked(str(i), [2.0, 1.0] if r else [1.0, 2.0], ("a", f"{i}"), image=str(image[i]))
+                for i, r in enumerate(right)
+            )
+        )
+        for right in (first_right, np.zeros(18, dtype=bool))
+    ]
+    (test,) = paired(matched(*made))
+    assert (test.n, test.images) == (18, 6)
+    assert test.p == pytest.approx(paired_test(first_right, np.zeros(18), image))
+    assert test.p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))
+
+
+def test_runs_of_an_older_zoo_are_matched_by_name_images_and_answers() -> None:
+    """They keep no hash of what was asked."""
+    older = [
+        [replace(row, question=None) for row in case]  # type: ignore[arg-type]
+        for case in (asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0], image="other"))
+    ]
+    runs = matched(run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0])))
+    assert runs.by_name
+    assert [d.case for d in differences(runs)] == ["1"]
+    assert runs.left_out == {("aro", "order"): (1, 1)}

@@ -1,0 +1,238 @@
+"""Figures from outcomes: ties and identities by preset, macro averages, coverage; all of it again from the table alone."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from zoo.benchmarks.base import Case
+from zoo.results.averages import preset_named
+from zoo.results.metrics import Figure, Macro, Reference, Rules, figures
+from zoo.results.outcomes import Row, rows, table
+from zoo.results.protocols import judge
+from zoo.results.statistics import wilson
+from zoo.sources.sample import ImageRef
+
+OFFICIAL, STRICT = preset_named("official").rules, preset_named("strict").rules
+NO_MACRO = Rules(official_ties=False, drop_identical=False, macros={})
+
+
+def order_case(
+    name: str,
+    texts: tuple[str, ...],
+    scores: list[float] | None,
+    group: str | None = None,
+    first: bool = True,
+) -> list[Row]:
+    match = np.zeros((1, len(texts)), dtype=bool)
+    match[0, 0 if first else 1] = True
+    case = Case(
+        (ImageRef("coco", name),),
+        texts,
+        match,
+        "i2t",
+        "COCO-Order",
+        name,
+        group,
+        correct_first=first,
+    )
+    given = np.array([scores if scores is not None else [0.0] * len(texts)], dtype=np.float32)
+    return list(rows("aro", case, judge(case, given), frozenset(), scored=scores is not None))
+
+
+def only(rows_: list[Row], rules: Rules) -> Figure:
+    (found,) = figures(table(rows_), rules, {})
+    return found
+
+
+def test_an_identity_permutation_ties_and_is_right_officially_wrong_by_ties_and_gone_strictly() -> (
+    None
+):
+    identity = order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0])
+    worse = order_case("2", ("a b", "b a", "a b"), [3.0, 4.0, 3.0])
+    plain = order_case("3", ("a b", "b a", "c"), [3.0, 3.0, 1.0])
+    everything = [*identity, *worse, *plain]
+    assert only(everything, OFFICIAL).value == pytest.approx(200 / 3)
+    assert only(everything, NO_MACRO).value == 0.0
+    strict = only(everything, STRICT)
+    assert strict.value == pytest.approx(100 / 3), (
+        "the identity case is right once its identity is no option"
+    )
+    assert (strict.n, strict.ties) == (3, 1)
+
+
+def test_chance_follows_the_options_that_are_left() -> None:
+    both = [
+        *order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0]),
+        *order_case("2", ("a b", "b a", "c"), [3.0, 2.0, 1.0]),
+    ]
+    assert only(both, OFFICIAL).chance == pytest.approx(100 / 3)
+    assert only(both, STRICT).chance == pytest.approx(100 * (1 / 2 + 1 / 3) / 2)
+
+
+def test_a_case_of_identities_alone_is_no_question_strictly_scored_or_not() -> None:
+    alone = [
+        *order_case("1", ("a", "a"), [1.0, 1.0]),
+        *order_case("2", ("a", "a"), None),
+        *order_case("3", ("a", "b"), [2.0, 1.0]),
+    ]
+    assert (only(alone, OFFICIAL).n, only(alone, OFFICIAL).of) == (2, 3)
+    assert (only(alone, STRICT).n, only(alone, STRICT).of) == (1, 1)
+
+
+def test_a_tie_is_wrong_officially_where_the_script_lists_the_right_answer_last() -> None:
+    tied = order_case("1", ("b a", "a b"), [3.0, 3.0], first=False)
+    assert only(tied, OFFICIAL).value == 0.0
+    assert only(tied, OFFICIAL).ties == 1
+
+
+def test_a_macro_average_leaves_out_relations_and_small_groups() -> None:
+    made = []
+    for name, group, right in [
+        ("1", "on", True),
+        ("2", "on", False),
+        ("3", "on", True),
+        ("4", "in", True),
+        ("5", "in", True),
+        ("6", "near", False),
+    ]:
+        made += order_case(name, ("x", "y"), [2.0, 1.0] if right else [1.0, 2.0], group)
+    made += order_case("7", ("x", "y"), None, "under")
+    rules = Rules(False, False, {("aro", "COCO-Order"): Macro(without=frozenset({"near"}))})
+    micro, macro = figures(
+        table(made), rules, {("aro", "COCO-Order"): Reference(published={"macro": 59.9})}
+    )
+    assert (micro.figure, micro.value, micro.n, micro.of) == ("i2t", pytest.approx(400 / 6), 6, 7)
+    assert (macro.figure, macro.value) == ("macro", pytest.approx(100 * (2 / 3 + 1) / 2))
+    assert (macro.n, macro.of, macro.published, micro.published) == (5, 6, 59.9, None)
+    big = Rules(False, False, {("aro", "*"): Macro(at_least=3)})
+    assert list(figures(table(made), big, {}))[1].value == pytest.approx(200 / 3)
+
+
+def test_where_nothing_was_scored_there_is_no_value() -> None:
+    found = only(order_case("1", ("a", "b"), None), OFFICIAL)
+    assert (found.value, found.low, found.n, found.of, found.coverage) == (None, None, 0, 1, 0.0)
+
+
+def test_a_rate_has_wilsons_interval_on_its_cases_where_no_image_comes_twice_and_else_on_fewer() -> (
+    None
+):
+    made = [
+        row
+        for i in range(20)
+        for row in order_case(str(i), ("a", "b"), [1.0, 0.0] if i % 4 else [0.0, 1.0])
+    ]
+    found = only(made, OFFICIAL)
+    assert (found.low, found.high) == pytest.approx(tuple(100 * end for end in wilson(15, 20)))
+    assert found.interval == "Wilson"
+    twice = only([*made, *order_case("0", ("a", "c"), [1.0, 0.0])], OFFICIAL)
+    assert twice.interval == "Wilson on the effective number of images"
+
+
+def winoground(scores: list[np.ndarray]) -> list[Row]:
+    made = []
+    for k, given in enumerate(scores):
+        case = Case(
+            (ImageRef("file", f"{k}a"), ImageRef("file", f"{k}b")),
+            ("x", "y"),
+            np.eye(2, dtype=bool),
+            "group",
+            "w",
+            str(k),
+        )
+        made += rows("winoground", case, judge(case, given.astype(np.float32)), frozenset())
+    return made
+
+
+def test_a_group_score_of_zero_has_wilsons_interval_and_not_none_at_all() -> None:
+    group = figures(table(winoground([np.ones((2, 2)) - np.eye(2)] * 10)), OFFICIAL, {})
+    for found in group:
+        assert (found.value, found.low, found.interval) == (0.0, 0.0, "Wilson")
+        assert found.high == pytest.approx(100 * wilson(0, 10)[1])
+        assert found.photographs == 20
+
+
+def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effective_number() -> None:
+    """Group `a` has three images, `b` one: weights 1/6, 1/6, 1/6 and 1/2 are worth 3 images, by Student's quantile for four."""
+    made = [row for i in range(3) for row in order_case(str(i), ("x", "y"), [2.0, 1.0], "a")]
+    made += order_case("3", ("x", "y"), [2.0, 1.0], "b")
+    _, macro = figures(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})
+    assert (macro.value, macro.high) == (100.0, pytest.approx(100.0))
+    n = 3 / (stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)) ** 2
+    assert macro.low == pytest.approx(100 * wilson(n, n)[0])
+    assert "effective" in macro.interval
+
+
+def test_a_published_value_stands_only_beside_a_figure_that_is_counted_as_it_was() -> None:
+    known = {("aro", "COCO-Order"): Reference(published={"i2t": 47.6, "macro": 59.9})}
+    identity = table(order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0], "on"))
+    official, strict = (
+        Rules(True, False, {("aro", "*"): Macro()}),
+        Rules(False, True, {("aro", "*"): Macro()}),
+    )
+    assert [f.published for f in figures(identity, official, known, official)] == [47.6, 59.9]
+    assert [f.published for f in figures(identity, strict, known, official)] == [None, None]
+    plain = table(order_case("1", ("a b", "b a"), [3.0, 1.0], "on", first=True))
+    plain = plain.set_column(plain.column_names.index("correct_first"), "correct_first", [[False]])
+    assert [f.published for f in figures(plain, strict, known, official)] == [47.6, 59.9]
+    others = Rules(True, False, {("aro", "*"): Macro(at_least=2)})
+    assert [f.published for f in figures(identity, others, known, official)] == [47.6, None]
+
+
+def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
+    images = tuple(ImageRef("coco", str(i + 1)) for i in range(n))
+    made: list[Row] = []
+    for part, scored in (
+        (images[:there], True),
+        (images[there:] if there is not None else (), False),
+    ):
+        match = np.repeat(np.eye(len(part), dtype=bool), captions, axis=1)
+        texts = tuple(f"{image.key} {k}" for image in part for k in range(captions))
+        case = Case(part, texts, match, "retrieval", "gallery", "all" if scored else "missing")
+        made += rows(
+            "retrieval",
+            case,
+            judge(case, match.astype(np.float32)) if part else [],
+            frozenset(),
+            scored,
+        )
+    return made
+
+
+def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored() -> None:
+    found = {f.figure: f for f in figures(table(retrieval(4, 2)), OFFICIAL, {})}
+    assert list(found) == [f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)]
+    for k in (1, 5, 10):
+        for side, options, right in (("i2t", 8, 2), ("t2i", 4, 1)):
+            expected = (
+                1 - math.comb(options - right, k) / math.comb(options, k) if k <= options else 1.0
+            )
+            assert found[f"{side}_r@{k}"].chance == pytest.approx(100 * expected)
+
+
+def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_beside() -> None:
+    known = {("retrieval", "gallery"): Reference(6, {}, {"i2t_r@1": 50.12})}
+    whole = next(iter(figures(table(retrieval(6, 1)), OFFICIAL, known)))
+    assert (whole.partial_gallery, whole.gallery_of, whole.published) == (False, 6, 50.12)
+    for made in (
+        retrieval(6, 1, there=4),
+        retrieval(4, 1),
+    ):  # photographs missing; captions missing from the file
+        part = next(iter(figures(table(made), OFFICIAL, known)))
+        assert (part.partial_gallery, part.photographs, part.gallery_of, part.published) == (
+            True,
+            4,
+            6,
+            None,
+        )
+
+
+def test_figures_come_in_the_order_of_the_outcomes() -> None:
+    made = [*winoground([np.eye(2)] * 2), *order_case("1", ("a", "b"), [1.0, 0.0])]
+    assert [f.figure for f in figures(table(made), NO_MACRO, {})] == [
+        "text",
+        "image",
+        "group",
+        "i2t",
+    ]

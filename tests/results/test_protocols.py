@@ -1,0 +1,150 @@
+"""Each protocol against the official rule, written out as loops, on random scores full of ties."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from zoo.benchmarks.base import Case
+from zoo.errors import ZooError
+from zoo.results.protocols import Outcome, judge, ranks, retrieval_by_rows
+from zoo.sources.sample import ImageRef
+
+
+def case(match: np.ndarray, protocol: str) -> Case:
+    images = tuple(ImageRef("file", f"{i}.jpg") for i in range(match.shape[0]))
+    return Case(
+        images, tuple(f"text {j}" for j in range(match.shape[1])), match, protocol, "subset", "case"
+    )
+
+
+def tied_scores(n: int, m: int, trials: int = 300) -> Iterator[np.ndarray]:
+    """Scores of few values, so that ties are common."""
+    generator = np.random.default_rng(0)
+    for _ in range(trials):
+        yield generator.integers(0, 4, (n, m)).astype(np.float32)
+
+
+def by_figure(outcomes: list[Outcome]) -> dict[str, Outcome]:
+    assert len({o.figure for o in outcomes}) == len(outcomes)
+    return {o.figure: o for o in outcomes}
+
+
+def test_image_to_text_is_sugarcrepes_strict_comparison() -> None:
+    for scores in tied_scores(1, 2):
+        outcome = by_figure(judge(case(np.array([[True, False]]), "i2t"), scores))["i2t"]
+        assert outcome.right == (scores[0, 0] > scores[0, 1])
+        assert outcome.tie == (scores[0, 0] == scores[0, 1])
+
+
+def test_order_sets_are_right_where_argmax_takes_the_first_or_ties_count() -> None:
+    for scores in tied_scores(1, 5):
+        outcome = judge(case(np.array([[True, False, False, False, False]]), "i2t"), scores)[0]
+        assert (outcome.right or outcome.tie) == (np.argmax(scores[0]) == 0)
+        assert outcome.right == (scores[0, 0] > max(scores[0, 1:]))
+
+
+def test_visual_genome_sets_are_wrong_where_argmax_takes_the_false_caption_before() -> None:
+    for scores in tied_scores(1, 2):
+        outcome = judge(case(np.array([[False, True]]), "i2t"), scores)[0]
+        assert outcome.right == (np.argmax(scores[0]) == 1)
+
+
+def test_text_to_image_compares_down_a_column() -> None:
+    for scores in tied_scores(3, 1):
+        outcome = by_figure(judge(case(np.array([[False], [True], [False]]), "t2i"), scores))["t2i"]
+        assert outcome.right == (scores[1, 0] > scores[0, 0] and scores[1, 0] > scores[2, 0])
+
+
+def test_group_has_winogrounds_three_scores() -> None:
+    """c0_i1 is the score of caption 0 with image 1, as in the authors' code."""
+    for scores in tied_scores(2, 2):
+        c0_i0, c1_i0, c0_i1, c1_i1 = scores.ravel()
+        text = c0_i0 > c1_i0 and c1_i1 > c0_i1
+        image = c0_i0 > c0_i1 and c1_i1 > c1_i0
+        found = by_figure(judge(case(np.eye(2, dtype=bool), "group"), scores))
+        assert (found["text"].right, found["image"].right, found["group"].right) == (
+            text,
+            image,
+            text and image,
+        )
+        at_least = c0_i0 >= c1_i0 and c1_i1 >= c0_i1 and c0_i0 >= c0_i1 and c1_i1 >= c1_i0
+        assert found["group"].tie == (at_least and not found["group"].right)
+
+
+def test_half_truth_compares_the_anchor_and_completion_the_completed_anchor() -> None:
+    for scores in tied_scores(1, 3):
+        anchor, false, true = scores[0]
+        found = by_figure(judge(case(np.array([[True, False, True]]), "half_truth"), scores))
+        assert found["half_truth"].right == (anchor > false)
+        assert found["half_truth"].tie == (anchor == false)
+        assert found["completion"].right == (true > false)
+
+
+def test_half_truth_without_a_completed_anchor_has_one_figure() -> None:
+    found = judge(
+        case(np.array([[True, False]]), "half_truth"), np.array([[1.0, 0.5]], dtype=np.float32)
+    )
+    assert [o.figure for o in found] == ["half_truth"]
+
+
+@pytest.mark.parametrize("step", [1, 4, 100])
+def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
+    """Uneven captions an image, shared captions, and a text that no image has. Ties count against the model."""
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        n, m = 9, 31
+        match = np.zeros((n, m), dtype=bool)
+        match[generator.integers(0, n, m - 1), np.arange(m - 1)] = True
+        match[0, 0] = match[1, 0] = True
+        scores = generator.integers(0, 40, (n, m)).astype(np.float32)
+        found = {
+            (o.figure, o.query): o
+            for o in retrieval_by_rows(match, lambda rows, s=scores: s[rows], step)
+        }
+        for side, sides_match, sides_scores in (("i2t", match, scores), ("t2i", match.T, scores.T)):
+            for q in range(len(sides_match)):
+                right = np.flatnonzero(sides_match[q])
+                if not len(right):
+                    assert (f"{side}_r@1", q) not in found
+                    continue
+                # the worst order that ties allow: wrong answers before right ones of the same score
+                order = sorted(
+                    range(sides_match.shape[1]),
+                    key=lambda c: (-sides_scores[q, c], sides_match[q, c]),
+                )
+                kindest = sorted(
+                    range(sides_match.shape[1]),
+                    key=lambda c: (-sides_scores[q, c], not sides_match[q, c]),
+                )
+                for k in (1, 5, 10):
+                    outcome = found[f"{side}_r@{k}", q]
+                    assert outcome.right == bool(set(order[:k]) & set(right))
+                    assert (outcome.right or outcome.tie) == bool(set(kindest[:k]) & set(right))
+
+
+def test_retrieval_outcomes_name_the_photographs_they_are_about() -> None:
+    match = np.array([[True, True, False], [False, False, True]])
+    found = {
+        (o.figure, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))
+    }
+    assert found["i2t_r@1", 1].images == (1,)
+    assert found["t2i_r@1", 1].images == (0,)
+    assert len(found) == 3 * (2 + 3)
+
+
+def test_ranks_hold_best_and_hardest_scores() -> None:
+    match = np.array([[True, False, False], [False, True, True]])
+    scores = np.array([[3.0, 5.0, 3.0], [2.0, 1.0, 4.0]], dtype=np.float32)
+    images, texts = ranks(match, lambda rows: scores[rows], step=1)
+    assert images.best.tolist() == [3.0, 4.0]
+    assert images.hardest.tolist() == [5.0, 2.0]
+    assert images.above.tolist() == [1, 0]
+    assert images.level.tolist() == [1, 0]
+    assert texts.best.tolist() == [3.0, 1.0, 4.0]
+    assert texts.above.tolist() == [0, 1, 0]
+
+
+def test_an_unknown_protocol_is_named_with_near_ones() -> None:
+    with pytest.raises(ZooError, match=r"'i2tt'.*near: i2t"):
+        judge(case(np.array([[True, False]]), "i2tt"), np.zeros((1, 2), dtype=np.float32))

@@ -1,0 +1,361 @@
+"""What a run leaves on disk, what is made of it again, and what is said on the screen."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.evaluation.fakes import FakeBackbone, cases, cosine, evaluation, measured, photographs
+from tests.support.mistakes import contents, full_after
+from zoo.cli.rescore import main
+from zoo.errors import ZooError
+from zoo.results import report
+from zoo.results.averages import preset_named
+from zoo.results.compare import differences, matched, paired
+from zoo.results.outcomes import fingerprint
+from zoo.results.report import Results, read
+from zoo.results.show import show
+from zoo.results.tables import TextTable
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> tuple[Path, Results]:
+    images = photographs(tmp_path, 6)
+    (tmp_path / "pictures" / "5.png").unlink()
+    made = evaluation(
+        tmp_path,
+        cases(images),
+        out=str(tmp_path / "out"),
+        presets=["official", "strict"],
+        trained_images=["file:pictures/0.png"],
+    )
+    return tmp_path / "out", measured(made, FakeBackbone(), cosine())
+
+
+def test_what_is_written_is_read_again(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    again = read(folder)
+    assert again.counted == results.counted
+    assert again.header == json.loads(json.dumps(results.header))
+    assert again.cases.equals(results.cases)
+    assert sorted(path.name for path in folder.iterdir()) == ["cases.parquet", "results.json"]
+
+
+def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
+    content = json.loads((run[0] / "results.json").read_text("utf-8"))
+    assert content["schema"] == report.SCHEMA_VERSION
+    assert content["protocols"] >= 1
+    assert content["software"]["torch"]
+    assert content["benchmarks"]["in_memory"]["version"] == 1
+    assert {name: content["scoring"][name] for name in ("device", "image_batch", "text_batch")} == {
+        "device": "cpu",
+        "image_batch": 3,
+        "text_batch": 5,
+    }
+    assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
+    assert {
+        "value",
+        "low",
+        "high",
+        "n",
+        "of",
+        "ties",
+        "trained_on",
+        "chance",
+        "published",
+    } <= content["presets"][0]["figures"][0].keys()
+
+
+def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = cases(photographs(tmp_path, 3), retrieval=False)
+    long = " ".join("abcdef" for _ in range(5))
+    made[0] = replace(made[0], texts=(long, made[0].texts[1]))
+    made[4] = replace(made[4], texts=(long, f"{long} too"))
+    results = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
+    assert results.header["scoring"][report.CUT] == {"in_memory/pairs": 2}
+    show(results)
+    assert (
+        "in_memory/pairs: 2 texts are longer than the context and lose their ends"
+        in capsys.readouterr().out
+    )
+
+
+def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> None:
+    rows = pq.read_table(run[0] / "cases.parquet").to_pylist()
+    assert len({(r["subset"], r["case"], r["query"], r["figure"]) for r in rows}) == len(rows)
+    missing = [r for r in rows if r["subset"] == "pairs" and "file:pictures/5.png" in r["images"]]
+    assert [r["right"] for r in missing] == [None]
+    assert all(len(r["scores"]) == len(r["match"]) for r in rows if r["scores"] is not None)
+
+
+def test_failures_can_be_read_as_an_outcome_brings_the_texts_it_is_about(
+    run: tuple[Path, Results],
+) -> None:
+    asked = {(c.subset, c.id): c for c in cases(photographs(run[0].parent, 6))}
+    for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
+        if row["subset"] == "gallery":
+            continue
+        texts = asked[row["subset"], row["case"]].texts
+        columns = {"half_truth": (0, 1), "completion": (2, 1)}.get(row["figure"])
+        assert row["texts"] == [texts[j] for j in columns or range(len(texts))], row["figure"]
+
+
+def test_a_gallery_is_not_repeated_in_each_of_its_outcomes(run: tuple[Path, Results]) -> None:
+    """A text asks with itself, an image with its two right texts."""
+    for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
+        if row["subset"] == "gallery":
+            assert len(row["texts"]) == (1 if row["figure"].startswith("t2i") else 2)
+
+
+def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
+    tmp_path: Path,
+) -> None:
+    case = cases(photographs(tmp_path, 2))[0]
+    image = case.images[0]
+    named = replace(case, id="another", subset="another", group="another")
+    assert fingerprint(named) == fingerprint(case)
+    others = [
+        replace(case, texts=case.texts[::-1]),
+        replace(case, match=~case.match),
+        replace(case, images=(replace(image, key="other.png"),)),
+        replace(case, images=(replace(image, crop=(0, 0, 2, 2)),)),
+        replace(case, protocol="half_truth"),
+    ]
+    assert len({fingerprint(c) for c in [case, *others]}) == 6
+
+
+def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    newer = replace(results, header={**results.header, "schema": report.SCHEMA_VERSION + 1})
+    report.write(newer, folder)
+    with pytest.raises(ZooError, match=rf"reads up to {report.SCHEMA_VERSION}: update zoo"):
+        read(folder)
+
+
+def test_figures_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
+    folder, results = run
+    assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
+
+
+def test_rescore_counts_under_another_preset_and_writes_it(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, results = run
+    assert main([str(folder), "--preset", "strict", "--out", str(folder / "again")]) == 0
+    assert read(folder / "again").counted == results.counted[1:]
+    printed = capsys.readouterr().out
+    assert "preset strict" in printed
+    assert "in_memory/pairs: 5 of 6 images found; the model was trained on 1 of them" in printed
+
+
+def test_a_run_is_rescored_from_its_cases_alone(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, results = run
+    (folder / "results.json").unlink()
+    again = read(folder)
+    assert again.header == json.loads(json.dumps(results.header))
+    assert again.counted == results.counted[:1]
+    assert main([str(folder), "--presets", "strict"]) == 0
+    assert "preset strict" in capsys.readouterr().out
+
+
+def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
+    run: tuple[Path, Results],
+) -> None:
+    folder, results = run
+    older = (
+        pq.read_table(folder / "cases.parquet")
+        .drop_columns(["options", "right_options", "texts", "question"])
+        .replace_schema_metadata(None)
+    )
+    pq.write_table(older, folder / "cases.parquet")
+    content = json.loads((folder / "results.json").read_text("utf-8"))
+    (folder / "results.json").write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
+    again = read(folder).recounted([preset_named("strict")]).figures
+    assert [f.value for f in again] == [f.value for f in results.counted[1].figures]
+    (folder / "results.json").unlink()
+    with pytest.raises(ZooError, match="older zoo"):
+        read(folder)
+
+
+def test_a_recall_among_some_photographs_is_said_to_be_easier(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(run[1])
+    assert (
+        "in_memory/gallery: a gallery of 5 images, of 6: easier than the whole, not comparable"
+        in capsys.readouterr().out
+    )
+
+
+def test_rescore_against_another_run_lists_what_differs(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, _ = run
+    assert main([str(folder), "--against", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "0 outcomes differ" in printed
+    assert "scores differ by 0 at most" in printed
+
+
+def test_rescore_says_which_questions_it_does_not_compare_and_tests_under_each_preset(
+    tmp_path: Path, run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, results = run
+    assert results.cases["subset"][0].as_py() == "pairs"
+    fewer = results.cases.slice(1)
+    report.write(replace(results, cases=fewer), tmp_path / "fewer")
+    assert (
+        main([str(folder), "--against", str(tmp_path / "fewer"), "--preset", "official,strict"])
+        == 0
+    )
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in_memory/pairs: 1 outcomes of this run and 0 of the other are about questions" in printed
+    )
+    assert "both runs under preset official" in printed
+    assert "both runs under preset strict" in printed
+
+
+def test_outcomes_that_differ_come_with_their_margins(
+    tmp_path: Path, run: tuple[Path, Results]
+) -> None:
+    _, first = run
+    other = FakeBackbone()
+    other.image.weight.data *= -1
+    images = photographs(tmp_path, 6)
+    (tmp_path / "pictures" / "5.png").unlink()
+    second = measured(evaluation(tmp_path, cases(images)), other, cosine())
+    runs = matched(first.cases, second.cases)
+    found = differences(runs)
+    assert found
+    pairs = [d for d in found if d.figure == "i2t"]
+    assert all(
+        (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
+        for d in pairs
+    )
+    tests = {t.place: t for t in paired(runs)}
+    i2t = tests["in_memory", "pairs", "i2t"]
+    assert (i2t.n, i2t.first + i2t.second) == (5, len(pairs))
+
+
+def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
+    other = measured(
+        evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine()
+    )
+    with pytest.raises(ZooError, match="not over the same cases"):
+        matched(run[1].cases, other.cases)
+
+
+@pytest.mark.parametrize("short_of", ["cases.parquet", "results.json", ""])
+def test_a_write_that_fails_leaves_what_was_there(run: tuple[Path, Results], short_of: str) -> None:
+    folder, results = run
+    before = contents(folder)
+    room = len(before[short_of]) - 1 if short_of else 0
+    with (
+        full_after(room),
+        pytest.raises(ZooError, match=r"cannot be written to .*File too large.*: make room"),
+    ):
+        report.write(results, folder)
+    assert contents(folder) == before
+
+
+def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Results]) -> None:
+    with pytest.raises(ZooError, match=r"holds no cases\.parquet"):
+        read(tmp_path / "elsewhere")
+    (run[0] / "cases.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ZooError, match="does not hold whole results"):
+        read(run[0])
+
+
+def test_the_report_fits_100_columns(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(run[1])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any("95 % interval" in line for line in lines)
+
+
+def test_scalars_are_the_first_presets_values(run: tuple[Path, Results]) -> None:
+    scalars = run[1].scalars()
+    assert scalars["in_memory/pairs/i2t"] == run[1].value("in_memory", "pairs", "i2t")
+    with pytest.raises(ZooError, match="no figure in_memory/pairs/t2i"):
+        run[1].value("in_memory", "pairs", "t2i")
+
+
+def test_results_print_as_their_table(
+    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(run[1])
+    shown = capsys.readouterr().out.rstrip()
+    assert str(run[1]) == repr(run[1]) == shown
+
+
+def test_a_row_a_metric_and_preset_goes_to_pandas(
+    run: tuple[Path, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = run[1]
+    rows = results.records()
+    assert [(r["preset"], r["subset"], r["metric"], r["value"]) for r in rows] == [
+        (counted.preset, f.subset, f.figure, f.value)
+        for counted in results.counted
+        for f in counted.figures
+    ]
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    assert results.to_pandas() == rows
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ZooError, match=r"pandas is not installed: pip install 'zoo\[pandas\]'"):
+        results.to_pandas()
+
+
+def test_a_data_frame_has_them_in_columns(run: tuple[Path, Results]) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = run[1].to_pandas()
+    assert len(frame) == len(run[1].records())
+    assert {"preset", "benchmark", "subset", "metric", "value", "low", "high"} <= set(frame.columns)
+
+
+def test_metrics_are_laid_out_in_markdown_latex_and_html(run: tuple[Path, Results]) -> None:
+    results = run[1]
+    pairs = next(f for f in results.figures if f.subset == "pairs")
+    value, ends = f"{pairs.value:.1f}", f"{pairs.low:.1f} to {pairs.high:.1f}"
+    row = ["in_memory", "pairs", "i2t", value, ends, "5 / 6", "", "50.0", ""]
+    assert f"| {' | '.join(row)} |" in results.to_markdown().splitlines()
+    escaped = [cell.replace("_", r"\_") for cell in row]
+    assert rf"{' & '.join(escaped)} \\" in results.to_latex().splitlines()
+    assert "".join(f"<td>{cell}</td>" for cell in row) in results._repr_html_()
+    assert "preset strict" in results.to_markdown("strict")
+    with pytest.raises(ZooError, match="not counted under 'vl_compo'"):
+        results.to_latex("vl_compo")
+
+
+def test_marks_of_the_format_stay_text() -> None:
+    table = TextTable(("a|b", "5 %"), (("<x> & y_1", "\\~^{}"),), ("up & down",))
+    assert table.markdown().splitlines()[2:] == [
+        "| a\\|b | 5 % |",
+        "|---|---|",
+        "| <x> & y_1 | \\~^{} |",
+    ]
+    assert table.latex().splitlines()[2:6] == [
+        r"\multicolumn{2}{l}{up \& down} \\",
+        r"a|b & 5 \% \\",
+        r"\midrule",
+        r"<x> \& y\_1 & \textbackslash{}\textasciitilde{}\textasciicircum{}\{\} \\",
+    ]
+    assert "<td>&lt;x&gt; &amp; y_1</td>" in table.html()
+
+
+def test_random_weights_are_said_above_every_table(run: tuple[Path, Results]) -> None:
+    header = {**run[1].header, "model": {"weights": {"image tower": "random"}}}
+    results = replace(run[1], header=header)
+    said = "random weights: the image tower was neither pretrained nor trained"
+    for text in (str(results), results.to_markdown(), results.to_latex(), results._repr_html_()):
+        assert said in text

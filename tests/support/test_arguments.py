@@ -1,0 +1,64 @@
+"""Arguments of the small commands."""
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoo.errors import ZooError
+from zoo.support.arguments import Parser, listed, whole_number
+
+
+@pytest.fixture
+def parser() -> Parser:
+    parser = Parser(prog="zoo thing")
+    made = parser.add_subparsers(dest="command", required=True).add_parser("make")
+    made.add_argument("--splits")
+    made.add_argument("--n", type=whole_number(1), default=1)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["make", "--spilts", "x"],
+            "zoo: unrecognized arguments: --spilts x (near: --splits)\n",
+        ),
+        (
+            ["make", "--split", "x"],
+            "zoo: unrecognized arguments: --split x (near: --splits)",
+        ),  # no abbreviations
+        (["make", "--n", "-3"], "zoo: argument --n: '-3' is no whole number from 1 up"),
+        (["make", "--n", "many"], "zoo: argument --n: 'many' is no whole number from 1 up"),
+        (["mak"], "zoo: argument command: invalid choice: 'mak'"),
+        ([], "zoo: the following arguments are required: command"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    parser: Parser, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parser.parse_args(arguments)
+    told = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert told.startswith(says)
+    assert told.count("\n") == 1
+
+
+def test_whole_options_are_understood(parser: Parser) -> None:
+    assert parser.parse_args(["make", "--splits", "x", "--n", "3"]) == argparse.Namespace(
+        command="make", splits="x", n=3
+    )
+
+
+@given(st.lists(st.text("abc:./", min_size=1), min_size=1), st.sampled_from([",", ", ", " ,"]))
+def test_names_between_commas_lose_the_space_around_them(names: list[str], comma: str) -> None:
+    assert listed(comma.join(names), "--names") == names
+
+
+@pytest.mark.parametrize("text", ["", "a,", ",a", "a,,b", " "])
+def test_an_empty_name_is_refused(text: str) -> None:
+    with pytest.raises(ZooError, match=f"--names '{text}' has an empty name"):
+        listed(text, "--names")

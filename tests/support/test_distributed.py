@@ -1,0 +1,25 @@
+"""Outside a process group, and shards; what two ranks do is in test_two_processes.py."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoo.support import distributed as gather
+
+
+def test_one_process_is_a_group_of_itself() -> None:
+    x = torch.randn(2, 3, requires_grad=True)
+    assert gather.gather(x) is x
+    assert torch.equal(gather.transpose(x), x.T)
+    assert torch.equal(gather.sum_over_ranks(x), x)
+    assert not gather.sum_over_ranks(x).requires_grad
+    assert gather.max_over_ranks(4, torch.device("cpu")) == 4
+    assert gather.gather_objects("a") == ["a"]
+    assert (gather.rank(), gather.world_size()) == (0, 1)
+
+
+@given(n=st.integers(0, 20), world=st.integers(1, 5))
+def test_shards_deal_every_item_once(n: int, world: int) -> None:
+    shards = [gather.Shard(range(n), rank, world) for rank in range(world)]
+    assert sorted(i for shard in shards for i in shard) == list(range(n))
+    assert [len(shard) for shard in shards] == [len(list(shard)) for shard in shards]

@@ -1,0 +1,256 @@
+"""What a run logs is what loops over its batches count; on two processes, whose last batch is uneven, it is what it is on one."""
+
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+from torch.utils.data import DataLoader
+
+from tests.objectives.loops import Formulas, cosine_score
+from tests.support.helpers import Case, random_case, random_pooled
+from tests.support.made import make_root
+from tests.support.parallel import group, on_ranks
+from zoo.backbones.backbone import Backbone
+from zoo.batch import Batch, Encoded, text_bank
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.evaluation.engine import Evaluation
+from zoo.heads.cosine import Cosine
+from zoo.module import ZooModule
+from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.objectives.base import Objective
+from zoo.objectives.cs_clip import CSCLIP
+from zoo.objectives.fsc_clip import FSCCLIP
+from zoo.objectives.siglip import SigLIP
+from zoo.optim import Optimization
+from zoo.sources.readers.csv_table import CsvTable
+from zoo.training.callbacks import BestCheckpoint
+from zoo.units.sampler import UnitSampler
+
+RANKS = 2
+BATCH = 8  # of 11 rows: 4 and 4, then 3 and none
+# with masks, since equal captions tie with each other but for rounding, which accuracy would count
+OBJECTIVES: dict[str, Objective] = {
+    "cs_clip": CSCLIP(mask_same_text=True),  # its loss holds CLIP's and NegCLIP's
+    "fsc_clip": FSCCLIP(mask_same_text=True),
+    "siglip": SigLIP(mask_same_text=True),
+}
+# each device has a bank of texts of its own, and its own speed
+OF_DEVICES = {"train/deduplicated", "train/texts_a_second"}
+Numbers = dict[str, float]
+
+
+class Seen(Callback):
+    """Keeps what every step of training logged."""
+
+    def __init__(self) -> None:
+        self.steps: list[Numbers] = []
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self.steps.append(logged(trainer, "train/"))
+
+
+def logged(trainer: Trainer, *prefixes: str) -> Numbers:
+    return {n: float(v) for n, v in trainer.callback_metrics.items() if n.startswith(prefixes)}
+
+
+def uneven_root(folder: Path) -> Path:
+    """Writes a root of eleven captions: one has no swap, two no units, one a broken picture, three the same words."""
+    root = make_root(folder / "root", n=11)
+    lines = (root / "captions.tsv").read_text().splitlines()
+    paths = [line.split("\t")[0] for line in lines[1:]]
+    lines[4] = f"{paths[3]}\ta square"
+    same = lines[7].split("\t")[1]
+    lines[5], lines[6] = f"{paths[4]}\t{same}", f"{paths[5]}\t{same}"
+    (root / "captions.tsv").write_text("\n".join(lines) + "\n")
+    units = [json.loads(line) for line in (root / "units.jsonl").read_text().splitlines()]
+    kept = [{**u, "caption": lines[int(u["caption_id"]) + 1].split("\t")[1]} for u in units[2:]]
+    (root / "units.jsonl").write_text("".join(json.dumps(unit) + "\n" for unit in kept))
+    Path(paths[8]).write_bytes(b"no picture")
+    questions = (root / "pairs.csv").read_text().splitlines()
+    (root / "pairs.csv").write_text("\n".join(q for q in questions if paths[8] not in q))
+    return root
+
+
+def numbers(
+    root: Path, name: str, folder: Path, ranks: int
+) -> tuple[Numbers, list[Numbers], Numbers]:
+    """Returns what a validation of the untrained model logs, what each step of an epoch does, and what its validation does."""
+    torch.manual_seed(0)
+    module = ZooModule(
+        Backbone("zoo-tiny"), OBJECTIVES[name], Cosine(bias=-2.0), Optimization(lr=1e-4)
+    )
+    captions = CsvTable(str(root / "captions.tsv"))
+    datamodule = CaptionDataModule(
+        train=captions,
+        val=captions,
+        photographs=[str(root)],
+        batch_size=BATCH,
+        negatives=NegCLIPSwap(),
+        units=UnitSampler(str(root / "units.jsonl")),
+        workers=0,
+        tolerate_broken=True,
+        evaluation=Evaluation([f"pairs:{root / 'pairs.csv'}"], str(root), workers=0),
+    )
+    seen = Seen()
+    best = BestCheckpoint("benchmark/pairs/colours/i2t", "max", str(folder / name / str(ranks)))
+    trainer = Trainer(
+        accelerator="cpu",
+        devices=ranks,
+        strategy="ddp" if ranks > 1 else "auto",
+        max_epochs=1,
+        num_sanity_val_steps=0,
+        callbacks=[seen, best],
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+    )
+    trainer.validate(module, datamodule, verbose=False)
+    before = logged(trainer, "val/")
+    trainer.fit(module, datamodule=datamodule)
+    assert Path(best.best_model_path).is_file()
+    return before, seen.steps, logged(trainer, "val/", "benchmark/")
+
+
+def work(rank: int, root: Path, folder: Path) -> None:
+    os.environ["LOCAL_RANK"] = str(rank)  # Lightning starts no further processes
+    with group(rank, RANKS, folder):
+        found = {name: numbers(root, name, folder, RANKS) for name in OBJECTIVES}
+        torch.save(found, folder / f"rank{rank}.pt")
+
+
+Found = dict[str, tuple[Numbers, list[Numbers], Numbers]]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return uneven_root(tmp_path_factory.mktemp("uneven"))
+
+
+@pytest.fixture(scope="module")
+def ranks(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
+    folder = tmp_path_factory.mktemp("two")
+    on_ranks(RANKS, work, root, folder)
+    return [torch.load(folder / f"rank{rank}.pt") for rank in range(RANKS)]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_two_processes_log_what_one_does(
+    name: str, root: Path, ranks: list[Found], tmp_path: Path
+) -> None:
+    before, steps, after = numbers(root, name, tmp_path, 1)
+    assert {"val/loss", "val/accuracy", "val/missing_units", "val/share_same_text"} <= before.keys()
+    assert 0 < before["val/missing_units"] < 1
+    assert 0 < before["val/share_same_text"] < 1
+    assert 0 < before["val/missing_negatives"] < 1
+    assert len(steps) == 2
+    for two_before, two_steps, two_after in (found[name] for found in ranks):
+        assert two_before == pytest.approx(before, rel=1e-6, abs=1e-6)
+        for two, one in zip(two_steps, steps, strict=True):
+            assert two.keys() == one.keys()
+            same = one.keys() - OF_DEVICES
+            assert {n: two[n] for n in same} == pytest.approx(
+                {n: one[n] for n in same}, rel=1e-5, abs=1e-6
+            )
+        assert two_after == pytest.approx(after, rel=1e-5, abs=1e-6)
+
+
+def loaded(batches: list[Batch]) -> DataLoader[Any]:
+    return DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+
+
+def by_loops(case: Case, images: torch.Tensor, texts: torch.Tensor, scale: float) -> Numbers:
+    """Returns what a step of CS-CLIP logs of a batch, its unit term weighted by 0.3 and columns of a row's own words masked."""
+    score = cosine_score(images, texts, torch.tensor(scale).log())
+    formulas, captions = Formulas(case, score, mask_same_text=True), case.captions.tolist()
+    real, of_global, of_units = formulas.real, formulas.negclip(), 0.3 * formulas.unit()
+    pairs = list(itertools.permutations(real, 2))
+    right = [
+        all(
+            score(i, captions[i]) > score(i, captions[j])
+            for j in real
+            if j != i and formulas.stands_against(i, j, captions)
+        )
+        for i in real
+    ]
+    missing = {
+        name: [text < 0 for i in real for text in getattr(case, name)[i].tolist()]
+        for name in ("negatives", "units", "foils")
+    }
+    same_image = [bool(case.image_ids[i] == case.image_ids[j]) for i, j in pairs]
+    same_text = [captions[i] == captions[j] for i, j in pairs]
+    found = {f"missing_{name}": sum(told) / len(told) for name, told in missing.items()}
+    return found | {
+        "loss": float(of_global + of_units),
+        "loss_global": float(of_global),
+        "loss_unit": float(of_units),
+        "loss_captions": float(formulas.clip()),
+        "scale": scale,
+        "accuracy": sum(right) / len(right),
+        "share_same_image": sum(same_image) / len(pairs),
+        "share_same_text": sum(same_text) / len(pairs),
+    }
+
+
+def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
+    """A validation's numbers are means over the rows of its batches, fillings left out, and a step's are its own."""
+    cases = [random_case(0, rows=9), random_case(3, rows=5, filling=2)]
+    sides = [
+        (random_pooled(i, len(case.captions)).detach(), random_pooled(i + 9, case.n_texts).detach())
+        for i, case in enumerate(cases)
+    ]
+    batches = [
+        case.batch(Encoded(images.float()), Encoded(texts.float()))
+        for case, (images, texts) in zip(cases, sides, strict=True)
+    ]
+    expected = [by_loops(case, *both, 3.0) for case, both in zip(cases, sides, strict=True)]
+    assert len(set(expected[0].values())) == len(expected[0])
+    weights = [8 / 11, 3 / 11]
+    module = ZooModule(
+        Backbone("zoo-tiny", tune="none"),
+        CSCLIP(lambda_u=0.3, mask_same_text=True),
+        Cosine(scale=3.0),
+        Optimization(lr=0.5, lr_head=0.25),
+    )
+    seen = Seen()
+    trainer = Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        callbacks=[seen],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    (validated,) = trainer.validate(module, loaded(batches), verbose=False)
+    means = {n: sum(w * e[n] for w, e in zip(weights, expected, strict=True)) for n in expected[0]}
+    assert validated == pytest.approx({f"val/{n}": v for n, v in means.items()}, rel=1e-5)
+    trainer.fit(module, loaded(batches[:1]))
+    of_step = {n: v for n, v in expected[0].items() if n != "loss_captions"} | {"rate_head": 0.25}
+    assert seen.steps == [pytest.approx({f"train/{n}": v for n, v in of_step.items()}, rel=1e-5)]
+
+
+def test_texts_that_come_twice_are_told_and_so_is_the_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four texts are named and three encoded, in half a second."""
+    module = ZooModule(Backbone("zoo-tiny", tune="none"))
+    captions = ["a cat", "a dog", "a cat", "a bird"]
+    bank, _ = text_bank(*module.backbone.tokenizer(captions))
+    assert module.deduplicated(bank).item() == pytest.approx(0.25)
+    told: Numbers = {}
+    monkeypatch.setattr(module, "log", lambda name, value, **_: told.update({name: float(value)}))
+    monkeypatch.setattr("zoo.module.time.perf_counter", lambda: 7.5)
+    module._step_began = 7.0
+    none = torch.zeros(0, 0, dtype=torch.long)
+    batch = Batch(none, bank, *[none] * 5, bank.hashes, none, 0)
+    module.on_train_batch_end(None, batch, 0)
+    assert told == {"train/texts_a_second": pytest.approx(6.0)}

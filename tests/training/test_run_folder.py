@@ -1,0 +1,198 @@
+"""Each run has a folder of its own, and knows it."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from lightning import Trainer
+
+from tests.support.runs import last_checkpoint, losses
+from zoo.checkpoints.files import best_of, located
+from zoo.cli import main
+from zoo.cli.fit import ZooTrainer
+from zoo.errors import ZooError
+from zoo.training.metrics_log import MetricsLog
+from zoo.training.run_folder import differences, next_version
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def fit(folder: Path, made_root: Path) -> list[str]:
+    """A run of two epochs of two steps."""
+    return ["fit", "--config", str(made_root / "recipe.yaml")]
+
+
+def test_a_run_that_lies_in_the_named_folder_is_lost_only_where_that_is_meant(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [*fit, "--trainer.logger.version", "s1", "--trainer.max_epochs"]
+    assert main([*named, "1"]) == 0
+    run = folder / "runs" / "s1"
+    before = (run / "metrics.csv").read_bytes()
+    assert main([*named, "1"]) == 1
+    assert "runs/s1 holds a run already" in capsys.readouterr().err
+    assert (run / "metrics.csv").read_bytes() == before
+    assert main([*named, "2", "--ckpt_path", "runs/s1"]) == 0  # in its own folder it goes on
+    assert (run / "metrics.csv").read_text().count("\n") == 1 + 4 + 2
+    assert main([*named, "1", "--overwrite"]) == 0
+    assert (run / "metrics.csv").read_bytes() != before  # texts a second
+    assert (run / "metrics.csv").read_text().count("\n") == 1 + 2 + 1
+    assert torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 2
+
+
+def test_a_trial_leaves_nothing_and_a_run_without_a_logger_has_a_folder_too(
+    folder: Path, fit: list[str]
+) -> None:
+    assert main([*fit, "--trainer.fast_dev_run", "true"]) == 0
+    assert list(folder.iterdir()) == []
+    for version in range(2):
+        assert main([*fit, "--trainer.logger", "false", "--trainer.max_epochs", "1"]) == 0
+        assert last_checkpoint(folder, version).is_file()
+    assert [path.name for path in folder.iterdir()] == ["runs"]
+
+
+def test_last_is_of_the_newest_run_with_this_recipe_and_data(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The finished run at another learning rate is the newest, and is not taken."""
+    slow = [*fit, "--model.optimizer.lr", "1e-4"]
+    assert main([*fit, "--trainer.max_epochs", "1"]) == 0
+    assert main(slow) == 0
+    assert main([*fit, "--ckpt_path", "last"]) == 0
+    assert min(losses(folder, 2)) == 2
+    assert main([*slow, "--ckpt_path", "last"]) == 1
+    assert "version_1/checkpoints/last.ckpt is finished, with 4 steps" in capsys.readouterr().err
+    assert main([*fit, "--model.optimizer.lr", "3e-4", "--ckpt_path", "last"]) == 1
+    told = capsys.readouterr().err
+    assert "no run under runs has this recipe and data" in told
+    assert "version_1/checkpoints/last.ckpt (model.optimizer.lr 0.0003, was 0.0001)" in told
+    best = [*fit, "--trainer.max_epochs", "3", "--data.workers", "1", "--ckpt_path", "best"]
+    assert main(best) == 0
+    assert not (folder / "runs" / "version_4").exists()
+
+
+def test_what_is_other_than_in_the_run_that_goes_on_is_said(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*fit, "--trainer.max_epochs", "1"]) == 0
+    assert main([*fit, "--ckpt_path", "runs/version_0", "--model.optimizer.decay", "none"]) == 0
+    told = capsys.readouterr().err
+    assert "goes on with other settings: model.optimizer.decay none, was cosine" in told
+    assert "goes on under another schedule: trainer.steps 4, was 2" in told
+
+
+def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*fit, "--trainer.max_epochs", "1", "--trainer.log_every_n_steps", "50"]) == 0
+    told = capsys.readouterr().err
+    assert "trained to 2 steps in 0:" in told
+    assert "the best: runs/version_0/checkpoints/best.ckpt (val/loss 2." in told
+    assert "its metrics, step by step: runs/version_0/metrics.csv" in told
+    assert "--ckpt_path runs/version_0/checkpoints/last.ckpt" in told
+    assert sorted(losses(folder)) == [0, 1]
+
+
+def test_half_written_files_of_dead_processes_are_swept(folder: Path, fit: list[str]) -> None:
+    checkpoints = last_checkpoint(folder).parent
+    checkpoints.mkdir(parents=True)
+    staged = folder / "runs" / ".version_3.7.part"
+    staged.mkdir()
+    left = [checkpoints / ".last.ckpt.7.part", checkpoints.parent / ".metrics.csv.7.part"]
+    alive = checkpoints.parent / ".metrics.csv.8.part"
+    for file in (*left, alive, staged / "config.yaml"):
+        file.write_text("half")
+    with alive.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert main([*fit, "--trainer.max_epochs", "1"]) == 0
+    assert not any(path.exists() for path in (*left, staged))
+    assert alive.exists()
+
+
+def test_a_checkpoint_is_named_by_last_by_best_by_its_run_and_by_its_path(folder: Path) -> None:
+    for age, run in ((100, "version_0"), (200, "version_1")):
+        for name in ("last.ckpt", "best.ckpt"):
+            path = folder / "runs" / run / "checkpoints" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({"hyper_parameters": {}, "state_dict": {}}, path)
+            os.utime(path, (age, age))
+    newest = Path("runs/version_1/checkpoints")
+    assert located("last") == newest / "last.ckpt"
+    for named in ("runs/version_1", newest, newest / "last.ckpt"):
+        assert located(named) == newest / "last.ckpt"
+    assert located(newest / "best.ckpt") == newest / "best.ckpt"
+    assert located("elsewhere") == Path("elsewhere")
+    with pytest.raises(ZooError, match=r"no last\.ckpt under empty"):
+        located("last", Path("empty"))
+
+
+def test_the_best_may_lie_with_the_run_that_another_went_on_from(
+    folder: Path, fit: list[str]
+) -> None:
+    assert main([*fit, "--trainer.max_epochs", "1"]) == 0
+    worse = ["--ckpt_path", "runs/version_0", "--model.optimizer.lr", "5"]
+    assert main([*fit, "--best_checkpoint.mode", "min", *worse]) == 0
+    found = best_of(last_checkpoint(folder, 1))
+    assert found.is_file()
+    assert found.name == "best.ckpt"
+
+
+def test_versions_are_numbered_on(tmp_path: Path) -> None:
+    assert next_version(tmp_path).name == "version_0"
+    for name in ("version_2", "version_10", "version_x"):
+        (tmp_path / name).mkdir()
+    assert next_version(tmp_path).name == "version_11"
+
+
+def test_differences_name_the_setting_and_both_values() -> None:
+    there = {"a": {"init_args": {"b": 1, "c": [1, 2]}}, "d": 0.5}
+    assert differences(there, {"a": {"init_args": {"b": 1, "c": (1, 2)}}, "d": 0.5}) == []
+    assert differences(there, {"a": {"init_args": {"b": 2, "c": [1, 2]}}, "e": 1}) == [
+        "a.b 2, was 1",
+        "d None, was 0.5",
+        "e 1, was None",
+    ]
+
+
+def test_metrics_are_added_to_those_that_are_there(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path, name=None, version="run", flush_logs_every_n_steps=1)
+    assert not (tmp_path / "run").exists()
+    log.log_metrics({"loss": 1.5}, 0)
+    log.log_metrics({"loss": 0.5}, 1)
+    log.log_metrics({"val": 2.0}, 1)
+    file = tmp_path / "run" / "metrics.csv"
+    assert file.read_text() == "loss,step,val\n1.5,0,\n0.5,1,\n,1,2.0\n"
+    with file.open("a") as half:
+        half.write("0.25,")
+    again = MetricsLog(tmp_path, name=None, version="run", flush_logs_every_n_steps=1)
+    again.log_metrics({"loss": 0.25, "val": 1.0}, 2)
+    assert file.read_text() == "loss,step,val\n1.5,0,\n0.5,1,\n,1,2.0\n0.25,2,1.0\n"
+
+
+def test_steps_are_logged_more_often_at_the_start() -> None:
+    trainer = ZooTrainer(accelerator="cpu", logger=False, log_every_n_steps=50)
+    steps = trainer.fit_loop.epoch_loop
+    logged = []
+    for step in range(1, 201):
+        steps._batches_that_stepped = step - 1
+        if step % trainer.log_every_n_steps == 0:
+            logged.append(step)
+    assert logged == [*range(1, 10), *range(10, 100, 10), 100, 150, 200]
+
+
+def test_the_last_checkpoint_is_refused_to_a_trainer_that_does_not_tell_a_steps_end(
+    tmp_path: Path,
+) -> None:
+    from tests.checkpoints.test_files import Scripted
+    from zoo.training.callbacks import LastCheckpoint
+
+    trainer = Trainer(accelerator="cpu", logger=False, callbacks=[LastCheckpoint(dirpath="x")])
+    with pytest.raises(ZooError, match=r"zoo\.lightning_cli\.ZooTrainer"):
+        trainer.fit(Scripted([1.0]), torch.ones(1, 1))

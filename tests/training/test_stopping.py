@@ -1,0 +1,269 @@
+"""A run that a signal, a kill or a loss that is no number ends: what is kept, what is said, and that nothing is missing afterwards."""
+
+import contextlib
+import itertools
+import math
+import os
+import random
+import shlex
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from tests.support.runs import in_process, last_checkpoint, logged, losses, variant
+from zoo.checkpoints.files import best_of
+from zoo.cli import main
+
+EPOCHS, STEPS = 2, 8  # four steps an epoch
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def recipe(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Two epochs of four steps, each with two batches of validation, every step logged."""
+    data = {"batch_size": 2, "val_batch_size": 2}
+    return str(variant(tmp_path_factory.mktemp("recipe"), made_root, data=data))
+
+
+@pytest.fixture(scope="module")
+def unbroken(
+    recipe: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[int, str], set[str]]:
+    """What a run logs that nothing stops."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "--config", recipe]) == 0
+    return logged(folder)
+
+
+def sent(signum: int, step: int, where: str = "step") -> list[str]:
+    return [
+        "--trainer.callbacks+=tests.support.runs.Signalled",
+        f"--trainer.callbacks.signal={int(signum)}",
+        f"--trainer.callbacks.step={step}",
+        f"--trainer.callbacks.where={where}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("signum", "step", "where", "kept"),
+    [
+        (signal.SIGTERM, 1, "step", 2),
+        (signal.SIGINT, 3, "step", 4),
+        (signal.SIGUSR1, 4, "validation", 4),
+        pytest.param(signal.SIGINT, 8, "validation", 8, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 7, "step", 8, marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_is_answered_at_the_end_of_the_step_and_the_command_it_names_goes_on(
+    signum: signal.Signals,
+    step: int,
+    where: str,
+    kept: int,
+    folder: Path,
+    recipe: str,
+    unbroken: dict[tuple[int, str], set[str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Step 3 is the last of an epoch, whose validation is owed then."""
+    assert main(["fit", "--config", recipe, *sent(signum, step, where)]) == 128 + signum
+    assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == kept
+    told = next(line for line in capsys.readouterr().err.splitlines() if "goes on" in line)
+    assert f"step {kept} is kept in runs/version_0/checkpoints/last.ckpt" in told
+    config = folder / "runs" / "version_0" / "config.yaml"
+    settings = yaml.safe_load(config.read_text())
+    settings["trainer"]["callbacks"] = None  # or it would be sent again
+    config.write_text(yaml.safe_dump(settings))
+    command = shlex.split(told.split("`")[1])
+    assert command[0] == "zoo"
+    assert main(command[1:]) == 0
+    assert logged(folder) == unbroken
+    assert min(losses(folder, 1) or {kept: 0.0}) == kept
+    assert (folder / "runs" / "version_1" / "checkpoints" / "best.ckpt").is_file()
+
+
+def test_a_validation_that_is_killed_on_a_step_with_a_checkpoint_is_made_up(
+    folder: Path, recipe: str, unbroken: dict[tuple[int, str], set[str]]
+) -> None:
+    arguments = ["fit", "--config", recipe]
+    killed = in_process(
+        folder,
+        [*arguments, *sent(signal.SIGKILL, 8, "validation"), "--last_checkpoint.every_n_steps=4"],
+    )
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    assert max(losses(folder, column="val/loss")) == 3
+    assert main([*arguments, "--ckpt_path", "last"]) == 0
+    assert logged(folder) == unbroken
+    assert list(losses(folder, 1, "val/loss")) == [7]
+    assert not losses(folder, 1)
+
+
+def test_a_signal_to_all_processes_leaves_those_that_load_the_batch_of_the_step(
+    folder: Path, recipe: str
+) -> None:
+    stopped = in_process(
+        folder,
+        [
+            *["fit", "--config", recipe, "--data.workers", "2", *sent(signal.SIGTERM, 5)],
+            "--trainer.callbacks.group=true",
+        ],
+    )
+    stopped.join()
+    assert stopped.exitcode == 128 + signal.SIGTERM
+    assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == 6
+
+
+def test_a_checkpoint_is_written_after_some_minutes_whatever_the_steps(
+    folder: Path, recipe: str
+) -> None:
+    killed = in_process(
+        folder,
+        [
+            *["fit", "--config", recipe, *sent(signal.SIGKILL, 3)],
+            "--last_checkpoint.every_n_minutes=1e-9",
+        ],
+    )
+    killed.join()
+    assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == 3
+
+
+def test_slurm_puts_the_job_in_the_queue_again_and_it_goes_on(
+    folder: Path,
+    recipe: str,
+    unbroken: dict[tuple[int, str], set[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two runs of one recipe, of which only one is this job's."""
+    assert main(["fit", "--config", recipe, *sent(signal.SIGTERM, 1)]) == 143
+    scontrol = folder / "bin" / "scontrol"
+    scontrol.parent.mkdir()
+    scontrol.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\n')
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
+    for name, value in {
+        "SLURM_NTASKS": "1",
+        "SLURM_JOB_NAME": "train",
+        "SLURM_JOB_ID": "77",
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_NODEID": "0",
+    }.items():
+        monkeypatch.setenv(name, value)
+    command = ["fit", "--config", recipe, "--trainer.logger.version", "job"]
+    assert main([*command, *sent(signal.SIGUSR1, 4)]) == 128 + signal.SIGUSR1
+    assert (folder / "asked").read_text() == "requeue 77\n"
+    assert main(command) == 1  # another job of that name
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    assert main(command) == 0
+    assert logged(folder) == unbroken
+    with (folder / "runs" / "job" / "metrics.csv").open() as rows:
+        steps = [int(row.split(",")[1]) for row in list(rows)[1:]]
+    assert steps == [0, 1, 2, 3, 3, 4, 5, 6, 7, 7]
+
+
+def spoilt(what: str, step: int) -> list[str]:
+    return [
+        "--trainer.callbacks+=tests.support.runs.Spoilt",
+        f"--trainer.callbacks.what={what}",
+        f"--trainer.callbacks.step={step}",
+    ]
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_the_last_good_checkpoint_stays(
+    folder: Path, recipe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    often = ["--last_checkpoint.every_n_steps", "1"]
+    assert main(["fit", "--config", recipe, *often, *spoilt("loss", 5)]) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("zoo: the loss of step 5 is not finite (train/loss nan, train/loss_")
+    assert "model.optimizer.lr" in told
+    assert "the last good checkpoint is runs/version_0/checkpoints/last.ckpt" in told
+    content = torch.load(last_checkpoint(folder), weights_only=True)
+    assert content["global_step"] == 5
+    assert all(v.isfinite().all() for v in content["state_dict"].values() if v.is_floating_point())
+    assert math.isnan(losses(folder)[5])
+
+
+def test_weights_that_are_no_numbers_are_neither_kept_nor_gone_on_from(
+    folder: Path, recipe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    often = ["--last_checkpoint.every_n_steps", "1"]
+    assert main(["fit", "--config", recipe, *often, *spoilt("weights", 3)]) == 1
+    assert "the weights after step 2 are not finite (" in capsys.readouterr().err
+    content = torch.load(last_checkpoint(folder), weights_only=True)
+    assert content["global_step"] == 2
+    next(v for v in content["state_dict"].values() if v.ndim == 2)[0, 0] = float("nan")
+    torch.save(content, folder / "bad.ckpt")
+    assert main(["fit", "--config", recipe, "--ckpt_path", "bad.ckpt"]) == 1
+    assert "bad.ckpt has 1 tensors with weights that are not finite" in capsys.readouterr().err
+    assert not (folder / "runs" / "version_1").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_ten_ends_at_random_moments_lose_no_number_and_leave_nothing(
+    signum: signal.Signals, folder: Path, recipe: str
+) -> None:
+    """Start-up, validation and writing are among the moments; a run that was ended is gone on with until it is finished."""
+    every = 3
+    arguments = ["fit", "--config", recipe, "--trainer.max_epochs", "10", "--data.workers", "2"]
+    arguments += ["--last_checkpoint.every_n_steps", str(every)]
+    whole = folder / "whole"
+    whole.mkdir()
+    began = time.monotonic()
+    unbroken = in_process(whole, arguments)
+    unbroken.join()
+    longest = time.monotonic() - began
+    expected, best = logged(whole), _best(whole)
+    moments, ended, chain = random.Random(int(signum)), 0, 0
+    while ended < 10:
+        broken = folder / f"chain_{chain}"
+        broken.mkdir()
+        status: int | None = None
+        while status != 0:
+            kept = any(broken.glob("runs/*/checkpoints/last.ckpt"))
+            run = in_process(broken, [*arguments, *(["--ckpt_path", "last"] if kept else [])])
+            run.join(None if ended == 10 else moments.uniform(0, longest))
+            if run.is_alive():
+                assert run.pid is not None
+                own_group = os.getpgid(run.pid) == run.pid
+                (os.killpg if own_group else os.kill)(run.pid, signum)
+                run.join()
+                ended += run.exitcode != 0
+                assert run.exitcode in (0, -signum, 128 + signum)
+            status = run.exitcode
+        assert logged(broken) == expected
+        last = max(broken.glob("runs/*/checkpoints/last.ckpt"), key=lambda p: p.stat().st_mtime)
+        with contextlib.chdir(broken):
+            found = torch.load(best_of(last), weights_only=True)["state_dict"]
+        torch.testing.assert_close(found, best, rtol=0, atol=0)
+        assert not list(broken.rglob("*.part"))
+        runs = sorted(broken.glob("runs/*"), key=lambda path: int(path.name.split("_")[1]))
+        assert all((path / "config.yaml").is_file() for path in runs)
+        steps = [
+            sorted(losses(broken, version))
+            for version in range(len(runs))
+            if (runs[version] / "metrics.csv").exists()
+        ]
+        steps = [found for found in steps if found]
+        twice = [max(before) + 1 - min(after) for before, after in itertools.pairwise(steps)]
+        assert max(twice, default=0) <= (every if signum == signal.SIGKILL else 0)
+        chain += 1
+
+
+def _best(folder: Path) -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = torch.load(
+        folder / "runs/version_0/checkpoints/best.ckpt", weights_only=True
+    )["state_dict"]
+    return found

@@ -1,0 +1,160 @@
+"""Who does what to whom: the relations that are read off the phrases of a caption."""
+
+import pytest
+
+from zoo.language.tagger import tagger
+from zoo.units.rules.clauses import triples
+from zoo.units.rules.phrases import phrases
+
+TAGGER = tagger("textblob")
+
+
+def relations(caption: str) -> list[str]:
+    return [
+        f"{s.text} {predicate} {o.text}"
+        for s, predicate, o in triples(phrases(TAGGER.analyse(caption)))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A red car is parked in front of a building .", ["red car parked in front of building"]),
+        ("A man in front of a house", ["man in front of house"]),
+        ("A cat sleeps on top of a car", ["cat sleeping on top of car"]),
+        ("A dog runs out of the water", ["dog running out of water"]),
+        ("A girl stands outside of a store", ["girl standing outside of store"]),
+        ("A boy sits inside of a box", ["boy sitting inside of box"]),
+    ],
+)
+def test_prepositions_that_end_in_of_relate(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    "caption",
+    ["A statue made of stone", "A dog is searching for a ball", "A man thinking about a horse"],
+)
+def test_of_for_and_about_relate_nothing(caption: str) -> None:
+    assert relations(caption) == []
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        (
+            "A man in a suit and tie holds a phone",
+            ["man in suit", "man in tie", "man holding phone"],
+        ),
+        (
+            "A man with a hat and glasses is riding a bike",
+            ["man with hat", "man with glasses", "man riding bike"],
+        ),
+        (
+            "A girl in a white shirt , jeans and boots kicks a ball",
+            [*(f"girl in {w}" for w in ("white shirt", "jeans", "boots")), "girl kicking ball"],
+        ),
+        (
+            "A woman with a hat and long brown hair is drinking coffee",
+            ["woman with hat", "woman with long brown hair", "woman drinking coffee"],
+        ),
+    ],
+)
+def test_what_one_wears_or_has_does_nothing(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A white dog with a ball in its mouth", ["white dog with ball", "ball in mouth"]),
+        ("A girl with a ribbon in her hair", ["girl with ribbon", "ribbon in hair"]),
+        ("A dog runs with a stick in its mouth", ["dog running with stick", "stick in mouth"]),
+        ("A man kicks another in the face", []),
+        ("A man with the city behind him", []),
+        ("A woman takes a picture of a girl", ["woman photographing girl"]),
+        ("A man helps a girl to climb a tree", ["man helping girl"]),
+        (
+            "A skateboarder does a trick on a ramp",
+            ["skateboarder doing trick", "skateboarder on ramp"],
+        ),
+        ("Two people smile at the camera", ["two people smiling at camera"]),
+        ("A man jumps off a tall brick building", ["man jumping off tall brick building"]),
+        ("Dogs pull a sled in the snow", ["dogs pulling sled", "sled in snow"]),
+        ("A man with one hand on a bull", ["man with one hand", "one hand on bull"]),
+        ("A dog with its mouth open in the grass", ["dog with mouth"]),
+        ("A goalie in a red strip is on his knees", ["goalie in red strip", "goalie on knees"]),
+        ("The person in the uniform has a ball", ["person in uniform", "person with ball"]),
+        ("A woman on a ledge surrounding a tree", ["woman on ledge", "ledge surrounding tree"]),
+        ("A sled with a man in a parka", ["sled with man", "man in parka"]),
+        ("Dogs pull a man in a parka", ["dogs pulling man", "man in parka"]),
+        ("A boy gives the dog a bone in the yard", ["boy giving dog", "boy in yard"]),
+        ("A man takes pictures of a girl", ["man photographing girl"]),
+    ],
+)
+def test_what_is_where_is_told_by_whose_it_is_and_who_does_it(
+    caption: str, expected: list[str]
+) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A woman smiles with the ocean in the background",
+        "A dog with weeds behind it",
+        "A boy with a bike to his right",
+        "Two men with a ferry docked in the distance",
+    ],
+)
+def test_nobody_has_what_is_elsewhere(caption: str) -> None:
+    assert not any(" with " in relation for relation in relations(caption))
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man in red on a dirt bike", ["man on dirt bike"]),
+        ("A woman is looking away from two children", ["woman looking away from two children"]),
+        ("A person on what appears to be a surfboard", ["person on surfboard"]),
+        ("A man with what looks like a ball", ["man with ball"]),
+        ("A man appears to be climbing a rock", ["man climbing rock"]),
+    ],
+)
+def test_a_predicate_is_all_that_is_said_and_no_more(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man on a bench and a woman holding a dog", ["man on bench", "woman holding dog"]),
+        (
+            "A boy sits on a wall , his arms covering his face",
+            ["boy sitting on wall", "arms covering face"],
+        ),
+    ],
+)
+def test_who_can_act_and_what_follows_a_comma_begin_a_clause(
+    caption: str, expected: list[str]
+) -> None:
+    assert relations(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        (
+            "A woman in a very colorful dress is carrying a cup",
+            ["woman in colorful dress", "woman carrying cup"],
+        ),
+        (
+            "A man in a brightly colored shirt rides a horse",
+            ["man in colored shirt", "man riding horse"],
+        ),
+        ("A man is wearing brightly colored clothes", ["man wearing colored clothes"]),
+        ("A man happily riding horses", ["man riding horses"]),
+    ],
+)
+def test_an_adverb_does_not_cut_a_noun_phrase(caption: str, expected: list[str]) -> None:
+    assert relations(caption) == expected

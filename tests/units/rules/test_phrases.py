@@ -1,0 +1,116 @@
+"""Phrases and the relations between them, on worked captions."""
+
+import pytest
+
+from zoo.language.tagger import tagger
+from zoo.units.rules.clauses import triples
+from zoo.units.rules.phrases import phrases
+
+TAGGER = tagger("textblob")
+
+
+def shown(caption: str) -> str:
+    return " ".join(
+        f"{p.kind[0]}:{p.text.replace(' ', '_')}"
+        for p in phrases(TAGGER.analyse(caption))
+        if p.words
+    )
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        (
+            "A man in a blue shirt is standing on a ladder .",
+            "n:man p:in n:blue_shirt v:standing p:on n:ladder",
+        ),
+        (
+            "A girl in a dress jumps over the dog's tail",
+            "n:girl p:in n:dress v:jumping p:over n:tail",
+        ),
+        ("A black and white dog sleeps .", "n:black_and_white_dog v:sleeping"),
+        (
+            "Three parked cars on a snow covered hill",
+            "n:three_parked_cars p:on n:snow_covered_hill",
+        ),
+        (
+            "A group of people sit in front of a house",
+            "n:group_of_people v:sitting p:in_front_of n:house",
+        ),
+        ("a picture of a cat with folded arms", "n:cat p:with n:folded_arms"),
+        ("A boy skating down a rail", "n:boy v:skating p:down n:rail"),
+        (
+            "A girl has a toy and tries to catch a ball .",
+            "n:girl v:with n:toy j:and v:trying_to_catch n:ball",
+        ),
+        ("A street with no cars", "n:street p:with"),
+        ("A line of waiting cars", "n:line_of_waiting_cars"),
+        ("A man in a shirt and dress pants", "n:man p:in n:shirt j:and n:dress_pants"),
+        ("Two men making hand gestures", "n:two_men v:making n:hand_gestures"),
+        (
+            "A woman wearing a white coat skis down a hill",
+            "n:woman v:wearing n:white_coat v:skiing p:down n:hill",
+        ),
+        ("A biker speeds down a path", "n:biker v:speeding p:down n:path"),
+        ("A girl sitting on a playground ride .", "n:girl v:sitting p:on n:playground_ride"),
+        ("Men each wearing jackets", "n:men v:wearing n:jackets"),
+        ("Two people rock climbing near a lake", "n:two_people v:climbing p:near n:lake"),
+        ("Two snowboarders jump .", "n:two_snowboarders v:jumping"),
+        ("", ""),
+        (" . , !", "j:,"),
+    ],
+)
+def test_phrases_lose_determiners_and_auxiliaries_and_keep_modifiers(
+    caption: str, expected: str
+) -> None:
+    assert shown(caption) == expected
+
+
+def test_the_head_is_the_last_noun_or_compound_and_what_a_group_is_of() -> None:
+    heads = [
+        p.head_text
+        for p in phrases(
+            TAGGER.analyse("A group of young men ride a red fire truck near a field of flowers")
+        )
+        if p.kind == "noun"
+    ]
+    assert heads == ["men", "fire truck", "field"]
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man rides a horse .", ["man riding horse"]),
+        ("A man is sitting on a bench in a park", ["man sitting on bench", "man in park"]),
+        ("A boy hits a ball with a bat", ["boy hitting ball", "boy with bat"]),
+        ("A man is riding a bike on a street", ["man riding bike", "bike on street"]),
+        (
+            "A woman wearing a hat and sunglasses on a beach",
+            ["woman wearing hat", "woman wearing sunglasses", "woman on beach"],
+        ),
+        ("A man and a woman sit on a couch", ["man sitting on couch", "woman sitting on couch"]),
+        ("A man in a hat riding a horse", ["man in hat", "man riding horse"]),
+        (
+            "A man watching a dog running through snow",
+            ["man watching dog", "dog running through snow"],
+        ),
+        (
+            "A woman sits behind a man in a yellow shirt",
+            ["woman sitting behind man", "man in yellow shirt"],
+        ),
+        ("A man riding a bike and a woman holding a dog", ["man riding bike", "woman holding dog"]),
+        ("A field covered in snow", ["field covered in snow"]),
+        ("A dog is held by a woman", ["dog held by woman"]),
+        ("The kitten is not on the table", []),
+        ("A kitten does not sit on a chair", []),
+        ("A kitten doesn't sit on a chair", []),
+        ("A street with no cars", []),
+        ("A man throws a ball to a dog", ["man throwing ball"]),
+        ("A boy stands while his sister eats cake", ["sister eating cake"]),
+        ("People in the snow", ["people in snow"]),
+    ],
+)
+def test_relations_are_who_does_what_to_whom(caption: str, expected: list[str]) -> None:
+    assert [
+        f"{s.text} {p} {o.text}" for s, p, o in triples(phrases(TAGGER.analyse(caption)))
+    ] == expected

@@ -1,0 +1,295 @@
+"""The rule-based extractor: worked captions, what holds for every caption, and its yield on real ones."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoo.support.spec import spec
+from zoo.units.record import UnitRecord
+from zoo.units.rules.filters import phrase_fault, relation_fault
+from zoo.units.rules.lexicon import NUMBERS
+from zoo.units.rules.phrases import phrases
+from zoo.units.rules.rule import RuleExtractor
+
+EXTRACTOR = RuleExtractor(tagger="textblob")
+NOUNS = [
+    "dog",
+    "dogs",
+    "man",
+    "woman",
+    "red car",
+    "two cats",
+    "black and white dog",
+    "wooden table",
+    "group of people",
+    "thing",
+    "grass",
+]
+LINKS = ["on", "next to", "riding", "is sitting on", "and", "with", "holds", ",", "in front of"]
+
+
+def extract(caption: str, extractor: RuleExtractor = EXTRACTOR) -> UnitRecord:
+    return extractor.extract(caption, "1", "2")
+
+
+def test_a_worked_caption() -> None:
+    record = extract("Three dogs sit on the wooden table next to a thing .")
+    assert (record.caption_id, record.image_id, record.source["extractor"]) == ("1", "2", "rule")
+    dogs, table = record.entities
+    assert (dogs.text, table.text) == ("three dogs", "wooden table")
+    assert [f.edit for f in dogs.foils] == ["object_change", "object_change", "attribute_change"]
+    assert all(re.fullmatch(r"three \w+s", f.text) for f in dogs.foils[:2])
+    assert re.fullmatch(r"(two|four|five|six|seven) dogs", dogs.foils[2].text)
+    (relation,) = record.relations
+    assert relation.text == "three dogs sitting on wooden table"
+    by_edit = {(f.edit, f.component, f.part): f.text for f in relation.foils}
+    assert "argument_swap" not in {f.edit for f in relation.foils}
+    assert ("predicate_change", "predicate", None) in by_edit
+    assert relation.foils[0].text == "three dogs sitting under wooden table"
+    arguments = {key[1:] for key in by_edit if key[0] == "argument_change"}
+    assert arguments == {
+        ("subject", "head"),
+        ("subject", "attribute"),
+        ("object", "head"),
+        ("object", "attribute"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("in front of", "behind"), ("behind", "in front of"), ("outside of", "inside")],
+)
+def test_where_one_thing_is_to_another_has_a_contrary(one: str, other: str) -> None:
+    (relation,) = extract(f"A red car is parked {one} a building").relations
+    assert relation.predicate == f"parked {one}"
+    assert relation.foils[0].predicate == f"parked {other}"
+
+
+def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
+    extractor = RuleExtractor(tagger="textblob")
+    (relation,) = extract("A dog next to a cat", extractor).relations
+    assert "argument_swap" not in {f.edit for f in relation.foils}
+    assert extractor.dropped["symmetric_swap"] == 1
+
+
+def test_who_photographs_something_is_not_where_that_is() -> None:
+    assert extract("A man takes photos of something off camera").relations == ()
+
+
+def test_what_the_caption_names_makes_no_foil() -> None:
+    for seed in range(20):
+        record = extract("A man and a woman with a boy", RuleExtractor(seed, "textblob"))
+        assert all(f.text == "girl" for e in record.entities for f in e.foils)
+
+
+def test_two_alike_share_their_foils() -> None:
+    record = extract("A man and a woman")
+    assert all(entity.foils for entity in record.entities)
+
+
+def test_coats_and_ages_stay_plausible() -> None:
+    for seed in range(20):
+        dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, "textblob")).entities
+        assert all(
+            f.text.split()[0] in ("black", "white", "grey", "spotted")
+            for f in dog.foils
+            if f.edit == "attribute_change"
+        )
+        assert [f.text for f in boy.foils] == ["young girl"]
+
+
+def test_a_foil_is_not_what_the_rest_of_the_phrase_says_or_what_may_be_true_too() -> None:
+    for seed in range(20):
+        (dog,) = extract("A white and gray dog", RuleExtractor(seed, "textblob")).entities
+        assert not {"grey", "silver"} & {word for f in dog.foils for word in f.text.split()}
+        woman, men = extract("A woman near two men", RuleExtractor(seed, "textblob")).entities
+        assert not {"girl", "two boys"} & {f.text for f in (*woman.foils, *men.foils)}
+
+
+def foils(caption: str) -> set[str]:
+    """The foils of a caption under many seeds."""
+    records = [extract(caption, RuleExtractor(seed, "textblob")) for seed in range(20)]
+    return {f.text for r in records for u in (*r.entities, *r.relations) for f in u.foils}
+
+
+def test_of_a_compound_the_whole_is_changed() -> None:
+    made = foils("A woman with a nose ring")
+    assert not any("nose" in foil and "nose ring" not in foil for foil in made)
+    assert any(foil in made for foil in ("watch", "bracelet"))
+
+
+def test_body_parts_and_kinds_of_the_head_are_no_foils() -> None:
+    assert not {"nose", "ear", "eye"} & foils("A dog with a big mouth")
+    assert not {"skater", "rider"} & foils("A skateboarder")
+
+
+@pytest.mark.parametrize(
+    ("caption", "swap"),
+    [
+        ("A black dog chases a white cat", "white cat chasing black dog"),
+        ("A man stands behind a woman", "woman standing behind man"),
+    ],
+)
+def test_two_beings_change_places(caption: str, swap: str) -> None:
+    assert swap in foils(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "swap"),
+    [
+        ("Two children splash in the ocean", "ocean splashing in two children"),
+        ("A man rides a horse", "horse riding man"),
+        ("A woman holds a baby", "baby holding woman"),
+        ("A dog chases a stuffed animal", "stuffed animal chasing dog"),
+        ("A boy watches a game", "game watching boy"),
+    ],
+)
+def test_what_text_alone_gives_away_is_not_swapped(caption: str, swap: str) -> None:
+    assert swap not in foils(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "swap"),
+    [
+        ("A girl points at a fish", "fish pointing at girl"),
+        ("A man looks at a crab", "crab looking at man"),
+        ("A dog barks at a bull", "bull barking at dog"),
+        ("A dog chases a deer", "deer chasing dog"),
+        ("A boy runs after some chickens", "chickens running after boy"),
+        ("A white dog carries a gray bird", "gray bird carrying white dog"),
+        ("A woman looks at an mp3 player", "mp3 player looking at woman"),
+        ("A man stands over a group of seated people", "group of seated people standing over man"),
+        ("A team lifts one teammate", "one teammate lifting team"),
+        ("A man sits on top of a horse", "horse sitting on top of man"),
+        ("A man stands in front of a crowd", "crowd standing in front of man"),
+    ],
+)
+def test_prey_crowds_and_what_lies_below_change_no_places(caption: str, swap: str) -> None:
+    assert swap not in foils(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "foil"),
+    [
+        ("Two boys and a girl on a rail", "boy on rail"),
+        ("A guy beside a woman", "man"),
+        ("A woman walks down a street", "woman walking up street"),
+        ("A man sits in front of a piano", "man sitting behind piano"),
+        ("Three people under a sign", "banner"),
+        ("A dog leaps over a hurdle", "rail"),
+    ],
+)
+def test_what_may_be_true_of_the_image_too_is_no_foil(caption: str, foil: str) -> None:
+    assert foil not in foils(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "foil"),
+    [
+        ("A dog in a field", "dog in beach"),
+        ("A man running along a street", "man running along rooftop"),
+        ("A dog on a leash", "dog on umbrella"),
+        ("A man at sunset", "man at rainbow"),
+        ("A player dribbles the ball", "player dribbling balloon"),
+        ("A boy throws a ball", "boy throwing bone"),
+        ("A man wears glasses", "man wearing cans"),
+        ("A girl in clothes", "girl in dishes"),
+        ("Children carry poles", "children carrying trees"),
+        ("A man in a boat", "cow in boat"),
+        ("A poodle plays with the snow", "poodle sleeping with snow"),
+        ("A flag hangs on a wall", "flag falling on wall"),
+        ("A dog walks out into the water", "dog walking out out of water"),
+        ("A man stands around a table", "man lying around table"),
+        ("A dog shakes off water", "dog shaking onto water"),
+    ],
+)
+def test_a_foil_says_what_an_image_could_show(caption: str, foil: str) -> None:
+    assert foil not in foils(caption)
+
+
+def test_who_walks_down_a_street_may_walk_away_from_it_and_who_climbs_down_may_climb_up() -> None:
+    assert "woman walking away from street" in foils("A woman walks down a street")
+    assert "man climbing up ladder" in foils("A man climbs down a ladder")
+
+
+def test_nobody_is_dressed_outside_of_anything() -> None:
+    assert not any("dressed outside" in foil for foil in foils("Two men dressed in tuxes"))
+
+
+@pytest.mark.parametrize(
+    "caption", ["", "!!!", "Something in the background .", "running", "and , of the"]
+)
+def test_a_caption_without_entities_gives_an_empty_record(caption: str) -> None:
+    assert extract(caption).entities == extract(caption).relations == ()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(LINKS)), min_size=1, max_size=5),
+    st.integers(0, 3),
+)
+@settings(max_examples=150, deadline=None)
+def test_every_foil_passes_the_filters_and_every_argument_is_an_entity(
+    parts: list[tuple[str, str]], seed: int
+) -> None:
+    caption = " ".join(f"a {noun} {link}" for noun, link in parts)
+    check(extract(caption, RuleExtractor(seed, "textblob")))
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_taken(caption: str) -> None:
+    check(extract(caption))
+
+
+def check(record: UnitRecord) -> None:
+    entities = {e.text for e in record.entities}
+    units = [*(e.text for e in record.entities), *(r.text for r in record.relations)]
+    foils = [f.text for e in record.entities for f in e.foils] + [
+        f.text for r in record.relations for f in r.foils
+    ]
+    assert len(set(units)) == len(units)
+    assert len(set(foils)) == len(foils)
+    assert not set(units) & set(foils)
+    compounds = {p.compound_text for p in phrases(EXTRACTOR.tagger.analyse(record.caption))}
+    for entity in record.entities:
+        assert all(phrase_fault(entity.text, foil.text, compounds) is None for foil in entity.foils)
+        assert all(
+            bool(NUMBERS & set(entity.text.split())) == bool(NUMBERS & set(foil.text.split()))
+            for foil in entity.foils
+        )
+    for relation in record.relations:
+        assert {relation.subject, relation.object} <= entities
+        assert relation.subject != relation.object
+        assert all(relation_fault(relation, foil, compounds) is None for foil in relation.foils)
+
+
+def test_foils_are_a_function_of_caption_and_seed() -> None:
+    caption = "A man in a red shirt rides a brown horse"
+    assert extract(caption, RuleExtractor(3, "textblob")) == extract(
+        caption, RuleExtractor(3, "textblob")
+    )
+    assert (
+        len({extract(caption, RuleExtractor(seed, "textblob")).entities for seed in range(5)}) > 1
+    )
+
+
+def test_its_arguments_are_plain_data() -> None:
+    assert spec(RuleExtractor(7, "textblob"))["init_args"] == {"seed": 7, "tagger": "textblob"}
+
+
+def test_real_captions_yield_units(shared_data: Path) -> None:
+    lines = (
+        (shared_data / "flickr8k" / "Flickr8k.token.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()[::13]
+    )
+    records = [extract(line.split("\t")[1]) for line in lines]
+    for record in records:
+        check(record)
+    with_foil = sum(any(e.foils for e in r.entities) for r in records) / len(records)
+    related = sum(any(e.foils for e in r.relations) for r in records) / len(records)
+    assert with_foil > 0.95
+    assert related > 0.8

@@ -1,0 +1,5 @@
+"""Backbones: an open_clip model behind two methods, its weights, adapters and architectures."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,38 @@
+"""What encoded items are a function of, beside their input: weights, preprocessing, tokenizer."""
+
+import hashlib
+import json
+from typing import Any
+
+import torch
+from torch import nn
+
+from zoo.backbones.backbone import Backbone
+from zoo.support.distributed import whole
+from zoo.support.spec import spec
+
+
+def weights_hash(*modules: nn.Module) -> str:
+    """Returns the SHA-256 of the modules' parameters and buffers, by name; where they are split over ranks, every rank must ask."""
+    digest = hashlib.sha256()
+    for module in modules:
+        for name, tensor in sorted(module.state_dict().items()):
+            digest.update(name.encode())
+            plain: Any = whole(tensor.detach()).cpu().contiguous()
+            digest.update(plain.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def encoding_of(backbone: Backbone) -> dict[str, Any]:
+    """Returns, as JSON would give it back, what the backbone's outputs depend on."""
+    arguments = spec(backbone)["init_args"]
+    described = {
+        "architecture": backbone.name,
+        "activation": backbone.activation,
+        "weights": weights_hash(backbone),
+        "preprocessing": dict(backbone.model.visual.preprocess_cfg),
+        "tokenizer": arguments["tokenizer"],
+        "context": backbone.context,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(described))
+    return plain

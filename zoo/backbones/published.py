@@ -1,0 +1,253 @@
+"""Rules by which the weights that other projects published become those of a plain open_clip model, whole or not at all.
+
+A rule says what its files are like: what stands before open_clip's names, whether adapters lie beside the weights, which activation they
+were trained with, how many text positions they have, and whether they are meant to be interpolated with the weights they came from.
+A file that is not like its rule is refused with a list of what does not fit.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from zoo.backbones.factory import Activation, build, check_tag
+from zoo.backbones.weights import Weights, listed, read_tensors, read_weights
+from zoo.errors import ZooError
+
+State = dict[str, Tensor]
+RuleName = Literal[
+    "negclip", "cs_clip", "fsc_clip", "fsc_clip_lora", "tsvlc", "dac", "clove", "tripletclip"
+]
+LORA_ALPHA = 1  # of loralib's layers in TSVLC, DAC and FSC-CLIP; no file records it
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the files of a publication are like.
+
+    activation: None where they differ in it and the user must say. prefixes: what may stand before open_clip's names. beside: keys that
+    always lie beside the model's and are left out. lora: whether adapters are to be merged. context: of the text tower, None for the
+    architecture's own. share: of the file in the interpolation with the weights it came from, None where it is taken as it is.
+    towers: whether it is a folder of two towers under Hugging Face's names.
+    """
+
+    activation: Activation | None = "quickgelu"
+    prefixes: tuple[str, ...] = ("", "module.")
+    beside: tuple[str, ...] = ()
+    lora: bool = False
+    context: int | None = None
+    share: float | None = None
+    towers: bool = False
+
+
+RULES: dict[RuleName, Rule] = {
+    "negclip": Rule(),
+    "cs_clip": Rule(prefixes=("model.",), beside=("head.logit_scale",)),
+    "fsc_clip": Rule(activation=None),
+    "fsc_clip_lora": Rule(lora=True),
+    "tsvlc": Rule(lora=True),
+    "dac": Rule(lora=True),
+    "clove": Rule(context=64, share=0.6),
+    "tripletclip": Rule(activation=None, towers=True),
+}
+
+
+def read_published(rule: RuleName, path: str | None, name: str, base: str) -> Weights:
+    """path: the file, or TripletCLIP's folder; name: the architecture; base: where CLoVe's weights came from, a tag or a file.
+
+    Returns open_clip's names with plain weights. Raises ZooError on a file of another form than the rule's, and lists what is wrong.
+    """
+    form = RULES[rule]
+    if path is None or not Path(path).exists():
+        raise ZooError(
+            f"backbone.rule {rule} reads a file and backbone.pretrained is {path}: give the path of the published weights"
+        )
+    if form.towers:
+        return Weights(Path(path), read_towers(Path(path)), form.activation)
+    weights = read_weights(Path(path))
+    state = dict(weights.state)
+    faults = (
+        []
+        if weights.prefix in form.prefixes
+        else [f"its names begin with {weights.prefix!r} and not {_any(form.prefixes)}"]
+    )
+    faults += [f"it has no {key}" for key in form.beside if state.pop(key, None) is None]
+    faults += [f"{key} lies beside the model" for key in weights.beside if key not in form.beside]
+    adapters = [key for key in state if _is_adapter(key)]
+    if form.lora != bool(adapters):
+        faults.append(
+            "it has no LoRA tensors"
+            if form.lora
+            else f"it has {len(adapters)} LoRA tensors ({listed(adapters)})"
+        )
+    positions = state["positional_embedding"].shape[0] if "positional_embedding" in state else None
+    if form.context is not None and positions != form.context:
+        faults.append(f"it has {positions} text positions and not {form.context}")
+    if faults:
+        raise ZooError(
+            f"{path} is no file of rule {rule}: {'; '.join(faults)}: choose another backbone.rule, or null for a plain model"
+        )
+    if form.lora:
+        state = merged(Path(path), state)
+    if form.share is not None:
+        state = interpolated(Path(path), _base(name, base), state, form.share)
+    return Weights(Path(path), state, form.activation)
+
+
+def merged(file: Path, state: State) -> State:
+    """state: of loralib's layers, adapters `lora_A` and `lora_B` beside their weights. Returns the weights, W + alpha / r B A.
+
+    The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose product is reshaped, as published.
+    Raises ZooError that lists adapters without their twin or weight, or of other shapes than these.
+    """
+    out = {key: value for key, value in state.items() if not _is_adapter(key)}
+    faults = []
+    for key in filter(_is_adapter, state):
+        weight, twin = _adapted(key), key[:-1] + ("B" if key.endswith("A") else "A")
+        if weight not in out or twin not in state:
+            faults.append(f"{key} without {weight if weight not in out else twin}")
+        elif key.endswith("A"):
+            whole, a, b = out[weight].float(), state[key].float(), state[twin].float()
+            side = whole.shape[-1] if whole.ndim == 4 else 1
+            rows, columns = (n * side for n in (*whole.shape, 0, 0)[:2])
+            if (
+                whole.shape[2:] not in ((), (side, side))
+                or a.ndim != 2
+                or (a.shape[1:], b.shape) != ((columns,), (rows, len(a)))
+                or not len(a)
+                or len(a) % side
+            ):
+                faults.append(
+                    f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of {tuple(whole.shape)}"
+                )
+            else:
+                out[weight] = whole + LORA_ALPHA * side / len(a) * (b @ a).view(whole.shape)
+    if faults:
+        raise ZooError(
+            f"{file} has LoRA tensors that cannot be merged ({listed(faults)}): download it anew, or choose another backbone.rule"
+        )
+    return out
+
+
+def _is_adapter(key: str) -> bool:
+    return key.endswith(("lora_A", "lora_B"))
+
+
+def _adapted(key: str) -> str:
+    """Returns the weight that an adapter changes: `c_fc.lora_A` that of the layer, `in_proj_weight_lora_A` the tensor of that name."""
+    return re.sub(r"_lora_[AB]$", "", re.sub(r"\.lora_[AB]$", ".weight", key))
+
+
+def interpolated(file: Path, start: State, end: State, share: float) -> State:
+    """Returns (1 - share) start + share end, all tensors, the temperature too; text positions are cut to the shorter table (CLoVe)."""
+    faults = [f"{key} only in one" for key in start.keys() ^ end.keys()]
+    out = {}
+    for key in start.keys() & end.keys():
+        a, b = start[key].float(), end[key].float()
+        if key == "positional_embedding" and a.shape[1:] == b.shape[1:]:
+            a, b = a[: len(b)], b[: len(a)]
+        if a.numel() != b.numel():
+            faults.append(f"{key} {tuple(a.shape)} and {tuple(b.shape)}")
+        else:
+            out[key] = torch.lerp(a.reshape(b.shape), b, share)
+    if faults:
+        raise ZooError(
+            f"{file} cannot be interpolated with the weights it came from ({listed(sorted(faults))}): mend backbone.base"
+        )
+    return out
+
+
+def _base(name: str, base: str) -> State:
+    if Path(base).is_file():
+        return read_weights(Path(base)).state
+    check_tag(name, base, "backbone.base")
+    return build(name, base, "quickgelu", None).state_dict()
+
+
+def read_towers(folder: Path) -> State:
+    """folder: `vision-encoder` and `text-encoder`, each with the tensors of a CLIP tower of Hugging Face's under `model.` (TripletCLIP).
+
+    Returns them under open_clip's names. Neither has a temperature, so open_clip's at the start of training is put in.
+    """
+    state: State = {}
+    for tower in ("vision-encoder", "text-encoder"):
+        file = next(
+            (
+                f
+                for n in ("model.safetensors", "pytorch_model.bin")
+                if (f := folder / tower / n).is_file()
+            ),
+            None,
+        )
+        if file is None:
+            raise ZooError(
+                f"{folder} has no {tower}/model.safetensors: give backbone.pretrained the folder that holds both towers"
+            )
+        held = {
+            key.removeprefix("model."): value
+            for key, value in read_tensors(file).items()
+            if isinstance(value, Tensor)
+        }
+        state |= open_clip_names(
+            file, {key: value for key, value in held.items() if not key.endswith("position_ids")}
+        )
+    state.setdefault("logit_scale", torch.tensor(1 / 0.07).log())
+    return state
+
+
+NAMES = (
+    (r"^vision_model\.embeddings\.class_embedding$", "visual.class_embedding"),
+    (r"^vision_model\.embeddings\.patch_embedding\.", "visual.conv1."),
+    (r"^vision_model\.embeddings\.position_embedding\.weight$", "visual.positional_embedding"),
+    (r"^vision_model\.pre_layrnorm\.", "visual.ln_pre."),
+    (r"^vision_model\.post_layernorm\.", "visual.ln_post."),
+    (r"^vision_model\.encoder\.layers\.", "visual.transformer.resblocks."),
+    (r"^text_model\.embeddings\.token_embedding\.", "token_embedding."),
+    (r"^text_model\.embeddings\.position_embedding\.weight$", "positional_embedding"),
+    (r"^text_model\.final_layer_norm\.", "ln_final."),
+    (r"^text_model\.encoder\.layers\.", "transformer.resblocks."),
+    (r"\.layer_norm([12])\.", r".ln_\1."),
+    (r"\.mlp\.fc1\.", ".mlp.c_fc."),
+    (r"\.mlp\.fc2\.", ".mlp.c_proj."),
+    (r"\.self_attn\.out_proj\.", ".attn.out_proj."),
+)
+PROJECTIONS = {
+    "visual_projection.weight": "visual.proj",
+    "text_projection.weight": "text_projection",
+}
+QKV = re.compile(r"(.*)\.self_attn\.q_proj\.(weight|bias)$")
+
+
+def open_clip_names(file: Path, state: State) -> State:
+    """state: of a CLIP tower, or a whole CLIP, under Hugging Face's names. Returns it under open_clip's: queries, keys and values as one
+    tensor, projections transposed. Names that are none of Hugging Face's stay as they are; loading refuses them."""
+    out, joined = {}, set()
+    for key in state:
+        found = QKV.match(key)
+        if found is not None:
+            block, kind = found.groups()
+            members = [f"{block}.self_attn.{part}_proj.{kind}" for part in "qkv"]
+            if missing := [member for member in members if member not in state]:
+                raise ZooError(f"{file} lacks {listed(missing)} beside {key}: download it anew")
+            out[_renamed(f"{block}.attn.in_proj_{kind}")] = torch.cat(
+                [state[member] for member in members]
+            )
+            joined |= set(members)
+    for key in state.keys() - joined:
+        out[PROJECTIONS.get(key) or _renamed(key)] = (
+            state[key].T.contiguous() if key in PROJECTIONS else state[key]
+        )
+    return out
+
+
+def _renamed(key: str) -> str:
+    for pattern, name in NAMES:
+        key = re.sub(pattern, name, key)
+    return key
+
+
+def _any(prefixes: tuple[str, ...]) -> str:
+    return " or ".join(map(repr, prefixes))

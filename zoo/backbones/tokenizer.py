@@ -1,0 +1,95 @@
+"""Tokenizer: texts to token ids, with where each text ends. n texts, L the context length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.backbones.factory import quiet
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class TextEnd:
+    """How a tower's texts end: at a token, before the padding, or (neither given) at the largest id, which is CLIP's end of text."""
+
+    token: int | None = None
+    padding: int | None = None
+
+    def lengths(self, ids: Tensor) -> Tensor:
+        """ids: [n, L]. Returns how many tokens each text has, its end token included, [n]."""
+        if self.padding is not None:
+            real = ids != self.padding
+            return ids.shape[1] - real.flip(-1).int().argmax(-1)
+        if self.token is not None:
+            return (ids == self.token).int().argmax(-1) + 1
+        return ids.argmax(-1) + 1
+
+
+class Tokenizer:
+    """Texts to ids, for one tower; pickles small, so that workers of a data loader can have it.
+
+    inner: open_clip's tokenizer. context: the longest text, in tokens. end: where texts end.
+    """
+
+    def __init__(self, inner: Any, context: int, end: TextEnd) -> None:
+        self.inner, self.context, self.end = inner, context, end
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns ids [n, L], lengths [n] up to and including the end token, and hashes [n] of the ids, the same in every process."""
+        ids = self._ids(texts)
+        hashes = [
+            int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "little", signed=True)
+            for row in ids.numpy()
+        ]
+        return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
+
+    def _ids(self, texts: Sequence[str]) -> Tensor:
+        if not texts:
+            return torch.zeros(0, self.context, dtype=torch.long)
+        ids: Tensor = self.inner(list(texts), context_length=self.context)
+        return ids
+
+
+def build_tokenizer(
+    name: str,
+    text_config: dict[str, Any],
+    folder: str | None,
+    vocabulary: int,
+    context: int,
+    end: TextEnd,
+) -> Tokenizer:
+    """name: a known architecture; text_config: its `text_cfg`; folder: of a Hugging Face tokenizer that replaces the architecture's own.
+
+    vocabulary: how many ids the tower has. Raises ZooError where the tokenizer cannot be had or has more ids than the tower.
+    """
+    import open_clip
+    from open_clip.tokenizer import HFTokenizer
+
+    settings = text_config.get("tokenizer_kwargs", {})
+    try:
+        with quiet():
+            inner = (
+                open_clip.get_tokenizer(name, context)
+                if folder is None
+                else HFTokenizer(folder, context, **settings)
+            )
+    except Exception as error:
+        source = (
+            f"the tokenizer of {name} ({text_config.get('hf_tokenizer_name')})"
+            if folder is None
+            else f"tokenizer={folder!r}"
+        )
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ZooError(
+            f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved Hugging Face tokenizer"
+        ) from error
+    size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
+    if size > vocabulary:
+        raise ZooError(
+            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give backbone.tokenizer the tower's own"
+        )
+    return Tokenizer(inner, context, end)

@@ -1,0 +1,262 @@
+"""The two towers of an open_clip model, run once for pooled vectors and for any token sets.
+
+n items, L tokens, W the tower's width, D the shared width.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.backbones.tokenizer import TextEnd
+from zoo.batch import Encoded, TokenKey, concatenate
+from zoo.errors import ZooError
+
+BLOCKS = ("transformer.resblocks", "trunk.blocks")  # of open_clip's own towers and of timm's
+
+
+class Tower:
+    """What both towers know of their tokens.
+
+    blocks: how many transformer blocks, 0 where there are no tokens to give. width: W. prefix: how many prefix tokens. norms, projects:
+    whether the final norm, and the projection to D, can be applied to single tokens.
+    """
+
+    side: str
+    model: Any  # open_clip's models share an interface and no class
+    blocks = 0
+    width: int
+    prefix = 0
+    norms = projects = False
+
+    def check(self, name: str, key: TokenKey) -> None:
+        """Raises ZooError where the tower of architecture `name` cannot give these tokens."""
+        what, reason, mend = "projected tokens", None, ""
+        if self.blocks == 0:
+            what, reason = (
+                "patches" if self.side == "image" else "words",
+                "it has no tokens to give",
+            )
+        elif not -self.blocks <= key.layer < self.blocks:
+            what, reason = f"tokens of layer {key.layer}", f"it has {self.blocks} blocks"
+            mend = f"set layer of the head or objective to one from {-self.blocks} to -1"
+        elif key.project and not key.norm:
+            reason, mend = (
+                "its projection follows its final norm",
+                "let the head or objective ask for norm=True, or for project=False",
+            )
+        elif key.norm and not self.norms:
+            what, reason = (
+                what if key.project else "tokens after its final norm",
+                "that norm comes after pooling",
+            )
+            mend = "" if key.project else "where CrossModal asks, set its norm to false"
+        elif key.project and not self.projects:
+            reason, mend = (
+                "it pools by attention before it projects",
+                "where FSCCLIP asks, set its project to false",
+            )
+        elif key.prefix and not self.prefix:
+            what, reason, mend = (
+                "a CLS patch",
+                "it has no prefix tokens",
+                "set cls_patch of the head or objective to false",
+            )
+        if reason is not None:
+            another = (
+                f"{mend}, or choose another backbone.name"
+                if mend
+                else "choose another backbone.name"
+            )
+            raise ZooError(
+                f"the {self.side} tower of {name} cannot give {what}, since {reason}: {another}"
+            )
+
+    def busiest(self) -> list[nn.Module]:
+        """Returns the modules that do most of the tower's work when they are called: its blocks, or the whole where it has none."""
+        whole: Any = (
+            self.model.visual if self.side == "image" else getattr(self.model, "text", self.model)
+        )
+        blocks = [m for name, m in whole.named_modules() if name.rpartition(".")[0] in BLOCKS]
+        return blocks or [whole]
+
+    def layers(self, keys: frozenset[TokenKey]) -> list[int]:
+        """Returns the blocks whose output is read, counted from 0, ascending."""
+        return sorted({key.layer % self.blocks for key in keys})
+
+
+class ImageTower(Tower):
+    """Images to pooled vectors and patches.
+
+    Tokens come from open_clip's VisionTransformer and from timm's vision transformers (those pool by attention: no projection of patches).
+    """
+
+    side = "image"
+
+    def __init__(self, model: nn.Module, shared_width: int) -> None:
+        from open_clip.timm_model import TimmModel
+        from open_clip.transformer import VisionTransformer
+
+        self.model, self.width, self.patches = model, shared_width, None
+        visual: Any = model.visual
+        self.native = isinstance(visual, VisionTransformer)
+        if self.native:
+            self.blocks, self.width, self.prefix = (
+                len(visual.transformer.resblocks),
+                visual.transformer.width,
+                1,
+            )
+            self.patches = visual.grid_size[0] * visual.grid_size[1]
+            self.norms = self.projects = visual.attn_pool is None
+        elif (
+            isinstance(visual, TimmModel)
+            and hasattr(visual.trunk, "blocks")
+            and hasattr(visual.trunk, "num_prefix_tokens")
+        ):
+            trunk = visual.trunk
+            self.blocks, self.width, self.prefix = (
+                len(trunk.blocks),
+                trunk.embed_dim,
+                trunk.num_prefix_tokens,
+            )
+            self.patches = trunk.patch_embed.num_patches
+            self.norms = not isinstance(trunk.norm, nn.Identity)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the images, in pixels."""
+        size = self.model.visual.image_size
+        return (size, size) if isinstance(size, int) else (size[0], size[1])
+
+    def __call__(self, images: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+        """images: [n, 3, H, W]. Returns pooled [n, D] and the tokens of every key; every image token is real."""
+        if not keys:
+            return Encoded(self.model.encode_image(images, normalize=False))
+        layers = self.layers(keys)
+        visual: Any = self.model.visual
+        out = visual.forward_intermediates(
+            images, indices=layers, output_fmt="NLC", output_extra_tokens=self.prefix > 0
+        )
+        patches = dict(zip(layers, out["image_intermediates"], strict=True))
+        prefixes = dict(
+            zip(layers, out.get("image_intermediates_prefix") or [], strict=self.prefix > 0)
+        )
+        tokens = {}
+        for key in keys:
+            layer = key.layer % self.blocks
+            x = (
+                torch.cat([prefixes[layer], patches[layer]], dim=1)
+                if key.prefix
+                else patches[layer]
+            )
+            if key.norm:
+                x = visual.ln_post(x) if self.native else visual.trunk.norm(x)
+            tokens[key] = x @ visual.proj if key.project else x
+        return Encoded(
+            out["image_features"],
+            tokens,
+            {key: t.new_ones(t.shape[:2], dtype=torch.bool) for key, t in tokens.items()},
+        )
+
+
+class TextTower(Tower):
+    """Token ids to pooled vectors and token vectors.
+
+    cuts: whether shorter input gives the same result: towers with a causal mask that pool at the end of the text, and Hugging Face
+    towers, which mask padding. SigLIP's and CoCa's read their padding. open_clip's own forward takes no shorter input, so this one runs
+    the tower itself.
+    """
+
+    side = "text"
+
+    def __init__(self, model: nn.Module, shared_width: int) -> None:
+        from open_clip.hf_model import HFTextEncoder
+        from open_clip.model import CLIP
+        from open_clip.transformer import TextTransformer, text_global_pool
+
+        self.model, self.width = model, shared_width
+        text: Any = getattr(model, "text", model)
+        self.end, self.cuts = TextEnd(), False
+        self.native = (
+            isinstance(text, CLIP | TextTransformer) and getattr(text, "cls_emb", None) is None
+        )
+        self.masks_padding = isinstance(text, HFTextEncoder)
+        if self.native:
+            self.blocks, self.width, self.norms, self.projects = (
+                len(text.transformer.resblocks),
+                text.transformer.width,
+                True,
+                True,
+            )
+            pooling: Any = text.text_pool_type if text is model else text.pool_type
+            token: Any = text.text_eos_id if text is model else text.eos_id
+            if pooling == "eos":
+                self.end = TextEnd(token=token)
+            elif pooling == "last":
+                self.end = TextEnd(token=1)  # the end of text in SigLIP's vocabularies
+            self.cuts = text.attn_mask is not None and pooling in ("argmax", "eos")
+            self._pool: Callable[[Tensor, Tensor], Tensor] = partial(
+                text_global_pool, pool_type=pooling, eos_token_id=token
+            )
+        elif self.masks_padding:
+            self.width, self.end = (
+                text.config.hidden_size,
+                TextEnd(padding=text.config.pad_token_id),
+            )
+            self.cuts = (
+                type(text.pooler).__name__ != "MaxPooler"
+            )  # open_clip's max pooling takes the padding for the text
+
+    def __call__(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+        """ids: [n, L], whole or cut; lengths: [n]. Returns pooled [n, D] and the tokens of every key.
+
+        Masks are true from the first token to the end token, both included.
+        """
+        if not self.native:
+            encode: Any = (
+                self.model.text
+                if self.masks_padding
+                else partial(self.model.encode_text, normalize=False)
+            )
+            return Encoded(encode(ids))
+        text: Any = getattr(self.model, "text", self.model)
+        dtype, length = text.transformer.get_cast_dtype(), ids.shape[1]
+        x = text.token_embedding(ids).to(dtype) + text.positional_embedding[:length].to(dtype)
+        causal = None if text.attn_mask is None else text.attn_mask[:length, :length]
+        layers = self.layers(keys) if keys else []
+        x, outputs = text.transformer.forward_intermediates(
+            x, attn_mask=causal, indices=layers or 1
+        )
+        by_layer = dict(zip(layers, outputs, strict=False))
+        pooled = self._projected(self._pool(text.ln_final(x), ids))
+        tokens = {}
+        for key in keys:
+            normed = (
+                text.ln_final(by_layer[key.layer % self.blocks])
+                if key.norm
+                else by_layer[key.layer % self.blocks]
+            )
+            tokens[key] = self._projected(normed) if key.project else normed
+        real = torch.arange(length, device=ids.device) < lengths[:, None]
+        return Encoded(pooled, tokens, dict.fromkeys(keys, real))
+
+    def _projected(self, x: Tensor) -> Tensor:
+        projection = getattr(self.model, "text", self.model).text_projection
+        if projection is None:
+            return x
+        projected: Tensor = projection(x) if isinstance(projection, nn.Linear) else x @ projection
+        return projected
+
+
+def by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:
+    """lengths: [n]; allowed: ascending, the last as long as any text. Returns (length to cut to, rows of the texts that it holds)."""
+    bounds = torch.tensor(list(allowed), device=lengths.device)
+    bucket = torch.bucketize(lengths, bounds)
+    return [(allowed[b], (bucket == b).nonzero()[:, 0]) for b in sorted(set(bucket.tolist()))]
+
+
+def in_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
+    """parts: encoded items; rows: where the items of each part belong. Returns all of them in place."""
+    return concatenate(parts).rows(torch.cat(rows).argsort())

@@ -1,0 +1,328 @@
+"""Files of weights as people have them, read without running what they hold, and loaded whole or not at all."""
+
+import codecs
+import json
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from zoo.backbones.factory import Activation, activation_of, checked_preprocess
+from zoo.backbones.lora import LoRA, adapted, merged
+from zoo.errors import ZooError
+from zoo.support.spec import is_recipe
+
+logger = logging.getLogger(__name__)
+
+DESCRIPTION = "zoo.json"  # what `zoo export` writes of the whole beside its weights
+SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files that people keep weights in
+WRAPPERS = ("state_dict", "model_state_dict", "model")
+PREFIXES = {"module", "model", "clip_model", "backbone"}
+# What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older versions, numbers of OpenAI's archives.
+EXTRAS = (
+    "head.logit_scale",
+    "position_ids",
+    "attn_mask",
+    "input_resolution",
+    "context_length",
+    "vocab_size",
+)
+POSITIONS = ("positional_embedding", "text.positional_embedding")
+TEXT_TOWER = (
+    "text_projection",
+    "positional_embedding",
+    "token_embedding",
+    "transformer",
+    "ln_final",
+)
+
+
+# Optimisers of files that open_clip's training wrote hold rates that are numpy's numbers, under numpy's names before and after version 2.
+NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
+NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+    np.dtype,
+    *(type(np.dtype(kind)) for kind in (np.float64, np.float32, np.int64)),
+    *((NUMBER, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
+    (codecs.encode, "_codecs.encode"),
+]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of a file under open_clip's names. activation, preprocess: what they were trained with, None where the file does not say.
+
+    prefix: what stood before the names. beside: the names that did not have it, and are in the state as well. came: how a checkpoint of zoo
+    says that its weights came about (zoo.support.provenance), None for any other file. tokenizer: the folder of the one that it was
+    trained with in place of its architecture's own.
+    """
+
+    file: Path
+    state: dict[str, Tensor]
+    activation: Activation | None
+    prefix: str = ""
+    beside: tuple[str, ...] = ()
+    preprocess: dict[str, Any] | None = None
+    came: dict[str, str] | None = None
+    tokenizer: str | None = None
+
+
+def weights_file(path: str) -> Path | None:
+    """Returns the file of weights of that path: itself, or open_clip's in a folder; None where there is none."""
+    from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
+
+    inside = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
+    return next((file for file in (Path(path), *inside) if file.is_file()), None)
+
+
+def read_weights(file: Path) -> Weights:
+    """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have, with adapters merged; raises
+    ZooError on anything else."""
+    held = read_tensors(file)
+    state: dict[str, Any] = held
+    wrapped = [state]  # a file may hold itself
+    while (
+        inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)
+    ) is not None:
+        state = state[inner]
+        if any(state is outer for outer in wrapped):
+            raise ZooError(f"{file} holds itself under {inner!r}: save the model's state_dict()")
+        wrapped.append(state)
+    state = {
+        key.replace("_orig_mod.", ""): value
+        for key, value in state.items()
+        if isinstance(value, Tensor)
+    }
+    prefix = _prefix(file, state)
+    settings = _recorded_settings(held)
+    own = {
+        key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)
+    }
+    beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
+    if settings:
+        # a head of zoo owns the temperature, the backbone's own is only where it started
+        own |= _temperature(beside) if _scales_cosine(held) else {}
+        beside = {
+            key: value
+            for key, value in beside.items()
+            if not key.startswith(("head.", "objective."))
+        }
+        logger.info("%s: its head and objective are left out, the backbone is taken", file)
+    if adapted(own):
+        if not isinstance(settings.get("lora"), dict):
+            raise ZooError(
+                f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
+            )
+        own = merged(own, LoRA(**settings["lora"]).scaling)
+    about = held if settings else _exported_beside(file)
+    described = settings or {**_recorded_settings(about), **_described_beside(file)}
+    return Weights(
+        file,
+        {**own, **beside},
+        described.get("activation"),
+        prefix,
+        tuple(beside),
+        described.get("preprocess"),
+        _recorded_origin(about),
+        described.get("tokenizer"),
+    )
+
+
+def read_tensors(file: Path) -> dict[str, Any]:
+    """Returns what a file holds, tensors and plain data; raises ZooError on one that cannot be read without running what it holds."""
+    try:
+        if file.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return dict(load_file(file))
+        with torch.serialization.safe_globals(NUMBERS):
+            held = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:
+        if "TorchScript" in str(error):
+            raise ZooError(
+                f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone"
+            ) from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ZooError(
+            f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of tensors alone"
+        ) from error
+    if not isinstance(held, dict):
+        raise ZooError(
+            f"{file} holds a {type(held).__name__} and no state_dict: save the model's state_dict() instead"
+        )
+    return held
+
+
+def _prefix(file: Path, state: dict[str, Tensor]) -> str:
+    """Returns what stands before the image tower's names."""
+    found = {
+        key.partition("visual.")[0]
+        for key in state
+        if key.startswith("visual.") or ".visual." in key
+    }
+    if not found:
+        names = ", ".join(sorted(state)[:3]) or "no tensor"
+        raise ZooError(
+            f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert it to open_clip's names"
+        )
+    known = [prefix for prefix in found if set(prefix.split(".")) <= {*PREFIXES, ""}]
+    if len(found) > 1 or not known:
+        raise ZooError(
+            f"{file} holds image towers under {', '.join(map(repr, sorted(found)))}, which leaves open what is meant: save one model"
+        )
+    return known[0]
+
+
+def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the backbone that a checkpoint of zoo was made with, none for any other file."""
+    recipe = held.get("hyper_parameters")
+    settings: dict[str, Any] = recipe["backbone"].get("init_args", {}) if is_recipe(recipe) else {}
+    return settings
+
+
+def _exported_beside(file: Path) -> dict[str, Any]:
+    """Returns what `zoo export` wrote of the model beside open_clip's file of its weights, as a checkpoint has it; nothing of any other."""
+    from open_clip.constants import HF_SAFE_WEIGHTS_NAME
+
+    description = file.with_name(DESCRIPTION)
+    if file.name != HF_SAFE_WEIGHTS_NAME or not description.is_file():
+        return {}
+    try:
+        held = json.loads(description.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ZooError(
+            f"{description} cannot be read ({error}): mend it, or move the weights out of its folder"
+        ) from error
+    if not isinstance(held, dict):
+        return {}
+    return {"hyper_parameters": held.get("recipe"), "zoo": held.get("origin")}
+
+
+def _described_beside(file: Path) -> dict[str, Any]:
+    """Returns what open_clip's configuration says of the file of weights that open_clip keeps beside it; nothing of any other file."""
+    from open_clip.constants import HF_CONFIG_NAME, HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
+
+    config = file.with_name(HF_CONFIG_NAME)
+    if file.name not in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME) or not config.is_file():
+        return {}
+    try:
+        held = json.loads(config.read_text("utf-8"))
+        model, images = dict(held["model_cfg"]), dict(held.get("preprocess_cfg") or {})
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(
+            f"{config} does not say how the weights beside it were trained "
+            f"({type(error).__name__}: {error}): mend it, or move the weights out of its folder"
+        ) from error
+    images.pop("size", None)
+    return {
+        "activation": activation_of(model),
+        "preprocess": checked_preprocess(images, str(config)),
+    }
+
+
+def _recorded_origin(held: dict[str, Any]) -> dict[str, str] | None:
+    """Returns how a checkpoint of zoo says that its weights came about, None for any other file."""
+    zoo = held.get("zoo")
+    found = zoo.get("weights") if isinstance(zoo, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _scales_cosine(held: dict[str, Any]) -> bool:
+    """Whether a checkpoint of zoo has a head whose scale is the towers' temperature; not where its class is not to be had."""
+    path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
+    try:
+        return bool(
+            getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2]).scales_cosine
+        )
+    except (ImportError, AttributeError, ValueError):
+        return False
+
+
+def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:
+    names = {"head.log_scale": "logit_scale", "head.bias": "logit_bias"}
+    return {names[key]: value for key, value in beside.items() if key in names}
+
+
+def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) -> None:
+    """Loads all of them, or raises ZooError that lists what is missing, unexpected or of another shape; known extras are logged.
+
+    resize_text: whether the table of text positions may be interpolated to the model's context.
+    """
+    target = model.state_dict()
+    state = _renamed(weights.state, target)
+    extras = [key for key in state if key not in target and key.endswith(EXTRAS)]
+    if extras:
+        logger.info(
+            "%s: left out %s, which no open_clip model has", weights.file, ", ".join(extras)
+        )
+    state = {key: value for key, value in state.items() if key not in extras}
+    for key in ("logit_scale", "logit_bias"):
+        if key in state and key in target and state[key].numel() == 1:
+            state[key] = state[key].reshape(target[key].shape)
+    positions = next((key for key in target if key in POSITIONS), "")
+    if resize_text and positions in state and _alike(state[positions], target[positions]):
+        from open_clip.model import resize_text_pos_embed
+
+        resize_text_pos_embed(state, model)
+    faults = {
+        "missing": [key for key in target if key not in state],
+        "unexpected": [key for key in state if key not in target],
+        "of another shape": [
+            f"{key} {tuple(state[key].shape)} for {tuple(target[key].shape)}"
+            for key in state
+            if key in target and state[key].shape != target[key].shape
+        ],
+    }
+    if any(faults.values()):
+        wrong = "; ".join(
+            f"{len(keys)} {kind}: {listed(keys)}" for kind, keys in faults.items() if keys
+        )
+        mend = "set backbone.name to the architecture the file was made with"
+        if any("lora_" in key for key in faults["unexpected"]):
+            mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
+        raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
+    refuse_not_finite(weights.file, state, "fetch the file again, or give another")
+    model.load_state_dict(state)
+
+
+def _alike(table: Tensor, other: Tensor) -> bool:
+    """Tells whether two tables are of vectors of one width."""
+    return table.ndim == 2 and table.shape[1:] == other.shape[1:]
+
+
+def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
+    """Raises ZooError, which ends in `mend`, where weights are no numbers: nothing that they score is one."""
+    wrong = [
+        name
+        for name, tensor in state.items()
+        if tensor.is_floating_point() and not tensor.isfinite().all()
+    ]
+    if wrong:
+        raise ZooError(
+            f"{source} holds NaN or infinite weights in {len(wrong)} of {len(state)} tensors "
+            f"({listed(wrong, 2)}): {mend}"
+        )
+
+
+def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Moves the text tower's names under `text.`, or out of it, as the model has them."""
+    if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
+        return {
+            f"text.{key}" if key.startswith(TEXT_TOWER) else key: value
+            for key, value in state.items()
+        }
+    if "token_embedding.weight" in target and "text.token_embedding.weight" in state:
+        return {key.removeprefix("text."): value for key, value in state.items()}
+    return state
+
+
+def listed(keys: Iterable[str], n: int = 5) -> str:
+    """Returns the first n of them, with dots where there are more."""
+    first = list(islice(keys, n + 1))
+    return ", ".join(first[:n]) + (", ..." if len(first) > n else "")

@@ -1,0 +1,1 @@
+"""ARO: its relations and attributes, and its order sets."""

@@ -1,0 +1,157 @@
+"""ARO (Yuksekgonul et al. 2023): relations and attributes swapped on Visual Genome, word order spoilt on COCO and Flickr30k."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_list
+from zoo.benchmarks.aro.order import ordered
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.errors import ZooError
+from zoo.sources.images import photograph_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.text_files import field
+
+VISUAL_GENOME_HOW = (
+    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its photographs are vgr_vga_images.zip "
+    "(id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), unpacked in DATA_ROOT/visual_genome"
+)
+ORDER_HOW = (
+    "put {file} (BLIP's annotation, storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
+    "its photographs go to DATA_ROOT/{photographs}"
+)
+RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
+    "VG-Relation",
+    "VG-Attribution",
+    "COCO-Order",
+    "Flickr30k-Order",
+)
+
+
+class ARO(Benchmark):
+    """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
+
+    files: other places of the annotations, by subset; for an order set it may also be a file of perturbed captions (.jsonl) that another
+    run made. seed, tagger: of the perturbations; taggers are those of `zoo.language`. order_dir: where perturbed captions are kept, by
+    default the user's cache folder; the data root is only read. subsets: those wanted, None for all four.
+    """
+
+    name = "aro"
+    offers = SUBSETS
+
+    def __init__(
+        self,
+        files: dict[str, str] | None = None,
+        seed: int = 1,
+        tagger: str = "auto",
+        order_dir: str | None = None,
+        subsets: list[str] | None = None,
+    ) -> None:
+        self.subsets = chosen(self.name, subsets, self.offers)
+        self.files = overrides(self.name, files, SUBSETS)
+        self.seed, self.tagger = seed, tagger
+        self.order_dir = None if order_dir is None else Path(order_dir)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        relation, attribution = "visual_genome_relation.json", "visual_genome_attribution.json"
+        coco, flickr = "coco_karpathy_test.json", "flickr30k_test.json"
+        parts = (
+            Part(
+                RELATION,
+                (f"aro/{relation}",),
+                23_937,
+                VISUAL_GENOME_HOW.format(file=relation, drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"),
+                chance={"i2t": 50.0, "macro": 50.0},
+                published={"macro": 59.9},
+            ),
+            Part(
+                ATTRIBUTION,
+                (f"aro/{attribution}",),
+                28_748,
+                VISUAL_GENOME_HOW.format(
+                    file=attribution, drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
+                ),
+                chance={"i2t": 50.0, "macro": 50.0},
+                published={"macro": 63.2},
+            ),
+            Part(
+                COCO_ORDER,
+                (f"aro/{coco}",),
+                25_010,
+                ORDER_HOW.format(file=coco, photographs="coco/val2014"),
+                chance={"i2t": 20.0},
+                published={"i2t": 47.6},
+            ),
+            Part(
+                FLICKR_ORDER,
+                (f"aro/{flickr}",),
+                5_000,
+                ORDER_HOW.format(file=flickr, photographs="flickr30k"),
+                chance={"i2t": 20.0},
+                published={"i2t": 59.6},
+            ),
+        )
+        return overridden((part for part in parts if part.subset in self.subsets), self.files)
+
+    def read(self, root: Path) -> Reading:
+        reading, counts = Reading([], [], []), []
+        for part in self.parts:
+            path = locate(root, part)
+            if path is None:
+                reading.absent.append(part)
+                continue
+            if part.subset in (RELATION, ATTRIBUTION):
+                cases = list(_swapped(path, part.subset))
+                reading.files.append(path)
+            else:
+                order = ordered(path, part.subset, self.seed, self.tagger, self.order_dir)
+                cases = list(order.cases)
+                reading.files.extend(order.files)
+                reading.notes[part.subset] = order.note
+            counts.append((part, len(cases)))
+            reading.cases.extend(cases)
+        reading.notes.update(count_notes(counts))
+        return reading
+
+
+def _swapped(path: Path, subset: str) -> Iterator[Case]:
+    match = np.array([[True, False]])
+    group = _relation if subset == RELATION else _attributes
+    for i, entry in enumerate(read_list(path)):
+        origin = f"{path}[{i}]"
+        texts = (
+            field(entry, "true_caption", str, origin),
+            field(entry, "false_caption", str, origin),
+        )
+        yield Case(
+            (_cropped(entry, origin),), texts, match, "i2t", subset, str(i), group(entry, origin)
+        )
+
+
+def _cropped(entry: Any, origin: str) -> ImageRef:
+    image = photograph_ref(f"visual_genome/{field(entry, 'image_path', str, origin)}")
+    left, top, width, height = (
+        int(field(entry, f"bbox_{side}", (int, float), origin)) for side in "xywh"
+    )
+    if width < 1 or height < 1:
+        raise ZooError(
+            f"{origin} has a box of {width} x {height} pixels, which shows nothing: fetch the file again"
+        )
+    return replace(image, crop=(left, top, width, height))
+
+
+def _relation(entry: Any, origin: str) -> str:
+    return str(field(entry, "relation_name", str, origin))
+
+
+def _attributes(entry: Any, origin: str) -> str:
+    pair = field(entry, "attributes", list, origin)
+    if len(pair) != 2:
+        raise ZooError(
+            f"{origin} has {len(pair)} attributes, where the benchmark compares two: fetch the file again"
+        )
+    return f"{pair[0]}_{pair[1]}"

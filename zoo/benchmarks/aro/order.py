@@ -1,0 +1,165 @@
+"""ARO's order sets: captions perturbed once, by seed, and kept in a file that can be shared. Free of torch."""
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from zoo.benchmarks.annotations import content
+from zoo.benchmarks.base import Case
+from zoo.benchmarks.captioned import read_captioned
+from zoo.errors import ZooError
+from zoo.language.tagger import SPACY_MODEL, Tagger
+from zoo.language.tagger import tagger as tagger_named
+from zoo.negatives.aro import perturbations, pre_caption
+from zoo.sources.images import photograph_ref
+from zoo.support.files import beside
+from zoo.support.text_files import field, json_line, numbered_lines
+
+VERSION = 1
+WORDS = 30
+
+
+@dataclass(frozen=True)
+class Order:
+    """The cases of an order set, the files they came from, and who made them."""
+
+    cases: list[Case]
+    files: list[Path]
+    note: str
+
+
+def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | None) -> Order:
+    """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
+
+    source: BLIP's caption file, or a file of perturbed captions (.jsonl). folder: where the latter are looked for and kept; None keeps them
+    in the user's cache, since data are shared, and reads those that somebody put in `order` beside the captions. What is there is reused
+    where its name says the same captions, seed, tagger and rules. Raises ZooError where a file is broken or cannot be written.
+    """
+    if source.suffix == ".jsonl":
+        return _read(source, subset)
+    made_by = tagger_named(tagger)
+    header = _header(source, subset, seed, made_by)
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
+    name = f"{subset}_{header['tagger']}_seed{seed}_{digest[:12]}.jsonl"
+    written_to = user_cache() if folder is None else folder
+    folders = [written_to] if folder is not None else [source.parent / "order", written_to]
+    kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
+    if kept is None:
+        rows = list(_perturbed(source, subset, seed, made_by))
+        kept = _write(written_to, name, header, rows)
+    return _read(kept, subset, source)
+
+
+def user_cache() -> Path:
+    """Returns the folder for perturbed captions under $XDG_CACHE_HOME, by default ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo" / "aro_order"
+
+
+def _header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, Any]:
+    return {
+        "benchmark": "aro",
+        "subset": subset,
+        "version": VERSION,
+        "seed": seed,
+        "tagger": tagger.name,
+        "tagger_version": tagger.version,
+        "source_sha256": hashlib.sha256(content(source)).hexdigest(),
+    }
+
+
+def _perturbed(source: Path, subset: str, seed: int, tagger: Tagger) -> Iterator[dict[str, Any]]:
+    for record in read_captioned(source):
+        for k, caption in enumerate(record.captions):
+            rng = Random(f"{seed}/{subset}/{record.image.key}#{k}")
+            yield {
+                "image": str(record.image),
+                "caption": k,
+                "texts": _options(caption, rng, tagger),
+            }
+
+
+def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
+    """An identity permutation is written as the caption itself, not with blanks before its commas, so that it can be told by its text."""
+    options = [caption, *perturbations(caption, rng, tagger)]
+    unspaced = "".join(caption.split())
+    return [
+        pre_caption(caption if "".join(option.split()) == unspaced else option, WORDS)
+        for option in options
+    ]
+
+
+def _read(path: Path, subset: str, source: Path | None = None) -> Order:
+    lines = numbered_lines(path)
+    number, first = next(lines, (1, "{}"))
+    header = _object(first, f"{path}:{number}")
+    made_for = field(header, "subset", str, f"{path}:{number}")
+    if made_for != subset:
+        raise ZooError(
+            f"{path} holds the perturbed captions of {made_for}, not of {subset}: name another file"
+        )
+    cases = []
+    for number, line in lines:
+        origin = f"{path}:{number}"
+        row = _object(line, origin)
+        image = photograph_ref(field(row, "image", str, origin))
+        texts = tuple(field(row, "texts", list, origin))
+        if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
+            raise ZooError(
+                f"{origin} has no caption with perturbations as 'texts': delete the file to have it made again"
+            )
+        match = np.arange(len(texts))[None] == 0
+        identity = f"{image.key}#{field(row, 'caption', int, origin)}"
+        cases.append(Case((image,), texts, match, "i2t", subset, identity, correct_first=True))
+    n = field(header, "n", int, f"{path}:1")
+    if len(cases) != n:
+        raise ZooError(
+            f"{path} holds {len(cases):,} of its {n:,} perturbed captions: delete the file to have it made again"
+        )
+    note = ", ".join(
+        f"{key} {header[key]}"
+        for key in ("tagger", "tagger_version", "seed", "version")
+        if key in header
+    )
+    made = f"perturbed captions in {path} ({note})"
+    if SPACY_MODEL not in str(header.get("tagger_version")):
+        made += (
+            f"; official results have those of spaCy's {SPACY_MODEL}, another tagger draws others, "
+            "and what that changes was not measured"
+        )
+    return Order(cases, [path] if source is None else [source, path], made)
+
+
+def _object(line: str, origin: str) -> dict[str, Any]:
+    value = json_line(line, origin, "delete the file to have it made again")
+    if not isinstance(value, dict):
+        raise ZooError(f"{origin} is not a JSON object: delete the file to have it made again")
+    return value
+
+
+def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
+    path = folder / name
+    try:
+        _refuse_read_only(folder)
+        with beside(path) as part, part.open("w", encoding="utf-8") as file:
+            for row in ({**header, "n": len(rows)}, *rows):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise ZooError(
+            f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it"
+        ) from error
+    return path
+
+
+def _refuse_read_only(folder: Path) -> None:
+    """Raises PermissionError where nobody may write: the superuser could, and would spoil what was meant to stay as it is."""
+    there = next(f for f in (folder, *folder.parents) if f.is_dir())
+    if not there.stat().st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "a read-only folder", str(there))

@@ -1,0 +1,1 @@
+"""Half-truths: the benchmark and its rules."""

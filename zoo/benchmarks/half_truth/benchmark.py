@@ -1,0 +1,174 @@
+"""Half-truths (CS-CLIP, Sections 3.2 and C): is a true description preferred to the same one with a wrong detail added?"""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from zoo.benchmarks.annotations import chosen, given_path
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.half_truth.rules import (
+    CHECKED,
+    CONDITIONS,
+    RULES,
+    Doubtful,
+    HalfTruthTexts,
+    without_doubtful_foils,
+)
+from zoo.errors import ZooError, near
+from zoo.sources.images import OwnImages
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef
+from zoo.support.ranges import PositiveInt
+from zoo.units.reader import read_units, unit_files
+from zoo.units.record import UnitRecord
+
+HOW = "`zoo units extract CAPTIONS --out {units}` makes the units of captions, `zoo scenes render` those of scenes"
+MATCH = np.array([[True, False, True]])
+
+
+class HalfTruth(Benchmark):
+    """Half-truths made from a units file, one subset a condition: +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap, Subj.
+
+    A case's texts are the anchor, the half-truth and the true completion.
+
+    Args:
+        units: A units file or a folder of them: absolute, from the working directory or under the data root.
+        preset: 'paper' (appendix C), 'checked' (the same without foils that another caption of the image bears out) or
+            'public_code' (what its code did); `half_truth_rules` says all three.
+        max_images: How many images are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
+            relations apart).
+        seed: Of all draws.
+        photographs: A reader of the captions, where the image ids of the units do not say which image they mean (CS-CLIP's
+            published ones do not); captions are looked up by caption id, and all that the reader has of an image are known.
+        subsets: The conditions wanted, None for all; their cases are those of the whole.
+    """
+
+    name = "half_truth"
+    offers = CONDITIONS
+    version = 3
+
+    def __init__(
+        self,
+        units: str,
+        preset: str = CHECKED,
+        max_images: PositiveInt = 5_000,
+        seed: int = 0,
+        photographs: Reader | None = None,
+        subsets: list[str] | None = None,
+    ) -> None:
+        self.subsets = chosen(self.name, subsets, self.offers)
+        if preset not in RULES:
+            raise ZooError(
+                f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
+            )
+        self.units, self.preset, self.max_images, self.seed, self.photographs = (
+            units,
+            preset,
+            max_images,
+            seed,
+            photographs,
+        )
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        chance = {"half_truth": 50.0, "completion": 50.0}
+        return tuple(
+            Part(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
+            for c in self.subsets
+        )
+
+    def read(self, root: Path) -> Reading:
+        path = given_path(root, self.units)
+        if path is None:
+            return Reading([], [], list(self.parts))
+        records = list(read_units(path).values())
+        captions = self._captions(records)
+        doubtful: dict[str, Doubtful] = {}
+        asked = records
+        if self.preset == CHECKED:
+            asked, doubtful = without_doubtful_foils(records, captions)
+        drawn = RULES[self.preset](asked, self.max_images, self.seed, captions)
+        texts = [made for made in drawn if made.condition in self.subsets]
+        images = self._images(path, texts)
+        public = self.preset == "public_code"
+        cases = [
+            Case(
+                images=(images[made.record.caption_id],),
+                texts=(made.anchor, made.half_truth, made.truth),
+                match=MATCH,
+                protocol="half_truth",
+                subset=made.condition,
+                id=made.record.caption_id,
+                correct_first=public,
+            )
+            for made in texts
+        ]
+        return Reading(cases, unit_files(path), [], self._notes(records, texts, doubtful))
+
+    def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
+        """Returns the photograph of every record that is asked about, by caption id."""
+        records = {made.record.caption_id: made.record for made in texts}
+        if self.photographs is not None:
+            known = {sample.caption_id: sample.image for sample in self.photographs.samples()}
+            unknown = next((caption_id for caption_id in records if caption_id not in known), None)
+            if unknown is not None:
+                raise ZooError(
+                    f"{path}: caption {unknown} is none of {type(self.photographs).__name__}'s: give the captions that the units are of"
+                )
+            return {caption_id: known[caption_id] for caption_id in records}
+        images = OwnImages(path if path.is_dir() else path.parent)
+        return {caption_id: images.ref(record.image_id) for caption_id, record in records.items()}
+
+    def _captions(self, records: list[UnitRecord]) -> dict[str, list[str]]:
+        """Returns the captions that the reader of the images has of each image, by the image id of the units."""
+        if self.photographs is None:
+            return {}
+        of_image: dict[str, list[str]] = {}
+        samples = {sample.caption_id: sample for sample in self.photographs.samples()}
+        for sample in samples.values():
+            of_image.setdefault(sample.image_id, []).append(sample.caption)
+        asked = {r.image_id: samples.get(r.caption_id) for r in records}
+        return {
+            image_id: of_image[sample.image_id]
+            for image_id, sample in asked.items()
+            if sample is not None
+        }
+
+    def _notes(
+        self,
+        records: list[UnitRecord],
+        texts: list[HalfTruthTexts],
+        doubtful: dict[str, Doubtful],
+    ) -> dict[str, str]:
+        photographs = len({record.image_id for record in records})
+        asked = len({made.record.image_id for made in texts})
+        found = {made.condition for made in texts}
+        makers = Counter(
+            ", ".join(f"{k} {v}" for k, v in record.source.items()) for record in records
+        )
+        return {
+            "preset": self.preset,
+            "seed": str(self.seed),
+            "photographs": f"{asked:,} of {photographs:,} in the units file",
+            "units": "; ".join(
+                f"{maker or 'source not said'} ({n:,} captions)"
+                for maker, n in makers.most_common(3)
+            ),
+            **_left_out(doubtful),
+            **{
+                condition: "no case: the units have no such foils"
+                for condition in self.subsets
+                if condition not in found
+            },
+        }
+
+
+def _left_out(doubtful: dict[str, Doubtful]) -> dict[str, str]:
+    """Returns a note on the foils that were left out, by condition."""
+    found = {name: n for name, n in doubtful.items() if n.left_out}
+    if not found:
+        return {}
+    said = "; ".join(f"{name} {n.left_out:,} of {n.foils:,}" for name, n in found.items())
+    return {"foils left out, as another caption of the image has their words": said}

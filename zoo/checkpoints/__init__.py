@@ -1,0 +1,1 @@
+"""Checkpoints: read, written, exported and merged."""

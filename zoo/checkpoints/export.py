@@ -1,0 +1,209 @@
+"""`zoo export`: a checkpoint as a plain model that open_clip or Hugging Face reloads, checked before the folder appears."""
+
+import json
+import logging
+import os
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.factory import quiet
+from zoo.backbones.hugging_face import (
+    features,
+    hugging_face_config,
+    hugging_face_state,
+    preparation,
+    refuse_what_it_cannot_hold,
+    vocabulary,
+    without_bars,
+)
+from zoo.checkpoints.exported import OPEN_CLIP, write_description
+from zoo.checkpoints.files import located
+from zoo.checkpoints.load import load_checkpoint
+from zoo.errors import ZooError, need
+from zoo.module import ZooModule
+from zoo.support.files import beside, check_place, not_written
+
+logger = logging.getLogger(__name__)
+
+Format = Literal["open_clip", "hf"]
+TOLERANCE = 1e-5  # of the entries of L2-normalised embeddings, in fp32
+Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
+
+
+def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
+    """Writes the folder `out`, whole or not at all, and returns a sentence that says how it is reloaded.
+
+    Raises ZooError where it exists, where the format cannot hold the architecture, where there is no room, and where the model that was
+    written does not give the embeddings of the one that was trained.
+    """
+    checkpoint, out = located(checkpoint), Path(out)
+    if format not in get_args(Format):
+        raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
+    if os.path.lexists(out):
+        raise ZooError(f"{out} exists: give a folder that does not, or remove it")
+    check_place(out)
+    module = load_checkpoint(checkpoint).eval()
+    backbone = module.backbone.plain().eval()
+    if format == "hf":
+        need("transformers", "hf")
+        refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+    _write_scale(module, backbone)
+    try:
+        with beside(out, folder=True) as part:
+            with without_bars() if format == "hf" else nullcontext():
+                _write(module, backbone, part, format)
+                _check(module, backbone, part, format)
+            for file in part.iterdir():
+                file.chmod(0o644)
+            part.chmod(0o755)
+    except (OSError, SafetensorError) as error:
+        refused = _of_the_system(error)
+        if refused is None:
+            raise
+        raise not_written(out, refused) from error
+    call = (
+        f"open_clip.create_model('local-dir:{out}')"
+        if format == "open_clip"
+        else f"transformers.CLIPModel.from_pretrained('{out}')"
+    )
+    return (
+        f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
+    )
+
+
+def _of_the_system(error: Exception) -> OSError | None:
+    """Returns what the system refused; safetensors has it in its message alone."""
+    if isinstance(error, OSError):
+        return error
+    code = re.search(r"\(os error (\d+)\)", str(error))
+    return None if code is None else OSError(int(code[1]), os.strerror(int(code[1])))
+
+
+@torch.no_grad()
+def _write_scale(module: ZooModule, backbone: Backbone) -> None:
+    head = module.head
+    if not head.scales_cosine:  # the towers' own temperature stays
+        return
+    own_bias = getattr(backbone.model, "logit_bias", None) is not None
+    bias = float(head.bias) if own_bias and head.bias is not None else None
+    backbone.write_scale(float(head.scale), bias)
+    if head.bias is not None and not own_bias:
+        logger.warning(
+            "%s has no logit_bias: the head's bias (%.3g) is in zoo's own file alone",
+            backbone.name,
+            float(head.bias),
+        )
+
+
+def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
+    state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
+    if format == "open_clip":
+        described = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
+        (folder / "open_clip_config.json").write_text(json.dumps(described, indent=1), "utf-8")
+        save_file(state, folder / OPEN_CLIP)
+    else:
+        _write_hugging_face(backbone, state, folder)
+    recipe = module.recipe()
+    recipe["backbone"]["init_args"] |= {"pretrained": None, "rule": None, "lora": None}
+    whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
+    whole |= {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if not name.startswith("backbone.")
+    }
+    write_description(folder, recipe, {**module.origin, "weights": module.weights}, whole)
+
+
+def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPTokenizer
+
+    model = CLIPModel(
+        CLIPConfig(**hugging_face_config(backbone.architecture, float(state["logit_scale"])))
+    )
+    model.load_state_dict(hugging_face_state(state))
+    model.save_pretrained(folder)
+    CLIPImageProcessor(**preparation(backbone.preprocess, backbone.image_size[0])).save_pretrained(
+        folder
+    )
+    ids, merges = vocabulary()
+    if backbone.architecture["text_cfg"].get("vocab_size", len(ids)) == len(ids):
+        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
+            folder
+        )
+
+
+def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
+    """Raises ZooError where what was written does not reload to what was trained: in the other library, and in zoo, head included."""
+    again = load_checkpoint(folder)
+    expected = {
+        name: t for name, t in module.state_dict().items() if not name.startswith("backbone.")
+    }
+    expected |= {f"backbone.model.{name}": t for name, t in backbone.model.state_dict().items()}
+    found = again.state_dict()
+    wrong = [
+        name
+        for name, tensor in expected.items()
+        if name not in found or not torch.equal(found[name], tensor)
+    ]
+    if wrong:
+        raise ZooError(
+            f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as {wrong[0]}): report this"
+        )
+    images, ids = _probes(backbone)
+    ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))
+    theirs = _encoders(folder, format)
+    for side, mine, other, probe in zip(
+        ("images", "texts"), ours, theirs, (images, ids), strict=True
+    ):
+        apart = float((mine(probe) - other(probe)).abs().max())
+        if not apart <= TOLERANCE:
+            raise ZooError(
+                f"the embeddings of {side} differ by {apart:.1e} after reloading, more than {TOLERANCE:.0e}: report this"
+            )
+
+
+def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
+    """Returns noise for images, and token ids of texts of several lengths that end in the largest id."""
+    noise = torch.Generator().manual_seed(0)
+    images = torch.randn(4, 3, *backbone.image_size, generator=noise)
+    vocabulary = int(getattr(backbone.model, "text", backbone.model).vocab_size)
+    ids = torch.randint(1, vocabulary - 1, (4, backbone.context), generator=noise)
+    for row, end in enumerate(
+        (2, backbone.context // 3, backbone.context // 2, backbone.context - 1)
+    ):
+        ids[row, end], ids[row, end + 1 :] = vocabulary - 1, 0
+    return images, ids
+
+
+def _encoders(folder: Path, format: Format) -> Encoders:
+    """Returns the two towers of the folder as the other library reloads them."""
+    if format == "hf":
+        from transformers import CLIPModel
+
+        model: Any = CLIPModel.from_pretrained(folder)  # in evaluation mode
+        return _tower(model.get_image_features), _tower(model.get_text_features)
+    import open_clip
+
+    with quiet():
+        plain: Any = open_clip.create_model(f"local-dir:{folder}").eval()
+    return _tower(plain.encode_image), _tower(plain.encode_text)
+
+
+def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
+    """Returns the function that gives L2-normalised embeddings, of what gives a tensor or Hugging Face's output."""
+
+    @torch.no_grad()
+    def normalised(x: Tensor) -> Tensor:
+        return F.normalize(features(encode(x)), dim=-1)
+
+    return normalised

@@ -1,0 +1,82 @@
+"""The folder that `zoo export` writes: a plain model for others, and beside it what zoo needs to read the whole again.
+
+zoo.json: recipe and origin. zoo.safetensors: the tensors of head and objective. The towers are read from the plain model's own file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import lightning
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from zoo.backbones.hugging_face import open_clip_state
+from zoo.backbones.weights import DESCRIPTION
+from zoo.errors import ZooError
+from zoo.support.spec import is_recipe
+
+REST = "zoo.safetensors"
+OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
+TOWERS = "backbone.model."
+
+
+def write_description(
+    folder: Path, recipe: dict[str, Any], origin: dict[str, Any], state: dict[str, Tensor]
+) -> None:
+    """recipe: the module's; origin: what it was trained on; state: the module's. Writes both files; an architecture's JSON comes along."""
+    name = Path(recipe["backbone"]["init_args"]["name"])
+    if name.suffix == ".json":
+        (folder / name.name).write_text(name.read_text("utf-8"), "utf-8")
+        init_args = {**recipe["backbone"]["init_args"], "name": name.name}
+        recipe = {**recipe, "backbone": {**recipe["backbone"], "init_args": init_args}}
+    described = {
+        "recipe": recipe,
+        "origin": origin,
+        "separate_text": any(name.startswith(f"{TOWERS}text.") for name in state),
+    }
+    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), "utf-8")
+    save_file(
+        {
+            name: tensor.contiguous()
+            for name, tensor in state.items()
+            if not name.startswith(TOWERS)
+        },
+        folder / REST,
+    )
+
+
+def read_export(folder: Path) -> dict[str, Any]:
+    """Returns what the checkpoint that was exported would hold, without the optimiser; raises ZooError where files lack or are broken."""
+    towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
+    try:
+        described = json.loads((folder / DESCRIPTION).read_text("utf-8"))
+        weights, rest = load_file(towers), load_file(folder / REST)
+    except Exception as error:
+        raise ZooError(
+            f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give one that holds {DESCRIPTION}, {REST} "
+            f"and {OPEN_CLIP} or {HUGGING_FACE}"
+        ) from error
+    if not (
+        isinstance(described, dict)
+        and is_recipe(described.get("recipe"))
+        and isinstance(described["recipe"]["backbone"].get("init_args", {}).get("name"), str)
+        and isinstance(described.get("origin"), dict)
+        and isinstance(described.get("separate_text"), bool)
+    ):
+        raise ZooError(
+            f"{folder / DESCRIPTION} does not say what was exported (recipe, origin and separate_text, as `zoo export` writes them): "
+            "export the checkpoint again"
+        )
+    settings = described["recipe"]["backbone"]["init_args"]
+    if settings["name"].endswith(".json"):
+        settings["name"] = str(folder / settings["name"])
+    if towers.name == HUGGING_FACE:
+        weights = open_clip_state(towers, weights, described["separate_text"])
+    state = {TOWERS + name: tensor for name, tensor in weights.items()} | rest
+    return {
+        "state_dict": state,
+        "hyper_parameters": described["recipe"],
+        "zoo": described["origin"],
+        "pytorch-lightning_version": lightning.__version__,
+    }

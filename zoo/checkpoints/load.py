@@ -1,0 +1,43 @@
+"""Loading: the module that a checkpoint or an exported folder holds."""
+
+from pathlib import Path
+
+from jsonargparse import ArgumentError
+from lightning.pytorch.cli import instantiate_module
+
+from zoo import __version__
+from zoo.backbones.weights import refuse_not_finite
+from zoo.checkpoints.files import located, read_checkpoint, recipe_of
+from zoo.errors import ZooError
+from zoo.mistakes import sentence
+from zoo.module import ZooModule
+
+
+def load_checkpoint(path: str | Path) -> ZooModule:
+    """Returns the module of a checkpoint of `zoo fit` or `zoo merge`, or of a folder of `zoo export`; weights come from it alone."""
+    path = located(path)
+    checkpoint = read_checkpoint(Path(path))
+    refuse_not_finite(
+        Path(path),
+        {
+            name: tensor
+            for name, tensor in checkpoint["state_dict"].items()
+            if name.startswith(("backbone.", "head."))  # an objective may keep what it likes
+        },
+        "training came apart, take a checkpoint from before or train with a lower learning rate",
+    )
+    wrote = checkpoint.get("zoo", {}).get("version", __version__)
+    by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
+    try:
+        module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
+        module.on_load_checkpoint(checkpoint)
+    except ArgumentError as error:
+        raise ZooError(
+            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the classes of its recipe can be "
+            "imported, with the versions that wrote it"
+        ) from error
+    except ZooError as error:
+        raise ZooError(f"{path} cannot be loaded{by}: {error}") from error
+    module.load_state_dict(checkpoint["state_dict"])
+    module.checkpoint = str(path)
+    return module

@@ -1,0 +1,205 @@
+"""`zoo merge`: WiSE-FT (Wortsman et al., 2022). theta(alpha) = (1 - alpha) theta_0 + alpha theta_1, of the weights that training started
+from and those that it came to. Adapters are merged first: interpolating their factors would scale B A by alpha squared."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+
+from zoo import __version__
+from zoo.backbones.backbone import Backbone
+from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
+from zoo.checkpoints.load import load_checkpoint
+from zoo.errors import ZooError
+from zoo.module import ZooModule
+from zoo.support.files import check_place
+
+State = dict[str, Tensor]
+
+
+def checkpoint_of(out: Path, alpha: float) -> Path:
+    """Returns where a merge into `out` writes the checkpoint of an alpha."""
+    return out / f"alpha_{alpha:.9g}.ckpt"
+
+
+def merge(
+    checkpoint: str | Path,
+    alphas: Sequence[float],
+    out: str | Path,
+    base: str | Path | None = None,
+) -> list[Path]:
+    """Writes one checkpoint an alpha.
+
+    Args:
+        checkpoint: The tuned model.
+        alphas: Shares of the tuned weights, from 0 to 1.
+        out: The folder that they are written into.
+        base: A tag or a file of the weights that training started from; None takes what the
+            checkpoint's recipe names, or, of adapters, what lies under them.
+
+    Returns:
+        Their paths, in the order of the alphas.
+
+    Raises:
+        ZooError: No start is known, frozen weights show that it was another, or the head's start is
+            random, since nothing lies between a random head and a trained one; an alpha is no
+            share, or comes twice; nothing can be written there.
+    """
+    checkpoint, out = Path(checkpoint), Path(out)
+    base = None if base is None else str(base)
+    files = [checkpoint_of(out, alpha) for alpha in alphas]
+    if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
+        raise ZooError(
+            f"alphas are {list(alphas)}: give shares of the tuned weights from 0 to 1, each once"
+        )
+    check_place(files[0], overwrite=True)
+    module = load_checkpoint(checkpoint)
+    (start, untuned), tuned = _start(checkpoint, module, base), _plain(module)
+    lacking = [
+        name for name in tuned if name not in start or start[name].shape != tuned[name].shape
+    ]
+    if lacking:
+        raise ZooError(
+            f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from"
+        )
+    unlike = [
+        name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])
+    ]
+    if unlike:
+        raise ZooError(
+            f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} was frozen, and differs): give --base "
+            "the weights that it was"
+        )
+    recipe = module.recipe()
+    recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
+    origin = {
+        name: part
+        for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
+        if name in ("data", "trained_images", "weights")
+    }
+    for alpha, file in zip(alphas, files, strict=True):
+        seen = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
+        content = {
+            "state_dict": interpolated(start, tuned, alpha),
+            "hyper_parameters": {
+                **recipe,
+                "_instantiator": "lightning.pytorch.cli.instantiate_module",
+            },
+            "zoo": {
+                "version": __version__,
+                "lightning": lightning.__version__,
+                **seen,
+                "alpha": alpha,
+                "tuned": str(checkpoint),
+            },
+            "pytorch-lightning_version": lightning.__version__,
+        }
+        WholeCheckpointIO().save_checkpoint(content, file)
+    return files
+
+
+def interpolated(start: State, tuned: State, alpha: float) -> State:
+    """Returns (1 - alpha) start + alpha tuned, worked out in fp64; counters, which are whole numbers, are the tuned ones."""
+    return {
+        name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype)
+        if tensor.is_floating_point()
+        else tensor
+        for name, tensor in tuned.items()
+    }
+
+
+def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
+    """Returns the state of the plain module as training found it, and how its weights came about."""
+    recipe = read_checkpoint(checkpoint)["hyper_parameters"]
+    recorded = recipe["backbone"]["init_args"]
+    source = {"pretrained": base, "rule": None}
+    if base is None:
+        source = {name: recorded.get(name) for name in source}
+    if source["pretrained"] is None and module.backbone.lora is None:
+        raise ZooError(
+            f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them"
+        )
+    settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
+    try:
+        backbone = type(module.backbone)(**settings)
+    except ZooError as error:
+        raise ZooError(
+            f"the weights that {checkpoint} started from cannot be had ({error}): give them by --base"
+        ) from error
+    came = backbone.weights
+    if source["pretrained"] is None:
+        backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
+    state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
+    head = _start_of_head(
+        module, backbone, recipe.get("head", {}).get("init_args", {}).get("weights")
+    )
+    state |= {f"head.{name}": tensor for name, tensor in head.items()}
+    state |= {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if name.startswith("objective.")
+    }
+    return state, came
+
+
+def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
+    """weights: the file that the head's argument of that name gave it. Returns its state as it is built.
+
+    Raises ZooError where it is another each time.
+    """
+    states, settings = [], dict(module.head._recorded)
+    if weights is not None:
+        settings["weights"] = weights
+    for seed in (0, 1):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            head = type(module.head)(**settings)
+            head.attach(backbone.shapes)
+        states.append(head.state_dict())
+    drawn = [name for name, tensor in states[0].items() if not torch.equal(tensor, states[1][name])]
+    if drawn:
+        raise ZooError(
+            f"{type(module.head).__name__} starts from random weights ({drawn[0]}), so there is nothing to interpolate it with: "
+            "WiSE-FT is for heads with a start of their own, Cosine, Linear or MaxSim"
+        )
+    return states[0]
+
+
+def _plain(module: ZooModule) -> State:
+    """Returns the module's state with adapters merged."""
+    towers = {
+        f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()
+    }
+    return towers | {
+        name: tensor
+        for name, tensor in module.state_dict().items()
+        if not name.startswith("backbone.")
+    }
+
+
+def _without_adapters(backbone: Backbone) -> Backbone:
+    """Returns the plain backbone that adapters were laid over."""
+    bare = copy.deepcopy(backbone)
+    for name, parameter in bare.named_parameters():
+        if "lora_B" in name:
+            parameter.data.zero_()
+    return bare.plain()
+
+
+def _frozen(module: ZooModule) -> State:
+    """Returns the weights of the towers, under their plain names, that training left as they were."""
+    if module.backbone.lora is None:
+        frozen = {
+            name: p.detach()
+            for name, p in module.backbone.named_parameters()
+            if not p.requires_grad
+        }
+    else:
+        frozen = dict(_without_adapters(module.backbone).named_parameters())
+    return {
+        f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim
+    }  # the head owns the temperature

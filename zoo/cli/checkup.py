@@ -1,0 +1,258 @@
+"""`zoo doctor --config RECIPE`: whether all that a recipe needs is there, and the commands that make what is not."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from zoo.backbones.factory import cached_weights, check_tag, parameters_of
+from zoo.checkpoints.files import RUNS
+from zoo.cli.fit import data_of, settings_of
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.texts import check_units
+from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.mistakes import mistake
+from zoo.negatives.base import NegativeGenerator
+from zoo.sources.images import PhotographFinder
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef
+from zoo.sources.source import Source, located, read
+
+COCO = "http://images.cocodataset.org"
+KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
+ARO = "https://github.com/mertyg/vision-language-models-are-bows"
+CAPTIONS = {
+    "dataset_*.json": f"curl -LO {KARPATHY} && unzip caption_datasets.zip {{name}} -d {{folder}}",
+    "captions_*2017.json": f"curl -LO {COCO}/annotations/annotations_trainval2017.zip && unzip annotations_trainval2017.zip -d {{above}}",
+    "*_neg_clip.tsv": f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}",
+    "train-*.parquet": "huggingface-cli download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}",
+    "captions.jsonl": "zoo scenes render --out {folder}",
+}
+IMAGES = {
+    "coco": tuple(
+        f"curl -LO {COCO}/zips/{part}.zip && unzip {part}.zip -d {{root}}/coco"
+        for part in ("train2014", "val2014")
+    )
+}
+# by the argument that names the file
+TABLES = {
+    "table": "zoo negatives build {captions} --out {file}",
+    "file": "zoo negatives export {captions} --out {file}",
+}
+# bytes a parameter: itself, and the two moments of Adam where it is trained
+FROZEN, TRAINED = 4, 12
+CHECKPOINTS = 3  # the last, the best and one that is being written
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a recipe needs. found: what there is of it; ok: whether that is enough; make: commands that make it."""
+
+    what: str
+    found: str
+    ok: bool = True
+    make: tuple[str, ...] = ()
+
+
+def checkup(argv: list[str]) -> int:
+    """argv: the flags of `zoo fit`. Prints what the recipe needs and has; returns 0, or 1 where something is missing."""
+    settings = settings_of(["fit", *argv])
+    needs = [*_data(settings.data), *_weights(settings.model.backbone), _disk(settings)]
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "needed", "found"):
+        table.add_column(column, overflow="fold")
+    for need in needs:
+        table.add_row("ok" if need.ok else "MISSING", need.what, need.found)
+    console = Console()
+    console.print(table)
+    commands = list(
+        dict.fromkeys(command for need in needs if not need.ok for command in need.make)
+    )
+    if commands:
+        console.print("\nwhat is missing is made by:")
+    for command in commands:
+        console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if all(need.ok for need in needs) else 1
+
+
+def _data(settings: Namespace) -> Iterator[Need]:
+    wanted = settings.init_args.get("negatives")
+    bare = settings.clone()
+    if wanted is not None:
+        bare.init_args.negatives = None  # a generator whose file is missing cannot be made
+    try:
+        data = data_of(bare)
+    except Exception as error:
+        yield Need("data", _sentence(error), False)
+        return
+    if not isinstance(data, CaptionDataModule):
+        yield Need("data", f"{type(data).__name__}, of which nothing is known here")
+        return
+    roots = [Path(root) for root in data.roots]
+    yield from (
+        Need("data root", f"{root} is no folder", False) for root in roots if not root.is_dir()
+    )
+    sources: list[Source] = []
+    for what, reader in (
+        ("training captions", data.train_reader),
+        ("validation captions", data.val_reader),
+    ):
+        if reader is not None:
+            yield from _captions(what, reader, sources, data)
+    finder = PhotographFinder([root for root in roots if root.is_dir()], data.decoding)
+    if sources:
+        yield _images(sources, finder, roots)
+    captions = " ".join(map(str, data.train_reader.files[:1]))
+    if data.units is not None:
+        yield _units(data, sources, captions)
+    for generator in wanted if isinstance(wanted, list) else [wanted]:
+        if generator is not None:
+            yield _negatives(generator, sources, captions)
+    if data.evaluation is not None:
+        yield _benchmarks(data.evaluation)
+
+
+def _sentence(error: Exception) -> str:
+    """Returns what a user did wrong; what is no user's mistake is raised."""
+    found = mistake(error)
+    if found is None:
+        raise error
+    return str(found)
+
+
+def _captions(
+    what: str, reader: Reader, sources: list[Source], data: CaptionDataModule
+) -> Iterator[Need]:
+    absent = [file for file in reader.files if not file.exists()]
+    if absent:
+        make = tuple(_fetch(file) for file in absent if _fetch(file))
+        yield Need(what, f"{absent[0]} is not there", False, make)
+        return
+    try:
+        source = read(reader)
+    except ZooError as error:
+        yield Need(what, str(error), False)
+        return
+    sources.append(source)
+    n, expected = len(source.image_ids), data.expect_n
+    found = f"{len(source.kept):,} of {n:,} images"
+    right = reader is not data.train_reader or expected in (None, n)
+    yield Need(what, found if right else f"{found}, where data.expect_n is {expected:,}", right)
+
+
+def _fetch(file: Path) -> str:
+    pattern = next((p for p in CAPTIONS if file.match(p)), None)
+    return (
+        CAPTIONS[pattern].format(name=file.name, folder=file.parent, above=file.parent.parent)
+        if pattern
+        else ""
+    )
+
+
+def _images(sources: list[Source], finder: PhotographFinder, roots: list[Path]) -> Need:
+    images: dict[ImageRef, None] = {}
+    for source in sources:
+        images.update(dict.fromkeys(located(source, finder).images))
+    missing = finder.missing(images)
+    found = f"{len(images) - len(missing):,} of {len(images):,}"
+    if not missing:
+        return Need("images", found)
+    make = IMAGES.get(missing[0].source, ())
+    root = roots[0] if roots else Path("DATA_ROOT")
+    return Need(
+        "images",
+        f"{found}; first missing: {missing[0]}, {finder.hint(missing[0])}",
+        False,
+        tuple(command.format(root=root) for command in make),
+    )
+
+
+def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Need:
+    assert data.units is not None
+    file = Path(data.units.file)
+    if not file.exists():
+        make = f"zoo units extract {captions} --out {file}"
+        return Need("units", f"{file} is not there", False, (make,))
+    try:
+        samples = [sample for source in sources for sample in source.samples]
+        whole = [source.reader for source in sources]
+        records = check_units(
+            data.units, samples, lambda: (s for reader in whole for s in reader.whole().samples())
+        )
+    except ZooError as error:
+        return Need("units", str(error), False)
+    return Need("units", f"of {len(records):,} captions")
+
+
+def _negatives(settings: Namespace, sources: list[Source], captions: str) -> Need:
+    name = settings.class_path.rpartition(".")[2]
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(NegativeGenerator, "generator")
+    try:
+        made = parser.instantiate(Namespace(generator=settings)).generator
+        made.check(sample.caption for source in sources[:1] for sample in source.samples)
+    except Exception as error:
+        files = {key.rpartition(".")[2]: file for key, file in vars(settings.as_flat()).items()}
+        make = tuple(
+            command.format(captions=captions, file=files[argument])
+            for argument, command in TABLES.items()
+            if argument in files and not Path(files[argument]).exists()
+        )
+        return Need(f"negatives of {name}", _sentence(error), False, make)
+    return Need(f"negatives of {name}", "can be made")
+
+
+def _benchmarks(evaluation: Evaluation) -> Need:
+    try:
+        evaluation.prepare()
+    except ZooError as error:
+        return Need("benchmarks", str(error), False)
+    return Need("benchmarks", f"{len(evaluation.plan.questions):,} cases can be scored")
+
+
+def _weights(backbone: Namespace) -> Iterator[Need]:
+    given = backbone.init_args
+    name, pretrained = given.name, given.get("pretrained")
+    if pretrained is None:
+        yield Need("weights", f"random ones of {name}")
+    elif Path(pretrained).is_file():
+        yield Need("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
+    else:
+        try:
+            check_tag(name, pretrained)
+        except ZooError as error:
+            yield Need("weights", str(error), False)
+            return
+        cached = cached_weights(name, pretrained)
+        make = f"python -c \"import open_clip; open_clip.create_model('{name}', pretrained='{pretrained}')\""
+        found = (
+            str(cached)
+            if cached
+            else f"{pretrained} of {name} is not in the cache: `zoo fit` fetches it"
+        )
+        yield Need("weights", found, cached is not None, (make,))
+
+
+def _disk(settings: Namespace) -> Need:
+    given = settings.model.backbone.init_args
+    logger = settings.trainer.get("logger")
+    folder = (
+        Path(logger.init_args.save_dir)
+        if isinstance(logger, Namespace) and "init_args" in logger
+        else RUNS
+    )
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(there).free
+    trained = given.get("tune", "full") != "none" and given.get("lora") is None
+    try:
+        size = parameters_of(given.name) * (TRAINED if trained else FROZEN) * CHECKPOINTS
+    except ZooError as error:
+        return Need("disk", str(error), False)
+    found = f"{free / GIB:.1f} GiB free at {there}, checkpoints take up to {size / GIB:.1f}"
+    return Need("disk", found, size < free)

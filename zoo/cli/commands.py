@@ -1,0 +1,112 @@
+"""The command line: `zoo fit` and `zoo validate` are Lightning's, small commands stand beside them. Free of torch until one needs it."""
+
+import importlib
+import sys
+
+from zoo import __version__
+from zoo.errors import Stopped, ZooError, near
+
+LIGHTNING = {
+    "fit": "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]",
+    "validate": "measure: zoo validate --benchmarks aro,sugarcrepe --data_root DIR [--ckpt_path P] [--out DIR]",
+}
+COMMANDS = {
+    "export": (
+        "zoo.cli.export:main",
+        "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it",
+    ),
+    "merge": (
+        "zoo.cli.merge:main",
+        "interpolate a tuned model with the weights it started from (WiSE-FT), and measure what comes out",
+    ),
+    "rescore": (
+        "zoo.cli.rescore:main",
+        "make a run's figures again from its cases.parquet, under another preset",
+    ),
+    "doctor": (
+        "zoo.cli.doctor:main",
+        "say what a data root holds, what is missing and how to get it",
+    ),
+    "ls": (
+        "zoo.cli.ls:main",
+        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers",
+    ),
+    "negatives": (
+        "zoo.cli.negatives:main",
+        "preview or export sentence negatives of captions, or build the table of replacements",
+    ),
+    "units": (
+        "zoo.cli.units:main",
+        "extract units and foils from captions, or show a file of them",
+    ),
+    "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
+    "demo": (
+        "zoo.cli.demo:main",
+        "render, train and measure in small: what the paper does, in ten minutes",
+    ),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 128 and its
+    number where a signal ended it."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
+    try:
+        return dispatch(argv)
+    except ZooError as error:
+        print(f"zoo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as stop:
+        print(": ".join(["zoo: interrupted", *filter(None, map(str, stop.args))]), file=sys.stderr)
+        return 130
+    except Stopped as stop:
+        if stop.tells:
+            print(f"zoo: {stop}", file=sys.stderr)
+        return 128 + stop.signum
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        if error.errno is None:
+            raise
+        from zoo.support.files import mend_of
+
+        print(
+            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): {mend_of(error)}",
+            file=sys.stderr,
+        )
+        return 1
+
+
+def dispatch(argv: list[str]) -> int:
+    """Finds the command that the first argument names and runs it; raises ZooError where there is none."""
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        print(f"zoo {__version__}")
+        return 0
+    name, rest = argv[0], argv[1:]
+    if name in LIGHTNING:
+        from zoo.cli.fit import run
+
+        return run(argv)
+    if name not in COMMANDS:
+        print(
+            f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; `zoo --help` lists them",
+            file=sys.stderr,
+        )
+        return 2
+    module, function = COMMANDS[name][0].split(":")
+    status: int = getattr(importlib.import_module(module), function)(rest)
+    return status
+
+
+def usage() -> str:
+    """Returns the text of `zoo --help`."""
+    lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` says more", ""]
+    lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
+    lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
+    return "\n".join(lines)

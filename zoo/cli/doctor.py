@@ -1,0 +1,180 @@
+"""`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest. Free of torch."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from zoo.benchmarks.base import Benchmark, Case, Part
+from zoo.benchmarks.catalog import asked_for, offered
+from zoo.benchmarks.roots import read, settled
+from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.sample import ImageRef
+from zoo.support.arguments import Parser, listed
+
+# not asked for unless named: without a file of the user's there is nothing to look for
+NEED_A_FILE = ("half_truth", "pairs")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One subset of a benchmark. n: questions in its annotations, 0 where these are absent; scorable: with all photographs; published:
+    how many questions the published file has; photographs: those asked for; found: those of them that are there. how: to get the files.
+    note: what the report says of its files, such as where derived ones are."""
+
+    benchmark: str
+    subset: str
+    n: int
+    scorable: int
+    published: int | None
+    photographs: frozenset[ImageRef]
+    found: frozenset[ImageRef]
+    how: str
+    note: str = ""
+
+
+def main(argv: list[str]) -> int:
+    """Prints what it found; returns 0, or 1 where an annotation file is broken."""
+    if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
+        from zoo.cli.checkup import checkup
+
+        return checkup(argv)
+    parser = Parser(
+        prog="zoo doctor",
+        description="Say what a data root holds, what is missing and how to get it.",
+    )
+    parser.add_argument(
+        "--data_root",
+        nargs="+",
+        type=Path,
+        default=[Path(".")],
+        help="one folder or more; the first that holds a file wins",
+    )
+    parser.add_argument(
+        "--benchmarks",
+        help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
+    )
+    parser.add_argument(
+        "--config",
+        help="a recipe, once or more, with the flags that fit takes: look for all that it needs instead",
+    )
+    given = parser.parse_args(argv)
+    names = (
+        listed(given.benchmarks, "--benchmarks")
+        if given.benchmarks
+        else [name for name in offered() if name not in NEED_A_FILE]
+    )
+    finder = PhotographFinder(given.data_root)
+    findings: list[Finding] = []
+    broken: list[str] = []
+    for asked in asked_for(names):
+        try:
+            findings += examine(asked, given.data_root, finder)
+        except ZooError as error:
+            broken.append(f"{asked.name}: {error}")
+    console = Console()
+    console.print(_table(findings))
+    _list(console, "made from the annotations", _made(findings))
+    _list(console, "broken", broken)
+    _list(console, "annotations that are absent, and how to get them", _absent(findings))
+    _list(console, "photographs that are missing", _missing(findings, finder))
+    return 1 if broken else 0
+
+
+def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -> list[Finding]:
+    """Returns one finding a subset, of those that are absent too; raises ZooError where an annotation file is broken."""
+    reading = settled(read(asked, roots), finder)
+    parts = {part.subset: part for part in asked.parts}
+    absent = {part.subset for part in reading.absent}
+    by_subset: dict[str, list[Case]] = {
+        part.subset: [] for part in asked.parts if part.subset in absent
+    }
+    for case in reading.cases:
+        by_subset.setdefault(case.subset, []).append(case)
+    order = sorted(
+        by_subset, key=lambda subset: list(parts).index(subset) if subset in parts else len(parts)
+    )
+    return [
+        replace(
+            _finding(asked.name, subset, by_subset[subset], parts.get(subset), finder),
+            note=reading.notes.get(subset, ""),
+        )
+        for subset in order
+    ]
+
+
+def _finding(
+    name: str, subset: str, cases: list[Case], part: Part | None, finder: PhotographFinder
+) -> Finding:
+    photographs = frozenset(_uncropped(image) for case in cases for image in case.images)
+    found = photographs.difference(finder.missing(photographs))
+    n = scorable = 0
+    gallery = False
+    for case in cases:
+        there = np.array([_uncropped(image) in found for image in case.images])
+        gallery = case.protocol == "retrieval"
+        n += len(case.texts) if gallery else 1
+        scorable += int(case.match[there].any(0).sum()) if gallery else int(there.all())
+    published = None if part is None or gallery else part.n
+    return Finding(
+        name, subset, n, scorable, published, photographs, found, part.how if part else ""
+    )
+
+
+def _uncropped(image: ImageRef) -> ImageRef:
+    return replace(image, crop=None)
+
+
+def _table(findings: Iterable[Finding]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("benchmark", "subset"):
+        table.add_column(column, no_wrap=True)
+    for column in ("cases", "scorable", "photographs", "found"):
+        table.add_column(column, justify="right")
+    for f in findings:
+        cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
+        figures = (
+            (cases, f"{f.scorable:,}", f"{len(f.photographs):,}", f"{len(f.found):,}")
+            if f.n
+            else ("absent", "", "", "")
+        )
+        table.add_row(f.benchmark, f.subset, *figures)
+    return table
+
+
+def _absent(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yields a line for each way of getting files, with the parts that it brings."""
+    by_how: dict[str, list[str]] = {}
+    for f in findings:
+        if not f.n:
+            by_how.setdefault(f.how, []).append(
+                f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark
+            )
+    yield from (f"{', '.join(parts)}: {how}" for how, parts in by_how.items())
+
+
+def _made(findings: Iterable[Finding]) -> Iterator[str]:
+    yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
+
+
+def _missing(findings: Iterable[Finding], finder: PhotographFinder) -> Iterator[str]:
+    """Yields a line for each source of photographs of which some are missing."""
+    by_source: dict[str, set[ImageRef]] = {}
+    for f in findings:
+        for image in f.photographs - f.found:
+            by_source.setdefault(image.source, set()).add(image)
+    yield from (
+        f"{source}: {len(images):,}; {finder.hint(min(images))}"
+        for source, images in sorted(by_source.items())
+    )
+
+
+def _list(console: Console, title: str, lines: Iterable[str]) -> None:
+    for i, line in enumerate(lines):
+        if i == 0:
+            console.print(f"\n{title}:")
+        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)

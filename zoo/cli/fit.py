@@ -1,0 +1,530 @@
+"""`zoo fit` and `zoo validate`: LightningCLI, with flags that win over checkpoints, recipes by name, and errors of one line."""
+
+import json
+import logging
+import shlex
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
+from lightning import Callback, LightningDataModule, Trainer
+from lightning.fabric.plugins import ClusterEnvironment
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
+from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
+from lightning.pytorch.strategies import FSDPStrategy, Strategy
+
+from zoo.checkpoints.exported import OPEN_CLIP
+from zoo.checkpoints.files import (
+    NAMES,
+    RUNS,
+    WholeCheckpointIO,
+    located,
+    read_checkpoint,
+    recipe_of,
+)
+from zoo.cli.recipes import settings_given, with_recipes
+from zoo.errors import Stopped, ZooError
+from zoo.mistakes import mistake, sentence
+from zoo.module import ZooModule
+from zoo.results.report import refuse_results
+from zoo.support.arguments import Parser, listed
+from zoo.support.distributed import leave_group
+from zoo.support.files import sweep
+from zoo.support.log import quieten, speak
+from zoo.support.names import import_all
+from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged, wanted
+from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
+from zoo.training.finite import Finite
+from zoo.training.run_folder import (
+    NOT_OF_DATA,
+    RunFolder,
+    check_free,
+    refuse_finished,
+    requeued,
+    same_run,
+)
+from zoo.training.sharding import Sharded
+from zoo.training.stopping import Signals, StepLoop, signals_raise
+
+Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
+log = logging.getLogger(__name__)
+GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
+LOGGER = {
+    "class_path": "zoo.training.MetricsLog",
+    "init_args": {"save_dir": str(RUNS), "name": None, "flush_logs_every_n_steps": 1},
+}
+
+
+class ZooParser(LightningArgumentParser):
+    """Answers a wrong argument with one line and near names, not with the whole usage."""
+
+    def error(self, message: str, ex: Exception | None = None) -> None:
+        if not self.exit_on_error:
+            super().error(message, ex)
+        print(f"zoo: {sentence(message)}", file=sys.stderr)
+        sys.exit(2)
+
+
+class ZooTrainer(Ranged, Trainer):
+    """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
+
+    strategy: as Lightning's, or `sharded` (zoo.training.Sharded). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
+    32-true. Raises ZooError for a precision that the device lacks, where Lightning would take another, and for Lightning's `fsdp`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        strategy: str | Strategy = "auto",
+        precision: str | int | None = None,
+        plugins: Plugin | list[Plugin] | None = None,
+        val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
+        check_val_every_n_epoch: PositiveInt | None = 1,
+        log_every_n_steps: NonNegativeInt | None = None,
+        num_sanity_val_steps: int | None = None,
+        min_epochs: NonNegativeInt | None = None,
+        min_steps: NonNegativeInt | None = None,
+        accumulate_grad_batches: PositiveInt = 1,
+        gradient_clip_val: NonNegativeNumber | None = None,
+        overfit_batches: int | float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        if str(val_check_interval) in ("0", "0.0"):
+            raise ZooError(
+                "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
+            )
+        if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
+            raise ZooError(
+                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of validation to try before training, "
+                "0 for none, or -1 for all"
+            )
+        if overfit_batches:
+            raise ZooError(
+                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not Lightning's to change: set "
+                f"trainer.limit_train_batches to {overfit_batches}, and data.redraw and model.backbone.augment to false"
+            )
+        if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
+            raise ZooError(
+                "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
+                "set it to sharded"
+            )
+        given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        if precision == "auto":
+            precision = (
+                "bf16-mixed"
+                if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
+                else "32-true"
+            )
+        plugins = [*given, WholeCheckpointIO()]
+        strategy = Sharded() if strategy == "sharded" else strategy
+        super().__init__(
+            *args,
+            strategy=strategy,
+            precision=precision,  # type: ignore[arg-type]
+            plugins=plugins,
+            val_check_interval=val_check_interval,
+            check_val_every_n_epoch=check_val_every_n_epoch,
+            log_every_n_steps=log_every_n_steps,
+            num_sanity_val_steps=num_sanity_val_steps,
+            min_epochs=min_epochs,
+            min_steps=min_steps,
+            accumulate_grad_batches=accumulate_grad_batches,
+            gradient_clip_val=gradient_clip_val,
+            **kwargs,
+        )
+        steps = self.fit_loop.epoch_loop
+        self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
+        self._signal_connector = Signals(self)
+        self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
+        if str(precision).startswith("16") and not self.precision.startswith("16"):
+            raise ZooError(
+                f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
+            )
+
+    @property
+    def log_every_n_steps(self) -> int:
+        """As it was given, and more often at the start: every step of the first 10, every tenth of the first 100, and so on."""
+        step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
+        often: int = 10 ** (len(str(step)) - 1)
+        return min(self._log_every_n_steps, often)
+
+    @log_every_n_steps.setter
+    def log_every_n_steps(self, steps: int) -> None:
+        self._log_every_n_steps = steps
+
+
+class ZooCLI(LightningCLI):
+    """LightningCLI with fit and validate alone."""
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        return {
+            name: arguments
+            for name, arguments in LightningCLI.subcommands().items()
+            if name in ("fit", "validate")
+        }
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Lets `last_checkpoint` and `best_checkpoint` be set; `validate` takes them too, so that it reads the config of a run."""
+        parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
+        parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
+        parser.add_argument(
+            "--overwrite",
+            action="store_true",
+            help="write where a run's or a measurement's results are, which is refused without it",
+        )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Refuses what jsonargparse takes without a word: an unknown name over an empty mapping."""
+        super().parse_arguments(parser, args)
+        command = self.config.subcommand
+        seed = self.config[command].seed_everything
+        if seed is not True and seed < 0:
+            parser.error(f"seed_everything: {seed} is not {wanted('NonNegativeInt', 'v>=0')}")
+        for settings in settings_given(args):
+            problem = empty_and_unknown(settings, self.config[command])
+            if problem is not None:
+                parser.error(f"Subcommand '{command}': {problem}")
+
+    def before_instantiate_classes(self) -> None:
+        """Makes seed_everything the seed of data and model as well, unless they have one of their own."""
+        settings = self.config[self.subcommand]
+        for part in (settings.model, settings.data.get("init_args")):
+            if part is not None and "seed" in part and part.seed is None:
+                part.seed = settings.seed_everything or 0
+
+    def instantiate_classes(self) -> None:
+        """Makes the data first and looks for its files: what is missing on this disk is said before weights are fetched for it."""
+        given = self.config[self.subcommand]
+        data = data_of(given.data)
+        evaluation = getattr(data, "evaluation", None)
+        may_go_on = given.get("ckpt_path") is not None or SLURMEnvironment.job_id() is not None
+        if evaluation is not None and self.subcommand == "fit" and (may_go_on or given.overwrite):
+            evaluation.overwrite = True  # until `before_fit` knows whether the run goes on
+        check_files = getattr(data, "check_files", None)
+        if check_files is not None:
+            check_files()
+        settings = self.config.clone()  # what was parsed is saved beside the run
+        settings[self.subcommand].data = data
+        self.config_init = self.parser.instantiate(settings)
+        self.datamodule = data
+        self.model = self._get(self.config_init, "model")
+        self.trainer = self.instantiate_trainer()
+
+    def before_fit(self) -> None:
+        """Refuses what cannot be before any process is launched, so that one process says it once; sweeps what killed runs left."""
+        root = self._runs()
+        for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
+            sweep(folder)
+        check_devices = getattr(self.datamodule, "check_devices", None)
+        if check_devices is not None:
+            check_devices(self.trainer.world_size)
+        self.model.refuse_what_cannot_be(self.datamodule)
+        callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
+        goes_on = self._find_run() is not None
+        evaluation = getattr(self.datamodule, "evaluation", None)
+        if evaluation is not None:  # a run goes on where its own results are
+            evaluation.overwrite = goes_on or self.config[self.subcommand].overwrite
+            refuse_results(evaluation.out, evaluation.overwrite)
+        best = next(
+            (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
+        )
+        losses = any(
+            getattr(self.datamodule, name, None) is not None
+            for name in ("val_reader", "val_share", "val_images")
+        )
+        if (
+            best is not None
+            and str(best.monitor).startswith("val/")
+            and hasattr(self.datamodule, "val_reader")
+            and not losses
+        ):
+            callbacks.remove(best)
+            log.warning(
+                "there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone",
+                best.monitor,
+            )
+
+    def _runs(self) -> Path:
+        """The folder of runs."""
+        loggers = self.trainer.loggers
+        return Path(loggers[0].save_dir or self.trainer.default_root_dir) if loggers else RUNS
+
+    def _find_run(self) -> Path | None:
+        """Finds the checkpoint that the run goes on from, and makes sure that no other run lies where this one will."""
+        settings = self.config_init[self.subcommand]
+        parser = self._parser(self.subcommand)
+        data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
+        for name in NOT_OF_DATA:
+            data.get("init_args", {}).pop(name, None)
+        recipe = recipe_of({"hyper_parameters": self.model.recipe()})
+        record = {"model": recipe, "data": data, "job": SLURMEnvironment.job_id()}
+        root = self._runs()
+        given = settings.ckpt_path
+        path = None if given is None else Path(given)
+        if given in NAMES:
+            path = same_run(root, record, given)
+        elif given is None:
+            path = requeued(root, record)
+        if path is not None:
+            refuse_finished(path, self.trainer)
+            settings.ckpt_path = str(path)
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, RunFolder):
+                callback.record = record
+                callback.replaces = check_free(self.trainer, path, settings.overwrite, record)
+        return path
+
+    def before_validate(self) -> None:
+        """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
+        callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
+        if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
+            self.trainer.loggers = [
+                logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
+            ]
+
+    def after_fit(self) -> None:
+        """Says how long it took, where the run is, and what comes next, once."""
+        if not self.trainer.is_global_zero:
+            return
+        trainer = self.trainer
+        last = best = ""
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, RunFolder) and callback.made:
+                seconds = timedelta(seconds=round(time.monotonic() - callback.began))
+                steps = f"{trainer.global_step:,} steps"
+                log.info("trained to %s in %s, in %s", steps, seconds, callback.folder)
+            elif isinstance(callback, LastCheckpoint):
+                last = callback.last_model_path
+            elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
+                best = callback.best_model_path
+                score = callback.best_model_score
+                reached = "" if score is None else f" ({callback.monitor} {float(score):.4f})"
+                log.info("the best: %s%s", best, reached)
+        if last:
+            log.info("the last checkpoint: %s", last)
+        if isinstance(trainer.logger, CSVLogger):
+            metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
+            log.info("its metrics, step by step: %s", metrics)
+        if last:
+            measure = f"zoo validate --benchmarks sugarcrepe,aro --data_root DIR --ckpt_path {shlex.quote(last)} --out MEASURED"
+            log.info("to measure it: %s", measure)
+
+    def _parse_ckpt_path(self) -> None:
+        """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
+
+
+class ParsedCLI(ZooCLI):
+    """Parses, and builds and runs nothing."""
+
+    def instantiate_classes(self) -> None:
+        pass
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        pass
+
+
+def run(argv: list[str]) -> int:
+    """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
+    _run(ZooCLI, argv)
+    return 0
+
+
+def settings_of(argv: list[str]) -> Namespace:
+    """argv: subcommand and flags. Returns all settings that they come to, of recipes, flags and defaults, with nothing built of them."""
+    cli = _run(ParsedCLI, argv)
+    settings: Namespace = cli.config[argv[0]]
+    return settings
+
+
+def data_of(settings: Namespace) -> LightningDataModule:
+    """Returns the datamodule of parsed settings."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(LightningDataModule, "data")
+    data: LightningDataModule = parser.instantiate(Namespace(data=settings)).data
+    return data
+
+
+def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
+    quieten()
+    speak()
+    # a YAML may name a class only where an argument says of which kind
+    set_parsing_settings(instantiate_subclass_spec_in_any=False)
+    given, data_roots = data_root_flag(argv)
+    import_all()
+    try:
+        with signals_raise():
+            return cli(
+                ZooModule,
+                LightningDataModule,
+                subclass_mode_data=True,
+                trainer_class=ZooTrainer,
+                trainer_defaults={"logger": LOGGER},
+                parser_class=ZooParser,
+                parser_kwargs={
+                    "allow_abbrev": False,
+                    argv[0]: {"default_env": False, "allow_abbrev": False},
+                },
+                save_config_callback=RunFolder if argv[0] == "fit" else None,
+                seed_everything_default=0,
+                auto_configure_optimizers=False,
+                args=below_flags(with_checkpoint(with_recipes(given, *data_roots))),
+            )
+    except Stopped:
+        raise
+    except SystemExit as stop:  # Lightning ends the process itself when interrupted
+        if isinstance(stop.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt(GO_ON if argv[0] == "fit" else "") from stop
+        raise
+    except Exception as error:
+        found = mistake(error)
+        if found is None or found is error:
+            raise
+        raise found from error
+    finally:
+        leave_group()
+
+
+def empty_and_unknown(
+    settings: dict[str, Any], known: Namespace, above: str = "", owner: str | None = None
+) -> str | None:
+    """Looks for an empty mapping in a YAML under a name that what was parsed does not hold.
+
+    Args:
+        settings: of the YAML.
+        known: what was parsed from it.
+        above: the dotted name of both, with a dot at its end.
+        owner: the class path of what they are the arguments of.
+
+    Returns:
+        What jsonargparse says of an unknown name that holds something, None where there is none.
+    """
+    for name, value in settings.items():
+        if value == {} and name not in known:
+            if owner is not None:
+                return f"Problem with given class_path '{owner}': Option '{name}' is not accepted"
+            return f"does not accept option '{above}{name}'"
+        inside = known.get(name)
+        if isinstance(value, dict) and isinstance(inside, Namespace):
+            of = known.get("class_path") if name == "init_args" else None
+            found = empty_and_unknown(value, inside, f"{above}{name}.", of)
+            if found is not None:
+                return found
+    return None
+
+
+def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the arguments with the short flags that stand for longer ones spelt out, and the data roots."""
+    parser = Parser(f"zoo {argv[0]}", add_help=False)
+    parser.add_argument("--data_root", nargs="+" if argv[0] == "validate" else 1, default=[])
+    if argv[0] == "validate":
+        for flags in (["--benchmarks"], ["--out"], ["--presets", "--preset"]):
+            parser.add_argument(*flags)
+        parser.add_argument("--overwrite", action="store_true", default=None)
+    short, rest = parser.parse_known_args(argv[1:])
+    if getattr(short, "benchmarks", None) is None:
+        for name in ("out", "presets", "overwrite"):
+            if getattr(short, name, None) is not None:
+                raise ZooError(
+                    f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}"
+                )
+        return [argv[0], *rest], short.data_root
+    benchmarks = listed(short.benchmarks, "--benchmarks")
+    flags = [
+        "--data",
+        "zoo.datamodules.EvaluationDataModule",
+        "--data.benchmarks",
+        json.dumps(benchmarks),
+    ]
+    if short.data_root:
+        flags += ["--data.data_root", json.dumps(short.data_root)]
+    if short.out is not None:
+        flags += ["--data.out", short.out]
+    if short.presets is not None:
+        flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
+    if short.overwrite:
+        flags += ["--data.overwrite", "true"]
+    others, of_data = apart(rest, "--data.")
+    return ["validate", *others, *flags, *of_data], short.data_root
+
+
+def apart(arguments: list[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Returns the arguments without flags of that prefix, and these with their values: what a class takes is read after its name."""
+    taken: list[list[str]] = [[], []]
+    into = 0
+    for argument in arguments:
+        if argument.startswith("--"):
+            into = int(argument.startswith(prefix))
+        taken[into].append(argument)
+    return taken[0], taken[1]
+
+
+def with_checkpoint(argv: list[str]) -> list[str]:
+    """Returns the arguments with `--ckpt_path` made the path of a file, but for the names that `fit` looks up by recipe and data."""
+    out = list(argv)
+    for i, argument in enumerate(argv):
+        flag, equals, inline = argument.partition("=")
+        at = i if equals else i + 1
+        if flag != "--ckpt_path" or at >= len(argv):
+            continue
+        given = inline or argv[at]
+        if argv[0] == "validate" or given not in NAMES:
+            path = str(located(given, runs_folder(argv)))
+            out[at] = f"{flag}={path}" if equals else path
+    return out
+
+
+def runs_folder(argv: list[str]) -> Path:
+    """Returns where the logger of these arguments keeps its runs: the last config or flag that says so, `runs` where none does."""
+    folder = RUNS
+    for argument, value in zip(argv, [*argv[1:], ""], strict=True):
+        name, _, inline = argument.partition("=")
+        if name in ("--config", "-c"):
+            given = inline or value
+            settings = (
+                yaml.safe_load(
+                    given if given.lstrip().startswith("{") else Path(given).read_text("utf-8")
+                )
+                or {}
+            )
+            logger = (settings.get("trainer") or {}).get("logger")
+            if isinstance(logger, dict):
+                folder = Path(logger.get("init_args", {}).get("save_dir", folder))
+        elif name in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
+            folder = Path(inline or value)
+    return folder
+
+
+def below_flags(argv: list[str]) -> list[str]:
+    """Returns the arguments with the recipe inside the checkpoint as the first `--config`, so that every later config and flag wins."""
+    after = [*argv[1:], ""]
+    path = next(
+        (
+            after[i] if a == "--ckpt_path" else a.partition("=")[2]
+            for i, a in enumerate(argv)
+            if a.partition("=")[0] == "--ckpt_path"
+        ),
+        "",
+    )
+    if not path or (argv[0] == "fit" and path in NAMES):
+        return argv
+    checkpoint = read_checkpoint(Path(path))
+    if argv[0] == "fit" and "optimizer_states" not in checkpoint:
+        weights = Path(path) / OPEN_CLIP if Path(path).is_dir() else Path(path)
+        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
+        if not weights.exists():
+            mend = "export the run for open_clip (`--format open_clip`), and start anew from that by --model.backbone.pretrained"
+        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
+    recipe = recipe_of(checkpoint)
+    return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]

@@ -1,0 +1,408 @@
+"""`zoo negatives`: shows what a generator makes of captions, writes it to a file that `fit` can replay, or builds the table of words that
+Replace draws from. Free of torch."""
+
+import argparse
+import difflib
+import importlib
+import inspect
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from jsonargparse import ArgumentError, ArgumentParser
+from rich.console import Console
+from rich.progress import Progress, track
+from rich.table import Table
+from rich.text import Text
+
+from zoo.errors import ZooError, near
+from zoo.language.tagger import tagger as tagger_named
+from zoo.language.text import only_reordered, same_words
+from zoo.negatives.base import NegativeGenerator
+from zoo.negatives.entity_foil import EntityFoilInPlace
+from zoo.sources.readers.guess import guess_reader
+from zoo.sources.sample import Sample
+from zoo.sources.seeds import seed_of
+from zoo.support.arguments import Parser, whole_number
+from zoo.support.files import check_place, whole
+from zoo.support.names import classes, import_all
+from zoo.units.reader import read_units
+from zoo.units.record import UnitRecord
+
+JUDGED = 10_000
+
+
+def main(argv: list[str]) -> int:
+    """Runs `preview`, `export` or `build`; returns the exit status."""
+    own, given = _split(argv)
+    arguments = _parser().parse_args(own)
+    if arguments.command in ("build", "export"):
+        check_place(Path(arguments.out), arguments.overwrite)
+    if arguments.command == "build":
+        if given:
+            raise ZooError(
+                f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the table of the generator replace"
+            )
+        _build_table(_samples(arguments.captions), arguments)
+        return 0
+    generator = _generator(arguments.generator, arguments.tagger, given)
+    if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
+        raise ZooError(
+            f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it"
+        )
+    samples = _samples(arguments.captions)
+    generator.check(sample.caption for sample in samples)
+    records = {} if arguments.units is None else _records(arguments.units, samples)
+    if arguments.command == "preview":
+        preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
+    else:
+        export(generator, samples, records, arguments.seed, Path(arguments.out))
+    return 0
+
+
+@dataclass(frozen=True)
+class Made:
+    """A caption and the negative that was made of it, or None."""
+
+    sample: Sample
+    negative: str | None
+
+
+def make(
+    generator: NegativeGenerator,
+    samples: Iterable[tuple[int, Sample]],
+    records: dict[str, UnitRecord],
+    seed: int,
+) -> Iterator[Made]:
+    """samples: with their positions in the source. Yields what `fit` makes of each in its first epoch with this seed and generator."""
+    for index, sample in samples:
+        rng = Random(seed_of(seed, 0, index, "negative/0"))
+        yield Made(sample, generator.negative(sample.caption, rng, records.get(sample.caption_id)))
+
+
+def preview(
+    generator: NegativeGenerator,
+    samples: Sequence[Sample],
+    records: dict[str, UnitRecord],
+    seed: int,
+    n: int,
+    judged: int = JUDGED,
+) -> None:
+    """Prints n captions with their negatives, and the rates over `judged` captions drawn by seed (all, where there are fewer)."""
+    drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
+    made = list(make(generator, _progress([(i, samples[i]) for i in drawn]), records, seed))
+    table = Table("caption", "negative", show_lines=True)
+    for item in Random(seed).sample(made, min(n, len(made))):
+        table.add_row(*_highlighted(item.sample.caption, item.negative))
+    console = Console()
+    console.print(table)
+    console.print(
+        "\n".join(
+            [
+                ", ".join(f"{key} {value}" for key, value in generator.describe().items()),
+                *rates(made),
+            ]
+        ),
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def rates(made: Sequence[Made]) -> list[str]:
+    """Returns in words how many captions got a negative, and how many negatives are the caption, say the same as it in another order, are
+    each other or another caption."""
+    negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
+    captions = {_key(item.sample.caption) for item in made}
+    identical = sum(same_words(caption, negative) for caption, negative in negatives)
+    reordered = sum(only_reordered(caption, negative) for caption, negative in negatives)
+    distinct = len({_key(negative) for _, negative in negatives})
+    captioned = sum(
+        _key(negative) in captions and not same_words(caption, negative)
+        for caption, negative in negatives
+    )
+    return [
+        _share("yield", len(negatives), len(made), "captions have a negative"),
+        _share(
+            "identity",
+            identical,
+            len(negatives),
+            "negatives are their caption in other spacing or case",
+        ),
+        _share(
+            "reordered",
+            reordered,
+            len(negatives),
+            "negatives only put the members of a list (joined by 'and', 'or' or commas) in another order, and stay true",
+        ),
+        _share(
+            "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
+        ),
+        _share(
+            "captions",
+            captioned,
+            len(negatives),
+            "negatives are another caption of these, perhaps a true one",
+        ),
+    ]
+
+
+def export(
+    generator: NegativeGenerator,
+    samples: Sequence[Sample],
+    records: dict[str, UnitRecord],
+    seed: int,
+    out: Path,
+) -> None:
+    """Writes a line a caption: caption_id, caption, negative (null where there is none), and what made it.
+
+    The file appears when it is whole. Raises ZooError where it cannot be written.
+    """
+    made_by = {**generator.describe(), "seed": seed}
+    n = 0
+    with whole(out) as part, part.open("w", encoding="utf-8") as file:
+        for item in make(generator, _progress(list(enumerate(samples))), records, seed):
+            line = {
+                "caption_id": item.sample.caption_id,
+                "caption": item.sample.caption,
+                "negative": item.negative,
+                **made_by,
+            }
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            n += item.negative is not None
+    print(f"{out}: {n:,} negatives of {len(samples):,} captions")
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="zoo negatives", description="Make sentence negatives of captions.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    captions = Parser(add_help=False)
+    captions.add_argument(
+        "captions",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
+    )
+    captions.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
+    shared = Parser(add_help=False)
+    shared.add_argument(
+        "--generator",
+        default="negclip_swap",
+        help="a name of `zoo ls negatives` or a dotted class path (negclip_swap); its arguments as in --generator.table FILE",
+    )
+    shared.add_argument("--units", help="a units file, for entity foils")
+    shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
+    show = commands.add_parser(
+        "preview",
+        parents=[captions, shared],
+        help="print captions beside their negatives, and rates",
+    )
+    show.add_argument("--n", type=whole_number(0), default=20, help="how many to print (20)")
+    show.add_argument(
+        "--judged",
+        type=whole_number(1),
+        default=JUDGED,
+        help=f"how many captions the rates are of ({JUDGED:,})",
+    )
+    write = commands.add_parser(
+        "export",
+        parents=[captions, shared],
+        help="write a file that zoo.negatives.Replay reads",
+    )
+    write.add_argument("--out", required=True, help="the file to write, .jsonl")
+    write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
+    table = commands.add_parser(
+        "build",
+        parents=[captions],
+        help="write the table of words that zoo.negatives.Replace draws from",
+    )
+    table.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        help="the file to write, .arrow; a build that was stopped goes on",
+    )
+    table.add_argument("--overwrite", action="store_true", help="write over a file that is there")
+    table.add_argument(
+        "--wordnet",
+        type=Path,
+        help="the folder of WordNet's database files (NLTK's own, or Debian's)",
+    )
+    table.add_argument(
+        "--sense_prior",
+        action="store_true",
+        help="weigh the senses of a word by how often it has them",
+    )
+    table.add_argument(
+        "--min_count",
+        type=whole_number(0),
+        default=0,
+        help="how often WordNet's texts must have an alternative (0)",
+    )
+    return parser
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns the command's own arguments, and those of the generator."""
+    own: list[str] = []
+    given: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if not word.startswith("--generator."):
+            own.append(word)
+        elif "=" in word:
+            given.append(word)
+        else:
+            given += [word, *itertools.islice(words, 1)]
+    return own, given
+
+
+def _samples(captions: str) -> list[Sample]:
+    samples = guess_reader(captions).samples()
+    if not samples:
+        raise ZooError(f"{captions} has no captions: give a file that has some")
+    return samples
+
+
+def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerator:
+    path = name if "." in name else _path_of(name)
+    module, _, attribute = path.rpartition(".")
+    try:
+        made: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ZooError(
+            f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` or a dotted class path"
+        ) from error
+    if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
+        raise ZooError(
+            f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.NegativeGenerator"
+        )
+    declared = list(inspect.signature(made.__init__).parameters.values())[1:]
+    parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
+    known = [p.name for p in parameters]
+    other = next((word for word in sorted(names) if word not in known), None)
+    if other is not None and not any(p.kind is p.VAR_KEYWORD for p in declared):
+        raise ZooError(
+            f"--generator {name} takes no {other}{near(other, known)}: it takes {', '.join(known) or 'no arguments'}"
+        )
+    needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
+    if needed:
+        raise ZooError(
+            f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value"
+        )
+    if "tagger" in {p.name for p in parameters} - names:
+        given = [*given, f"--generator.tagger={tagger}"]
+    import_all()
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(made, "generator")
+    try:
+        config = parser.parse_args(given)
+    except ArgumentError as error:
+        raise ZooError(
+            f"--generator {name} cannot be made of {' '.join(given)} ({' '.join(str(error).split())}): "
+            f"it takes {', '.join(p.name for p in parameters) or 'no arguments'}"
+        ) from error
+    generator: NegativeGenerator = parser.instantiate(config)["generator"]
+    return generator
+
+
+def _path_of(name: str) -> str:
+    known = {known: path for known, path, _ in classes("negatives")}
+    if name not in known:
+        raise ZooError(
+            f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} or give a dotted class path"
+        )
+    return known[name]
+
+
+def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
+    records = read_units(units)
+    captions = {sample.caption_id: sample.caption for sample in samples}
+    for caption_id, record in records.items():
+        if not same_words(captions.get(caption_id, record.caption), record.caption):
+            raise ZooError(
+                f"{units} has other words than the captions for {caption_id!r}: extract the units of these captions"
+            )
+    if not captions.keys() & records.keys():
+        raise ZooError(
+            f"{units} has no units of these captions (their ids differ): extract the units of these captions"
+        )
+    return records
+
+
+def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
+    """Returns both with the words in which they differ marked."""
+    if negative is None:
+        return Text(caption), Text("none", style="dim")
+    left, right = caption.split(), negative.split()
+    matcher = difflib.SequenceMatcher(
+        None, [w.lower() for w in left], [w.lower() for w in right], autojunk=False
+    )
+    same = matcher.get_matching_blocks()
+    kept_left = {i for block in same for i in range(block.a, block.a + block.size)}
+    kept_right = {i for block in same for i in range(block.b, block.b + block.size)}
+    return _marked(left, kept_left, "yellow"), _marked(right, kept_right, "bold red")
+
+
+def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
+    return Text(" ").join(
+        Text(word) if i in kept else Text(word, style) for i, word in enumerate(words)
+    )
+
+
+def _progress(samples: Sequence[tuple[int, Sample]]) -> Iterable[tuple[int, Sample]]:
+    return track(
+        samples,
+        "negatives",
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+
+
+def _key(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _share(name: str, part: int, whole: int, what: str) -> str:
+    return f"{name:<11}{part / whole if whole else 0:7.1%}  {part:,} of {whole:,} {what}"
+
+
+def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> None:
+    """arguments: those of `zoo negatives build`. Looks every word of the captions up in WordNet and prints what was found."""
+    # NLTK takes a second to import
+    from zoo.language.inflection import inflection
+    from zoo.language.wordnet import WordNet
+    from zoo.negatives.build import build, replacements, vocabulary
+    from zoo.negatives.table import ReplacementTable
+
+    tagger = tagger_named(arguments.tagger)
+    wordnet = WordNet(arguments.wordnet)
+    keys = vocabulary((sample.caption for sample in samples), tagger)
+    rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
+    made_by = (
+        tagger.describe()
+        | inflection()
+        | {"wordnet": wordnet.version}
+        | {name: str(value).lower() for name, value in rule.items()}
+    )
+    with Progress(
+        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
+    ) as progress:
+        task = progress.add_task("words", total=len(keys))
+        build(
+            keys,
+            lambda key: replacements(key, wordnet, **rule),
+            arguments.out,
+            lambda done: progress.advance(task, done),
+            **made_by,
+        )
+    table = ReplacementTable(arguments.out)
+    counts = [count for key in keys if (count := table.count(key))]
+    print(
+        f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions have alternatives, "
+        f"{sum(counts) / max(len(counts), 1):,.0f} each; {', '.join(f'{key} {value}' for key, value in made_by.items())}"
+    )

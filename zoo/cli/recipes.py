@@ -1,0 +1,183 @@
+"""Recipes: where `--config NAME` finds a YAML, from any directory, and how ${data_root} in it is filled. Free of torch."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zoo.errors import ZooError, near
+
+PLACE = "${data_root}"
+INLINE = "--config"
+DEEPEST = 1_000  # brackets within brackets
+MOST = 100_000  # values in one recipe; those that ship have fewer than a hundred
+
+
+def recipe_folder() -> Path:
+    """Returns the folder of shipped recipes: zoo/configs in a wheel, configs/ beside the package in an editable install."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def shipped_recipes() -> dict[str, Path]:
+    """Returns the shipped recipes by file name."""
+    return {path.name: path for path in sorted(recipe_folder().glob("*.yaml"))}
+
+
+def find_recipe(name: str) -> Path:
+    """Returns the file that `--config name` means: a path that exists, else a shipped recipe; raises ZooError with near names."""
+    if Path(name).is_file():
+        return Path(name)
+    shipped = shipped_recipes()
+    for candidate in (name, f"{name}.yaml"):
+        if candidate in shipped:
+            return shipped[candidate]
+    raise ZooError(
+        f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them"
+    )
+
+
+def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
+    """Returns the arguments with every `--config NAME` made a path, or JSON where the file has a place for the data root.
+
+    Raises ZooError for a recipe that does not exist, is no YAML, or wants one data root where none or several were given.
+    """
+    out: list[str] = []
+    expects = False
+    for argument in argv:
+        _refuse_nested(argument)
+        if expects:
+            argument, expects = _filled(argument, data_roots), False
+        elif argument in ("--config", "-c"):
+            expects = True
+        elif argument.startswith("--config="):
+            argument = "--config=" + _filled(argument.removeprefix("--config="), data_roots)
+        out.append(argument)
+    return out
+
+
+def settings_given(argv: list[str]) -> Iterator[dict[str, Any]]:
+    """Yields the settings of every `--config` among arguments that `with_recipes` returned."""
+    for argument, value in zip(argv, [*argv[1:], ""], strict=True):
+        name, _, inline = argument.partition("=")
+        if name in ("--config", "-c"):
+            yield _read(inline or value)[1]
+
+
+def _refuse_nested(argument: str) -> None:
+    """Raises ZooError for a value that YAML's reader in C, which recurses without a bound, would not survive."""
+    depth = deepest = 0
+    for sign in argument if len(argument) > DEEPEST else "":
+        depth += (sign in "[{") - (sign in "]}")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise ZooError(
+            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no setting needs that, mend it"
+        )
+
+
+def _filled(value: str, data_roots: tuple[str, ...]) -> str:
+    name, settings = _read(value)
+    try:
+        plain = json.dumps(settings, default=str)
+    except TypeError as error:
+        raise ZooError(f"{name} has a key that is no text ({error}): mend it") from error
+    if PLACE not in plain:
+        return value if name == INLINE else name
+    if not data_roots:
+        raise ZooError(
+            f"{Path(name).name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR"
+        )
+    if len(data_roots) > 1:
+        raise ZooError(
+            f"{Path(name).name} has one place for the data root, and --data_root names {len(data_roots)}: list them in the file"
+        )
+    root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
+    return plain.replace(PLACE, root)
+
+
+def _read(value: str) -> tuple[str, dict[str, Any]]:
+    """Returns the path of what `--config VALUE` means, INLINE for settings in JSON, and the settings."""
+    inline = value.lstrip().startswith("{")
+    name = INLINE if inline else str(find_recipe(value))
+    try:
+        text = value if inline else Path(name).read_text("utf-8")
+        document = yaml.compose(text, yaml.SafeLoader)
+        _refuse_twice(document, name)
+        _refuse_endless(document, name)
+        settings = yaml.safe_load(text)
+    except OSError as error:
+        raise ZooError(
+            f"--config {name} cannot be read ({error.strerror}): give a file that you may read"
+        ) from error
+    except (UnicodeDecodeError, yaml.YAMLError, ValueError) as error:
+        fault = " ".join(str(error).replace('in "<unicode string>", ', "at ").split())
+        raise ZooError(f"{name} is no YAML ({fault}): mend it") from error
+    except RecursionError as error:
+        raise ZooError(
+            f"{name} nests settings in settings thousands of times: no recipe needs that, mend it"
+        ) from error
+    if not isinstance(settings, dict):
+        held = "nothing" if settings is None else f"a {type(settings).__name__}"
+        raise ZooError(
+            f"{name} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`"
+        )
+    return name, settings
+
+
+def _refuse_endless(document: yaml.Node | None, name: str) -> None:
+    """Raises ZooError where an alias holds itself, or aliases of aliases unfold to more than any recipe has."""
+    sizes: dict[int, int] = {}  # of what a node unfolds to; 0 while that is being counted
+    waiting = [] if document is None else [document]
+    while waiting:
+        node = waiting[-1]
+        parts = _parts(node)
+        if id(node) not in sizes:
+            sizes[id(node)] = 0
+            for part in parts:
+                if sizes.get(id(part)) == 0:
+                    raise ZooError(
+                        f"{name}:{part.start_mark.line + 1} holds an alias of itself, and has no end: write out what is meant"
+                    )
+            waiting += [part for part in parts if id(part) not in sizes]
+            continue
+        waiting.pop()
+        sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
+        if sizes[id(node)] > MOST:
+            raise ZooError(
+                f"{name}:{node.start_mark.line + 1} unfolds to more than {MOST:,} values by aliases of aliases: write out what is meant"
+            )
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    """Returns the keys and values of a mapping, the items of a sequence."""
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _refuse_twice(document: yaml.Node | None, name: str) -> None:
+    """Raises ZooError where a mapping has a key twice: YAML's reader drops the first without a word."""
+    waiting, seen = [document], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue  # an alias leads to the same node once more
+        seen.add(id(node))
+        if node is not None:
+            waiting += _parts(node)
+        if isinstance(node, yaml.MappingNode):
+            lines: dict[str, int] = {}
+            for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                line = key.start_mark.line + 1
+                if key.value in lines:
+                    raise ZooError(
+                        f"{name}:{line} gives {key.value!r} a second time (first in line {lines[key.value]}), and only one would "
+                        "count: leave one of the two out"
+                    )
+                lines[key.value] = line

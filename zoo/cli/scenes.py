@@ -1,0 +1,127 @@
+"""`zoo scenes`: render scenes into a folder, or lay a folder out as one picture to look at."""
+
+import argparse
+import time
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.support.arguments import Parser, whole_number
+from zoo.support.files import check_place
+
+
+def main(argv: list[str]) -> int:
+    """argv: what follows `zoo scenes`. Returns the exit status."""
+    parser = Parser(prog="zoo scenes", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    rendering = commands.add_parser(
+        "render",
+        help="render scenes with captions, units and foils; goes on where it was interrupted",
+    )
+    rendering.add_argument("--out", required=True, help="folder to fill")
+    rendering.add_argument(
+        "--n", type=whole_number(1), default=1500, help="scenes (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--size",
+        type=int,
+        default=48,
+        help="pixels a side; from 128 on CLEVR's view (default: %(default)s)",
+    )
+    rendering.add_argument(
+        "--samples",
+        type=int,
+        default=None,
+        help="paths a pixel (default: 16; 64 from 128 pixels on)",
+    )
+    rendering.add_argument(
+        "--objects", default="2-2", help="fewest and most objects, as 2-4 (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)"
+    )
+    rendering.add_argument(
+        "--workers",
+        type=whole_number(0),
+        default=2,
+        help="processes; 0 renders in this one (default: %(default)s)",
+    )
+    rendering.add_argument(
+        "--held_out",
+        default=None,
+        help="pairs that training never has, as 'red cube,blue sphere'; '' for none",
+    )
+    laying_out = commands.add_parser(
+        "sheet", help="write a picture of the first scenes with their captions"
+    )
+    laying_out.add_argument("folder", help="folder of rendered scenes")
+    laying_out.add_argument("--out", required=True, help="PNG to write")
+    laying_out.add_argument(
+        "--overwrite", action="store_true", help="write over a file that is there"
+    )
+    laying_out.add_argument(
+        "--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)"
+    )
+    laying_out.add_argument(
+        "--split", default=None, help="train, val, test or held_out; all by default"
+    )
+    arguments = parser.parse_args(argv)
+    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
+
+
+def _render(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.cache import HELD_OUT, render_scenes
+
+    start = time.monotonic()
+    count = render_scenes(
+        arguments.out,
+        arguments.n,
+        arguments.seed,
+        arguments.size,
+        _samples(arguments.size) if arguments.samples is None else arguments.samples,
+        _span(arguments.objects),
+        arguments.workers,
+        HELD_OUT if arguments.held_out is None else _pairs(arguments.held_out),
+    )
+    seconds = time.monotonic() - start
+    pace = f" in {seconds:.1f} s, {seconds / count:.3f} s a scene" if count else ""
+    print(f"{arguments.out}: {arguments.n} scenes, {count} rendered now{pace}")
+    return 0
+
+
+def _sheet(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.sheet import contact_sheet
+
+    check_place(Path(arguments.out), arguments.overwrite)
+    print(contact_sheet(arguments.folder, arguments.out, arguments.n, arguments.split))
+    return 0
+
+
+def _samples(size: int) -> int:
+    """Small objects of CLEVR's view drown in the noise of few paths: a cylinder looks like a cube."""
+    return 16 if size < 128 else 64
+
+
+def _span(text: str) -> tuple[int, int]:
+    fewest, _, most = text.partition("-")
+    if not fewest.isdigit() or not (most or fewest).isdigit():
+        raise ZooError(f"--objects {text}: give a number or a span, as 2-4")
+    span = int(fewest), int(most or fewest)
+    if not 2 <= span[0] <= span[1]:
+        raise ZooError(f"--objects {text}: give two objects or more, the fewest first, as 2-4")
+    return span
+
+
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    from zoo.scenes.graph import PAIRS
+
+    pairs = frozenset(
+        (color, shape)
+        for color, _, shape in (
+            part.strip().partition(" ") for part in text.split(",") if part.strip()
+        )
+    )
+    for pair in sorted(pairs.difference(PAIRS)):
+        raise ZooError(
+            f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name pairs as 'red cube,blue sphere'"
+        )
+    return pairs

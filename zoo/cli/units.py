@@ -1,0 +1,264 @@
+"""`zoo units`: extracts units and their foils from captions into a file that `fit` samples from, shows such a file, or has it judged by
+hand. Free of torch."""
+
+import importlib
+import inspect
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from zoo.errors import ZooError, near
+from zoo.results.statistics import wilson
+from zoo.sources.readers.guess import guess_reader
+from zoo.sources.sample import Sample
+from zoo.support.arguments import Parser, whole_number
+from zoo.support.files import check_place
+from zoo.units.audit import (
+    FOIL_VERDICTS,
+    UNIT_VERDICTS,
+    Row,
+    draw,
+    read_sheet,
+    shares,
+    write_sheet,
+)
+from zoo.units.extract import UnitExtractor
+from zoo.units.reader import read_units, write_units
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+from zoo.units.rules.rule import RuleExtractor
+
+
+def main(argv: list[str]) -> int:
+    """Runs `extract`, `show` or `audit`; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    if arguments.command == "show":
+        show(read_units(arguments.file), arguments.n, arguments.seed)
+        return 0
+    if arguments.command == "audit":
+        audit(arguments)
+        return 0
+    check_place(Path(arguments.out), arguments.overwrite)
+    extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
+    samples = _of_splits(
+        guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions
+    )
+    console = Console()
+    console.print(extract(extractor, samples, Path(arguments.out)).table(extractor))
+    console.print(
+        f"{arguments.out}: {len(samples):,} captions, {_words(extractor.describe())}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 0
+
+
+@dataclass
+class Yield:
+    """What extraction gave: captions in all, captions that have something, units and foils by edit."""
+
+    captions: int = 0
+    having: Counter[str] = field(default_factory=Counter)
+    units: Counter[str] = field(default_factory=Counter)
+    foils: Counter[str] = field(default_factory=Counter)
+
+    def count(self, record: UnitRecord) -> None:
+        self.captions += 1
+        for name, units in (("entities", record.entities), ("relations", record.relations)):
+            self.units[name] += len(units)
+            self.having[name] += bool(units)
+            self.having[f"{name} with a foil"] += any(unit.foils for unit in units)
+            self.foils.update(foil.edit for unit in units for foil in unit.foils)
+
+    def table(self, extractor: UnitExtractor) -> Table:
+        table = Table("", "count", "of captions")
+        for name in ("entities", "relations"):
+            for what in (name, f"{name} with a foil"):
+                table.add_row(
+                    f"captions with {what}",
+                    f"{self.having[what]:,}",
+                    f"{self.having[what] / max(self.captions, 1):.1%}",
+                )
+            table.add_row(
+                name,
+                f"{self.units[name]:,}",
+                f"{self.units[name] / max(self.captions, 1):.2f} a caption",
+                end_section=True,
+            )
+        for edit, n in self.foils.most_common():
+            table.add_row(f"foils: {edit}", f"{n:,}", f"{n / max(self.captions, 1):.2f} a caption")
+        table.add_section()
+        for reason, n in extractor.dropped.most_common():
+            table.add_row(f"dropped: {reason}", f"{n:,}", "")
+        return table
+
+
+def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Yield:
+    """Writes one record a sample, in order, with the sample's caption and image ids; the file appears when it is whole.
+
+    Raises:
+        ZooError: Two captions have one id, by which a units file is read, or the file cannot be written.
+    """
+    _refuse_twice(samples)
+    found = Yield()
+    columns = (TextColumn("units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task("units", total=len(samples))
+        captions = ((sample.caption, sample.caption_id, sample.image_id) for sample in samples)
+        records = extractor.extract_all(captions, lambda done: progress.advance(task, done))
+        write_units(_counted(records, found), out)
+    return found
+
+
+def show(records: dict[str, UnitRecord], n: int, seed: int) -> None:
+    """Prints n records drawn by seed: each unit beside its foils."""
+    console = Console()
+    drawn = Random(seed).sample(list(records.values()), min(n, len(records)))
+    for record in drawn:
+        table = Table(
+            "unit",
+            "foil",
+            "edit",
+            title=record.caption,
+            title_justify="left",
+            title_style="bold",
+            expand=False,
+        )
+        units: tuple[Entity | Relation, ...] = (*record.entities, *record.relations)
+        for unit in units:
+            foils: tuple[EntityFoil | RelationFoil, ...] = unit.foils
+            for i, foil in enumerate(foils):
+                table.add_row("" if i else unit.text, foil.text, foil.edit)
+            if not unit.foils:
+                table.add_row(unit.text, "-", "")
+        console.print(table)
+    console.print(f"{len(drawn):,} of {len(records):,} records", highlight=False)
+
+
+def audit(arguments: Namespace) -> None:
+    """Counts the verdicts of a sheet, or draws a new one from a units file."""
+    file = Path(arguments.file)
+    if file.suffix == ".csv":
+        rows = read_sheet(file)
+        print_shares(rows, file)
+        return
+    out = Path(arguments.out or file.with_suffix(".audit.csv"))
+    rows = draw(read_units(file), arguments.n, arguments.seed, arguments.edit)
+    write_sheet(rows, out)
+    print(
+        f"{out}: {len(rows):,} units with a foil each; write {', '.join(UNIT_VERDICTS)} under unit_verdict, "
+        f"{', '.join(FOIL_VERDICTS)} under foil_verdict, then `zoo units audit {out}` counts"
+    )
+
+
+def print_shares(rows: Sequence[Row], sheet: Path) -> None:
+    """Prints the share of each verdict with its 95 % interval, and how many are not judged yet."""
+    judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
+    table = Table("verdict", "of", "count", "share", "95 % (Wilson)")
+    for share in shares(rows):
+        low, high = wilson(share.count, share.n)
+        table.add_row(
+            share.verdict,
+            f"{share.n:,} {share.of}",
+            f"{share.count:,}",
+            f"{share.count / share.n:.1%}",
+            f"{low:.1%} to {high:.1%}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(f"{sheet}: {judged:,} of {len(rows):,} judged", highlight=False, soft_wrap=True)
+
+
+def _counted(records: Iterable[UnitRecord], found: Yield) -> Iterator[UnitRecord]:
+    for record in records:
+        found.count(record)
+        yield record
+
+
+def _refuse_twice(samples: Iterable[Sample]) -> None:
+    origins: dict[str, str] = {}
+    for sample in samples:
+        first = origins.setdefault(sample.caption_id, sample.origin)
+        if first != sample.origin:
+            raise ZooError(
+                f"{sample.origin} has caption id {sample.caption_id!r}, and so has {first}: make ids unique"
+            )
+
+
+def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
+    if not splits:
+        if not samples:
+            raise ZooError(f"{captions} has no captions: give a file that has some")
+        return samples
+    known = {sample.split for sample in samples if sample.split}
+    for split in splits:
+        if split not in known:
+            raise ZooError(
+                f"{captions} has no split '{split}'{near(split, known)}: it has {', '.join(sorted(known)) or 'none'}"
+            )
+    return [sample for sample in samples if sample.split in splits]
+
+
+def _extractor(name: str, **options: object) -> UnitExtractor:
+    """Returns the extractor; seed and tagger are passed on where it takes them."""
+    made: object = RuleExtractor
+    if name != RuleExtractor.name:
+        module, _, attribute = name.rpartition(".")
+        try:
+            made = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ZooError(
+                f"--extractor {name} cannot be imported ({error}): give 'rule' or a dotted class path"
+            ) from error
+    if not (isinstance(made, type) and issubclass(made, UnitExtractor)):
+        raise ZooError(f"--extractor {name} is no UnitExtractor: subclass zoo.units.UnitExtractor")
+    taken = inspect.signature(made.__init__).parameters
+    return made(**{key: value for key, value in options.items() if key in taken})
+
+
+def _words(described: dict[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in described.items())
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="zoo units", description="Find the units of captions and make their foils."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    make = commands.add_parser("extract", help="write a units file")
+    make.add_argument(
+        "captions",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
+    )
+    make.add_argument("--out", required=True, help="the file to write, .jsonl")
+    make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
+    make.add_argument(
+        "--extractor",
+        default=RuleExtractor.name,
+        help="rule, or the dotted class path of a UnitExtractor (rule)",
+    )
+    make.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
+    make.add_argument("--splits", nargs="+", help="those to take, by the source's own names (all)")
+    make.add_argument("--seed", type=int, default=0, help="settles which foils are made (0)")
+    view = commands.add_parser("show", help="print records of a units file")
+    view.add_argument("file", help="a units file, or a folder of them")
+    view.add_argument("--n", type=whole_number(0), default=10, help="how many to print (10)")
+    view.add_argument("--seed", type=int, default=0, help="settles which are printed (0)")
+    judge = commands.add_parser(
+        "audit", help="draw a sheet of units and foils to judge by hand, or count a judged one"
+    )
+    judge.add_argument("file", help="a units file, or a folder of them; a sheet (.csv) is counted")
+    judge.add_argument("--n", type=whole_number(1), default=200, help="how many to draw (200)")
+    judge.add_argument("--seed", type=int, default=0, help="settles which are drawn (0)")
+    judge.add_argument("--edit", help="draw foils of this edit alone, as argument_swap (all)")
+    judge.add_argument("--out", help="the sheet to write (UNITS.audit.csv beside the units file)")
+    return parser

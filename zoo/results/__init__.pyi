@@ -1,0 +1,1 @@
+from .report import Results as Results

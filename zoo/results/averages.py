@@ -1,0 +1,302 @@
+"""Averages: named presets that say what counts as right and which figures enter which mean. A mean that lacks a member is withheld."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
+from zoo.errors import ZooError, near
+from zoo.results.metrics import MACRO, Figure, Macro, Rules, plain
+from zoo.results.statistics import Sample, interval
+
+
+@dataclass(frozen=True)
+class Member:
+    """A figure that enters a mean. subset: '*' is all that the benchmark has. unscorable: the engine has no such benchmark."""
+
+    benchmark: str
+    subset: str = "*"
+    figure: str = "i2t"
+    unscorable: bool = False
+
+    def __str__(self) -> str:
+        return (
+            self.benchmark if self.unscorable else f"{self.benchmark}/{self.subset}/{self.figure}"
+        )
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of figures or of means. weighting: all members alike, or by their numbers of cases in the file."""
+
+    name: str
+    members: tuple["Mean | Member", ...]
+    weighting: Literal["equal", "cases"] = "equal"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Average:
+    """A mean that was taken. value, low, high: per cent and its 95 % interval, None where a member is missing; interval: how it was found.
+    n, of: queries scored and asked for in its members."""
+
+    preset: str
+    name: str
+    value: float | None
+    weighting: str
+    members: tuple[str, ...]
+    missing: tuple[str, ...]
+    n: int
+    of: int
+    low: float | None = None
+    high: float | None = None
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A way of counting and averaging. says: what the report adds to it."""
+
+    name: str
+    says: str
+    rules: Rules
+    means: tuple[Mean, ...]
+
+
+def averages(
+    preset: Preset, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None] | None = None
+) -> list[Average]:
+    """samples: what the figures were made of, for intervals; none is given without them.
+
+    Returns the preset's means that have at least one of their members among the figures. Of a benchmark that was asked for twice over the
+    same subsets, each run gets means of its own.
+    """
+    taken: dict[Average, None] = {}
+    for run, chosen in _runs(figures).items():
+        for mean in preset.means:
+            average = _average(preset.name, mean, chosen, samples or {}, run)
+            if average.n:
+                taken[average] = None
+    return list(taken)
+
+
+def _runs(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
+    """Returns the figures without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
+    no benchmark was asked for twice over the same subsets."""
+    times = Counter((plain(f.benchmark), f.subset, f.figure) for f in figures)
+    again = dict.fromkeys(
+        f.benchmark for f in figures if times[plain(f.benchmark), f.subset, f.figure] > 1
+    )
+    return {
+        run: [f for f in figures if f.benchmark == run or f.benchmark not in again] for run in again
+    } or {"": list(figures)}
+
+
+def _average(
+    preset: str,
+    mean: Mean,
+    figures: Sequence[Figure],
+    samples: Mapping[Figure, Sample | None],
+    run: str,
+) -> Average:
+    taken = _take(mean, figures)
+    used = [figure for figure, _ in taken.shares]
+    n, of = sum(f.n for f in used), sum(f.of for f in used)
+    value = low = high = None
+    how = ""
+    if used and not taken.missing:
+        value = sum(share * (figure.value or 0) for figure, share in taken.shares)
+        made_of = [sample for sample in map(samples.get, used) if sample is not None]
+        if len(made_of) == len(used):
+            low, high, how = interval(made_of, [share for _, share in taken.shares])
+            low, high = 100 * low, 100 * high
+    name = f"{mean.name} ({run})" if any(f.benchmark == run for f in used) else mean.name
+    members = tuple(str(m) for m in mean.members)
+    return Average(
+        preset,
+        name,
+        value,
+        mean.weighting,
+        members,
+        tuple(dict.fromkeys(taken.missing)),
+        n,
+        of,
+        low,
+        high,
+        how,
+    )
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The figures of a mean with their shares in it, which sum to 1; its number of cases; and what keeps it from being taken."""
+
+    shares: list[tuple[Figure, float]]
+    cases: int
+    missing: list[str]
+
+
+def _take(node: Mean | Member, figures: Sequence[Figure]) -> _Taken:
+    if isinstance(node, Member):
+        used = [
+            f
+            for f in figures
+            if plain(f.benchmark) == node.benchmark
+            and f.figure == node.figure
+            and node.subset in ("*", f.subset)
+        ]
+        cases = sum(f.of for f in used)
+        missing = (
+            [_named(f) for f in used if f.value is None or f.partial_gallery]
+            if used
+            else [str(node)]
+        )
+        return _Taken([(f, f.of / cases) for f in used], cases, missing)
+    taken = [_take(member, figures) for member in node.members]
+    cases = sum(t.cases for t in taken)
+    parts = [
+        1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken
+    ]
+    shares = [
+        (figure, part * share)
+        for t, part in zip(taken, parts, strict=True)
+        for figure, share in t.shares
+    ]
+    return _Taken(shares, cases, [m for t in taken for m in t.missing])
+
+
+def _named(figure: Figure) -> str:
+    gallery = (
+        f" (a gallery of {figure.photographs:,} of {figure.gallery_of:,})"
+        if figure.partial_gallery
+        else ""
+    )
+    return f"{figure.benchmark}/{figure.subset}/{figure.figure}{gallery}"
+
+
+def preset_named(name: str) -> Preset:
+    """Returns a preset; raises ZooError with near names where there is none."""
+    if name not in PRESETS:
+        raise ZooError(
+            f"there is no preset {name!r}{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
+        )
+    return PRESETS[name]
+
+
+def _members(benchmark: str, subsets: Iterable[str], figure: str = "i2t") -> tuple[Member, ...]:
+    return tuple(Member(benchmark, subset, figure) for subset in subsets)
+
+
+def _absent(*names: str) -> tuple[Member, ...]:
+    return tuple(Member(name, unscorable=True) for name in names)
+
+
+ARO_MACRO = _members("aro", ("VG-Relation", "VG-Attribution"), MACRO)
+ARO_ORDER = _members("aro", ("COCO-Order", "Flickr30k-Order"))
+REPLACE = _members("sugarcrepe", ("replace_obj", "replace_att", "replace_rel"))
+SWAP = _members("sugarcrepe", ("swap_obj", "swap_att"))
+ADD = _members("sugarcrepe", ("add_obj", "add_att"))
+WINOGROUND = {
+    figure: Member("winoground", "winoground", figure) for figure in ("text", "image", "group")
+}
+
+# The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or odd, VG-Attribution without pairs of
+# fewer than 25 cases.
+PUBLISHED_MACROS = {
+    ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
+    ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
+}
+ALL_GROUPS = {("aro", "VG-Relation"): Macro(), ("aro", "VG-Attribution"): Macro()}
+
+OWN_MEANS = (
+    Mean("sugarcrepe, mean of 7 subsets", (*ADD, *REPLACE, *SWAP)),
+    Mean("sugarcrepe, by cases", (*ADD, *REPLACE, *SWAP), "cases"),
+    Mean("aro, mean of 4", (*ARO_MACRO, *ARO_ORDER)),
+    Mean("half_truth, by cases", (Member("half_truth", figure="half_truth"),), "cases"),
+)
+CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
+    Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
+    Mean("sugarcrepe", (*ADD, *REPLACE, *SWAP)),
+    WINOGROUND["text"],
+    *_absent(
+        "bla",
+        "coco_cf",
+        "cola",
+        "colorfoil",
+        "colorswap",
+        "whatsup",
+        "mmvp",
+        "negbench",
+        "spec",
+        "sugarcrepe_pp",
+        "valse",
+        "vl_checklist",
+        "vismin",
+    ),
+)
+VL_COMPO_BENCHMARKS = (
+    Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
+    Mean(
+        "sugarcrepe",
+        (Mean("replace", REPLACE, "cases"), Mean("swap", SWAP, "cases"), Mean("add", ADD, "cases")),
+    ),
+    Mean("winoground", (WINOGROUND["group"],)),
+)
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "official",
+            "counted as each benchmark's own script does: a tie is right where its script says so, permutations that change "
+            "nothing are kept",
+            Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
+            OWN_MEANS,
+        ),
+        Preset(
+            "strict",
+            "ties are wrong everywhere, options equal to the right text are dropped",
+            Rules(official_ties=False, drop_identical=True, macros=PUBLISHED_MACROS),
+            OWN_MEANS,
+        ),
+        Preset(
+            "cs_clip",
+            "the aggregation of CS-CLIP's Table 11 over official protocols: not its figures, which come from other ones",
+            Rules(official_ties=True, drop_identical=False, macros=ALL_GROUPS),
+            (
+                *(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)),
+                Mean("suite of 16", CS_CLIP_BENCHMARKS),
+            ),
+        ),
+        Preset(
+            "vl_compo",
+            "the averages of vl_compo's tables, deduced from its published figures",
+            Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
+            (
+                *VL_COMPO_BENCHMARKS,
+                Mean(
+                    "comp_avg",
+                    (
+                        *VL_COMPO_BENCHMARKS,
+                        *_absent(
+                            "colorswap",
+                            "crepe",
+                            "eqben",
+                            "imagecode",
+                            "mmvp",
+                            "svo_probes",
+                            "valse",
+                            "vl_checklist",
+                            "whatsup",
+                        ),
+                    ),
+                ),
+                Mean("i2t_avg", _members("retrieval", ("coco_karpathy", "flickr30k"), "i2t_r@1")),
+                Mean("t2i_avg", _members("retrieval", ("coco_karpathy", "flickr30k"), "t2i_r@1")),
+            ),
+        ),
+    )
+}

@@ -1,0 +1,179 @@
+"""Compare: two runs over the same questions. Which outcomes differ and by what margins, and whether by more than chance."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from zoo.errors import ZooError
+from zoo.results.metrics import Place, Rules, places
+from zoo.results.outcomes import Judged, judged
+from zoo.results.statistics import benjamini_hochberg, paired_test
+
+BY_NAME = ("case", "images", "match", "options")
+AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What two runs were both asked.
+
+    first, second: their outcomes of the same questions, row by row. left_out: by benchmark and subset, how many outcomes of each run
+    are about questions that the other was not asked. by_name: whether a run of an older zoo keeps no hash of what was asked, so that
+    cases of one name, with the same images and right answers, count as the same.
+    """
+
+    first: pa.Table
+    second: pa.Table
+    left_out: dict[tuple[str, str], tuple[int, int]]
+    by_name: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An outcome that two runs do not share. Margins: worst right score minus best wrong one."""
+
+    benchmark: str
+    subset: str
+    case: str
+    query: int
+    figure: str
+    first_right: bool
+    second_right: bool
+    first_margin: float
+    second_margin: float
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The test of one metric over the questions that both runs scored.
+
+    n: how many those are; images: how many images, or sets of images, they ask about. first_value, second_value: the runs' shares of
+    right answers; first, second: right in that run alone. p: of `paired_test`; q: adjusted over all metrics compared (Benjamini and
+    Hochberg).
+    """
+
+    place: Place
+    n: int
+    images: int
+    first_value: float
+    second_value: float
+    first: int
+    second: int
+    p: float
+    q: float
+
+
+def matched(first: pa.Table, second: pa.Table) -> Matched:
+    """Cuts the outcomes of two runs to the questions that both were asked.
+
+    Args:
+        first: outcomes of a run, as `cases.parquet` keeps them.
+        second: those of another.
+
+    Returns:
+        Both, in one order, with what was left out.
+
+    Raises:
+        ZooError: no question is the same in both.
+    """
+    by_name = any(run["question"].null_count for run in (first, second))
+    kept = [
+        name for name in BY_NAME if all(run[name].null_count < len(run) for run in (first, second))
+    ]
+    a, b = (_rows_by_question(run, kept if by_name else ["question"]) for run in (first, second))
+    common = [key for key in a if key in b]
+    if not common:
+        raise ZooError(
+            f"the two runs are not over the same cases: none of the {len(a):,} outcomes of one and {len(b):,} of the other is "
+            "about the same images and texts; compare runs of the same benchmarks, files and options"
+        )
+    alone = [
+        Counter((key[0], key[1]) for key in run if key not in other)
+        for run, other in ((a, b), (b, a))
+    ]
+    left_out = {part: (alone[0][part], alone[1][part]) for part in sorted({*alone[0], *alone[1]})}
+    one, other = first.take([a[key] for key in common]), second.take([b[key] for key in common])
+    same = other.column_names.index("identical")  # of the same texts, however each run told them
+    return Matched(one, other.set_column(same, "identical", one["identical"]), left_out, by_name)
+
+
+def paired(runs: Matched, rules: Rules = AS_KEPT) -> list[Paired]:
+    """rules: what counts as right; as the outcomes are kept, every tie is wrong. Returns a test for every metric that both runs scored."""
+    found = []
+    for place, _, a, b in _judged(runs, rules):
+        first, second = a.right, b.right
+        if len(first):
+            p = paired_test(first, second, a.image)
+            alone = int((first & ~second).sum()), int((second & ~first).sum())
+            values = float(first.mean()), float(second.mean())
+            found.append((place, len(first), len(np.unique(a.image)), *values, *alone, p))
+    if not found:
+        return []
+    q = benjamini_hochberg([test[-1] for test in found])
+    return [Paired(*test, q=float(one)) for test, one in zip(found, q, strict=True)]
+
+
+def differences(runs: Matched, rules: Rules = AS_KEPT) -> list[Difference]:
+    """rules: as of `paired`. Returns the outcomes that both runs scored and that differ, smallest margins first."""
+    found = []
+    for place, rows, a, b in _judged(runs, rules):
+        for i in np.flatnonzero(a.right != b.right):
+            row = int(rows[i])
+            case, query = runs.first["case"][row].as_py(), runs.first["query"][row].as_py()
+            margins = (_margin(run, row, rules) for run in (runs.first, runs.second))
+            right = bool(a.right[i]), bool(b.right[i])
+            found.append(Difference(place[0], place[1], case, query, place[2], *right, *margins))
+    return sorted(found, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case))
+
+
+def largest_difference(runs: Matched) -> float:
+    """Returns the largest absolute difference of two runs' scores, over what both scored."""
+    both = pc.and_(runs.first["scores"].is_valid(), runs.second["scores"].is_valid())
+    one, other = (
+        pc.list_flatten(run["scores"].filter(both)).to_numpy().astype(np.float64)
+        for run in (runs.first, runs.second)
+    )
+    differ = one != other  # minus infinity, off a short-list, has no difference from itself
+    return float(np.abs(one[differ] - other[differ]).max(initial=0.0))
+
+
+def _judged(
+    runs: Matched, rules: Rules
+) -> Iterator[tuple[Place, NDArray[np.int64], Judged, Judged]]:
+    """Yields for each metric its rows, and their outcomes under the rules in both runs, without those that one of them did not score."""
+    for place, rows in places(runs.first).items():
+        a, b = (
+            judged(run.take(rows), rules.official_ties, rules.drop_identical)
+            for run in (runs.first, runs.second)
+        )
+        both = a.scored & b.scored
+        yield place, rows[a.row[both]], a.where(both), b.where(both)
+
+
+def _margin(run: pa.Table, row: int, rules: Rules) -> float:
+    scores = np.array(run["scores"][row].as_py(), dtype=np.float64)
+    match = np.array(run["match"][row].as_py(), dtype=bool)
+    identical = run["identical"][row].as_py()
+    dropped = rules.drop_identical and identical is not None
+    wrong = ~match & ~np.array(identical) if dropped else ~match
+    return float(scores[match].min() - scores[wrong].max())
+
+
+def _rows_by_question(run: pa.Table, asked: list[str]) -> dict[tuple[str, str, Hashable], int]:
+    """asked: the columns that tell what a case asks. Returns the number of each row by benchmark, subset and what it asks; what is asked
+    several times is told apart by its order."""
+    names = ["benchmark", "subset", "figure", "query"]
+    columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
+    columns += [list(map(str, run[name].to_pylist())) for name in asked]
+    times: Counter[Hashable] = Counter()
+    rows: dict[tuple[str, str, Hashable], int] = {}
+    for row, (benchmark, subset, *rest) in enumerate(zip(*columns, strict=True)):
+        question = (benchmark, subset, *rest)
+        rows[str(benchmark), str(subset), (*rest, times[question])] = row
+        times[question] += 1
+    return rows

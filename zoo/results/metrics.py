@@ -1,0 +1,223 @@
+"""Figures: what the outcomes of a benchmark come to, with interval, coverage and ties. Values are in per cent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from zoo.results.outcomes import Judged, judged
+from zoo.results.protocols import recall_depth
+from zoo.results.statistics import Sample, interval
+
+MACRO = "macro"
+# chance is one in the number of options; other figures take it from the benchmark
+BY_OPTIONS = ("i2t", "t2i", "half_truth", "completion")
+
+Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is known of a subset beforehand. n: cases as published, of a retrieval photographs; chance, published: in per cent by figure,
+    the latter of OpenAI's ViT-B/32."""
+
+    n: int | None = None
+    chance: Mapping[str, float] = field(default_factory=dict)
+    published: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Macro:
+    """How a macro average is taken over groups: without some, and without those of fewer cases in the file than `at_least`."""
+
+    without: frozenset[str] = frozenset()
+    at_least: int = 1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as right, and what is averaged over groups.
+
+    official_ties: a tie is right where the official script's argmax makes it so; else every tie is wrong. drop_identical: options equal
+    to the right text are dropped. macros: by benchmark and subset; '*' is any subset.
+    """
+
+    official_ties: bool
+    drop_identical: bool
+    macros: Mapping[tuple[str, str], Macro]
+
+    def macro(self, benchmark: str, subset: str) -> Macro | None:
+        """Returns how that subset is averaged over groups, None where it is not."""
+        name = plain(benchmark)
+        return self.macros.get((name, subset), self.macros.get((name, "*")))
+
+    def counts_like(self, other: "Rules", part: pa.Table) -> bool:
+        """Whether both count the rows of one figure alike, macro averages apart."""
+        ties = (
+            self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
+        )
+        return ties and (
+            self.drop_identical == other.drop_identical
+            or not pc.any(pc.list_flatten(part["identical"])).as_py()
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the report.
+
+    figure: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
+    nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. photographs,
+    photographs_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
+    cent, where known; the latter only where this is counted as it was. gallery_of: of a recall, how many photographs the whole gallery
+    has.
+    """
+
+    benchmark: str
+    subset: str
+    figure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    interval: str
+    n: int
+    of: int
+    ties: int
+    photographs: int
+    photographs_of: int
+    trained_on: int
+    chance: float | None = None
+    published: float | None = None
+    gallery_of: int | None = None
+
+    @property
+    def coverage(self) -> float:
+        """The share of queries that were scored."""
+        return self.n / self.of if self.of else 0.0
+
+    @property
+    def partial_gallery(self) -> bool:
+        """Whether it is a recall among some of the photographs, which is easier than among all and not comparable with it."""
+        return self.gallery_of is not None and self.photographs < self.gallery_of
+
+
+def plain(benchmark: str) -> str:
+    """Returns a benchmark's own name, without what tells it from another run of it."""
+    return benchmark.partition(":")[0]
+
+
+def figures(
+    outcomes: pa.Table,
+    rules: Rules,
+    references: Mapping[tuple[str, str], Reference],
+    published: Rules | None = None,
+) -> dict[Figure, Sample | None]:
+    """references: by benchmark and subset. published: the rules under which the references' values were found, these where None.
+
+    Returns the figures in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
+    """
+    found: dict[Figure, Sample | None] = {}
+    for place, rows in places(outcomes).items():
+        part = outcomes.take(rows)
+        benchmark, subset, name = place
+        known = references.get((benchmark, subset), Reference())
+        official = rules if published is None else published
+        alike = rules.counts_like(official, part)
+        outcome = judged(part, rules.official_ties, rules.drop_identical)
+        figure, sample = _figure(place, name, outcome, known, alike)
+        found[figure] = sample
+        macro = rules.macro(benchmark, subset)
+        if macro is not None:
+            alike = alike and macro == official.macro(benchmark, subset)
+            figure, sample = _figure(
+                (benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike
+            )
+            found[figure] = sample
+    return found
+
+
+def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
+    """Returns the rows of each benchmark, subset and figure, in the order in which they come."""
+    found: dict[Place, list[int]] = {}
+    columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "figure"))
+    for row, place in enumerate(zip(*columns, strict=True)):
+        found.setdefault(place, []).append(row)
+    return {place: np.array(rows) for place, rows in found.items()}
+
+
+def _grouped(outcome: Judged, macro: Macro) -> Judged:
+    names, index, sizes = np.unique(
+        outcome.group.astype(str), return_inverse=True, return_counts=True
+    )
+    counts = np.array(
+        [
+            size >= macro.at_least and name not in macro.without
+            for name, size in zip(names, sizes, strict=True)
+        ],
+        dtype=bool,
+    )
+    return outcome.where(counts[index])
+
+
+def _figure(
+    place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
+) -> tuple[Figure, Sample | None]:
+    """counted: the figure whose outcomes these are. alike: whether they are counted as the published ones were."""
+    scored = outcome.where(outcome.scored)
+    n, name = len(scored.right), place[2]
+    sample = low = high = chance = None
+    how = ""
+    if n:
+        sample = Sample(
+            scored.right.astype(np.float64),
+            scored.image,
+            scored.group.astype(str) if name == MACRO else np.zeros(n),
+        )
+        low, high, how = interval([sample], [1.0])
+        chance = _chance(counted, scored, sample.weight)
+    trained = {
+        image
+        for images, seen in zip(scored.images, scored.trained, strict=True)
+        for image, s in zip(images, seen, strict=True)
+        if s
+    }
+    photographs = len({image for images in scored.images for image in images})
+    photographs_of = len({image for images in outcome.images for image in images})
+    gallery_of = None if recall_depth(name) is None else max(photographs_of, known.n or 0)
+    whole = gallery_of is None or photographs == gallery_of
+    return Figure(
+        *place,
+        value=_per_cent(None if sample is None else sample.value),
+        low=_per_cent(low),
+        high=_per_cent(high),
+        interval=how,
+        n=n,
+        of=len(outcome.right),
+        ties=int(scored.tie.sum()),
+        photographs=photographs,
+        photographs_of=photographs_of,
+        trained_on=len(trained),
+        chance=known.chance.get(name) if chance is None else _per_cent(chance),
+        published=known.published.get(name) if alike and whole else None,
+        gallery_of=gallery_of,
+    ), sample
+
+
+def _chance(figure: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
+    """Returns the mean chance of queries, None where their options do not tell it.
+
+    Of a recall at K, with m right answers among N: 1 - C(N - m, K) / C(N, K), by factors.
+    """
+    depth = recall_depth(figure)
+    if depth is not None and scored.right_options.all():
+        i = np.arange(depth)
+        left = np.clip(scored.options[:, None] - scored.right_options[:, None] - i, 0, None)
+        return float(weight @ (1 - (left / np.clip(scored.options[:, None] - i, 1, None)).prod(1)))
+    return float(weight @ (1 / scored.options)) if figure in BY_OPTIONS else None
+
+
+def _per_cent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -1,0 +1,170 @@
+"""Plan: what a run of benchmarks asks, its distinct photographs and texts, and what cannot be scored. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.catalog import ARGUMENT
+from zoo.benchmarks.roots import read, settled
+from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.sample import ImageRef
+from zoo.support.spec import spec
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case that can be scored. images, texts: rows into the plan's distinct ones, in the order of the case's."""
+
+    benchmark: str
+    case: Case
+    images: NDArray[np.int64]
+    texts: NDArray[np.int64]
+
+
+@dataclass
+class Plan:
+    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings, parts: by
+    benchmark, named as `run_names` does; absent: parts without annotation files."""
+
+    images: list[ImageRef] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    unscored: list[tuple[str, Case]] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
+    absent: list[tuple[str, Part]] = field(default_factory=list)
+    parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
+
+
+def make_plan(
+    benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder
+) -> Plan:
+    """Reads the benchmarks and looks for their photographs.
+
+    Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
+    """
+    made = Plan()
+    image_rows: dict[ImageRef, int] = {}
+    text_rows: dict[str, int] = {}
+    missing: dict[ImageRef, bool] = {}
+    for name, benchmark in zip(run_names(benchmarks), benchmarks, strict=True):
+        reading = settled(read(benchmark, roots), finder)
+        made.readings[name], made.parts[name] = reading, benchmark.parts
+        made.absent += [(name, part) for part in reading.absent]
+        for case in reading.cases:
+            _check(name, case)
+            for image in case.images:
+                if image not in missing:
+                    missing[image] = finder.find(image) is None
+            found = np.array([not missing[image] for image in case.images])
+            for part, scorable in _parts(case, found):
+                if not scorable:
+                    made.unscored.append((name, part))
+                    continue
+                images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
+                texts = [text_rows.setdefault(text, len(text_rows)) for text in part.texts]
+                made.questions.append(Question(name, part, np.array(images), np.array(texts)))
+    made.images, made.texts = list(image_rows), list(text_rows)
+    if not made.questions:
+        raise ZooError(_nothing(made, finder))
+    return made
+
+
+def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Returns the names of benchmarks, and of those that share one, what tells them apart behind a colon: `retrieval:flickr8k`,
+    `half_truth:preset=paper`. Raises ZooError for one that is asked for twice."""
+    specs = [spec(benchmark) for benchmark in benchmarks]
+    names = []
+    for benchmark, own in zip(benchmarks, specs, strict=True):
+        others = [
+            other["init_args"]
+            for b, other in zip(benchmarks, specs, strict=True)
+            if b.name == benchmark.name
+        ]
+        apart = {
+            k: v
+            for k, v in own["init_args"].items()
+            if v and any(other.get(k) != v for other in others)
+        }
+        first = apart.pop(ARGUMENT.get(benchmark.name, ""), None)
+        telling = [] if first is None else [_short(first)]
+        telling += [f"{key}={_short(value)}" for key, value in apart.items()]
+        names.append(":".join([benchmark.name, *([",".join(telling)] if telling else [])]))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ZooError(
+            f"the benchmark {twice} is asked for twice: name it once, or with another file or option"
+        )
+    return names
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(str, value))
+    return (
+        value["class_path"].rpartition(".")[2]
+        if isinstance(value, dict) and "class_path" in value
+        else str(value)
+    )
+
+
+def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
+    """found: [images]. Yields the case with whether it can be scored; a retrieval is cut into the gallery that is there and the rest."""
+    if found.all() or not found.any() or case.protocol != "retrieval":
+        yield case, bool(found.all())
+        return
+    there: NDArray[np.bool_] = np.any(case.match[found], axis=0)
+    yield _gallery(case, found, there), True
+    yield replace(_gallery(case, ~found, ~there), id=f"{case.id}, missing"), False
+
+
+def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:
+    return replace(
+        case,
+        images=tuple(case.images[i] for i in np.flatnonzero(images)),
+        texts=tuple(case.texts[j] for j in np.flatnonzero(texts)),
+        match=case.match[images][:, texts],
+    )
+
+
+def _check(benchmark: str, case: Case) -> None:
+    place = f"case {case.id} of {benchmark}/{case.subset}"
+    if case.match.shape != (len(case.images), len(case.texts)):
+        raise ZooError(
+            f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader"
+        )
+    if case.protocol in ("i2t", "half_truth", "group") and not (
+        case.match.any(1).all() and (~case.match).any(1).all()
+    ):
+        raise ZooError(
+            f"{place} has an image without a right or without a wrong text: {case.protocol} needs both"
+        )
+    if case.protocol in ("t2i", "group") and not (
+        case.match.any(0).all() and (~case.match).any(0).all()
+    ):
+        raise ZooError(
+            f"{place} has a text without a right or without a wrong image: {case.protocol} needs both"
+        )
+
+
+def _nothing(made: Plan, finder: PhotographFinder) -> str:
+    roots = ", ".join(map(str, finder.roots))
+    if made.unscored:
+        benchmark, case = made.unscored[0]
+        image = next(image for image in case.images if finder.find(image) is None)
+        return (
+            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its photographs under {roots} "
+            f"(first missing: {image}, of {benchmark}/{case.subset}); {finder.hint(image)}"
+        )
+    if made.absent:
+        benchmark, part = made.absent[0]
+        return (
+            f"nothing can be scored: {roots} holds no annotation file of {', '.join(dict.fromkeys(b for b, _ in made.absent))} "
+            f"(first missing: {' or '.join(part.files)}): {part.how}"
+        )
+    return f"nothing can be scored: no case was read from {roots}: name benchmarks that have cases"

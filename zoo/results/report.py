@@ -1,0 +1,351 @@
+"""Report: what a run found, as results.json, cases.parquet and a table; and figures made again from them."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zoo.benchmarks.base import Benchmark
+from zoo.errors import ZooError, near, need
+from zoo.results import protocols
+from zoo.results.averages import Average, Preset, averages, preset_named
+from zoo.results.metrics import Figure, Reference, figures
+from zoo.results.outcomes import SCHEMA
+from zoo.results.plan import Plan
+from zoo.results.tables import TextTable, averages_table, metrics_table
+from zoo.support.files import beside
+from zoo.support.provenance import random_weights
+from zoo.support.spec import spec
+from zoo.support.text_files import json_value, opened
+
+SCHEMA_VERSION = 3
+SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
+RESULTS, CASES = "results.json", "cases.parquet"
+HEADER = b"zoo"
+CUT = "texts over the context length, cut"
+SHORT_LISTS = "retrieval"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The figures and averages under one preset."""
+
+    preset: str
+    says: str
+    figures: tuple[Figure, ...]
+    averages: tuple[Average, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """What a run found; it prints as its table. header: all that results.json says beside figures; cases: one row an outcome."""
+
+    header: dict[str, Any]
+    counted: tuple[Counted, ...]
+    cases: pa.Table
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of the first preset."""
+        return self.counted[0].figures
+
+    @property
+    def averages(self) -> tuple[Average, ...]:
+        """The averages of the first preset."""
+        return self.counted[0].averages
+
+    def scalars(self) -> dict[str, float]:
+        """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/figure'."""
+        return {
+            f"{f.benchmark}/{f.subset}/{f.figure}": f.value
+            for f in self.figures
+            if f.value is not None
+        }
+
+    def value(self, benchmark: str, subset: str, figure: str) -> float | None:
+        """Returns one value of the first preset in per cent, None where it was not scored; raises ZooError where there is no such
+        figure."""
+        for found in self.figures:
+            if (found.benchmark, found.subset, found.figure) == (benchmark, subset, figure):
+                return found.value
+        known = ", ".join(f"{f.benchmark}/{f.subset}/{f.figure}" for f in self.figures)
+        raise ZooError(
+            f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}"
+        )
+
+    def __repr__(self) -> str:
+        """The report as `zoo validate` prints it, 100 columns wide."""
+        from zoo.results.show import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """The metrics and averages of every preset, for notebooks."""
+        return "".join(
+            table.html()
+            for counted in self.counted
+            for table in (self._table(counted), averages_table(counted.averages))
+            if table.rows
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Returns a row a metric and preset, with all that results.json says of it."""
+        names = {"figure": "metric", "photographs": "images", "photographs_of": "images_of"}
+        return [
+            {
+                "preset": counted.preset,
+                **{names.get(name, name): value for name, value in asdict(figure).items()},
+            }
+            for counted in self.counted
+            for figure in counted.figures
+        ]
+
+    def to_pandas(self) -> Any:
+        """Returns `records` as a pandas.DataFrame.
+
+        Raises:
+            ZooError: pandas is not installed.
+        """
+        pandas: Any = need("pandas", "pandas")
+        return pandas.DataFrame(self.records())
+
+    def to_markdown(self, preset: str | None = None) -> str:
+        """Lays the metrics out in Markdown, averages in a table below.
+
+        Args:
+            preset: one of those counted, None for the first.
+
+        Returns:
+            The text.
+
+        Raises:
+            ZooError: The results were not counted under it.
+        """
+        return "\n\n".join(table.markdown() for table in self._tables(preset))
+
+    def to_latex(self, preset: str | None = None) -> str:
+        """The same in LaTeX, as tabulars that want the package booktabs."""
+        return "\n\n".join(table.latex() for table in self._tables(preset))
+
+    def _tables(self, preset: str | None) -> list[TextTable]:
+        counted = next((c for c in self.counted if preset in (None, c.preset)), None)
+        if counted is None:
+            known = [c.preset for c in self.counted]
+            raise ZooError(
+                f"the results are not counted under {preset!r}{near(str(preset), known)}, but under {', '.join(known)}: "
+                "use `recounted`, or `zoo rescore`"
+            )
+        tables = (self._table(counted), averages_table(counted.averages))
+        return [table for table in tables if table.rows]
+
+    def _table(self, counted: Counted) -> TextTable:
+        said = [f"preset {counted.preset}: {counted.says}"]
+        random = random_weights(self.header["model"].get("weights", {}))
+        return metrics_table(counted.figures, [*said, *([] if random is None else [random])])
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns what results.json holds."""
+        return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
+
+    def recounted(self, presets: Sequence[Preset]) -> "Results":
+        """Returns the same outcomes counted under other presets."""
+        return Results(self.header, count(self.cases, presets, self.header), self.cases)
+
+
+def report(
+    plan: Plan,
+    benchmarks: Sequence[Benchmark],
+    roots: Sequence[Path],
+    presets: Sequence[Preset],
+    cases: pa.Table,
+    model: Mapping[str, Any],
+    scoring: Mapping[str, Any],
+    out: Path | None,
+) -> Results:
+    """Counts the cases under the presets and, where `out` is given, writes results.json and cases.parquet there."""
+    header: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "protocols": protocols.VERSION,
+        "software": software(),
+        "model": dict(model),
+        "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
+        "data_root": [str(root) for root in roots],
+        "benchmarks": {
+            name: _described(name, b, plan)
+            for name, b in zip(plan.readings, benchmarks, strict=True)
+        },
+        "absent": [
+            {"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how}
+            for name, part in plan.absent
+        ],
+    }
+    results = Results(header, count(cases, presets, header), cases)
+    if out is not None:
+        write(results, out)
+    return results
+
+
+def count(
+    cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
+) -> tuple[Counted, ...]:
+    """Returns figures, in the order of the header's benchmarks and their parts, and averages by preset."""
+    order = [
+        (name, subset)
+        for name, benchmark in header["benchmarks"].items()
+        for subset in benchmark["parts"]
+    ]
+    place = {key: i for i, key in enumerate(order)}
+    known, official, counted = references(header), preset_named("official").rules, []
+    for preset in presets:
+        samples = figures(cases, preset.rules, known, official)
+        found = sorted(samples, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
+        counted.append(
+            Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples)))
+        )
+    return tuple(counted)
+
+
+def references(header: Mapping[str, Any]) -> dict[tuple[str, str], Reference]:
+    """Returns what is known beforehand by benchmark and subset, as the header keeps it."""
+    return {
+        (name, subset): Reference(part["published_n"], part["chance"], part["published"])
+        for name, benchmark in header["benchmarks"].items()
+        for subset, part in benchmark["parts"].items()
+    }
+
+
+def software() -> dict[str, str]:
+    """Returns the versions of what figures depend on."""
+    found = {"python": platform.python_version()}
+    for package in SOFTWARE:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def refuse_results(out: Path | None, overwrite: bool) -> None:
+    """Makes sure, before anything is computed, that no results will be lost.
+
+    Args:
+        out: the folder that results go to, None where they are not written.
+        overwrite: whether what is there may be lost.
+
+    Raises:
+        ZooError: The folder holds results.
+    """
+    there = out is not None and any((out / name).exists() for name in (RESULTS, CASES))
+    if there and not overwrite:
+        raise ZooError(
+            f"{out} holds results: name another folder, or add --overwrite (in Python overwrite=True) if they may be lost"
+        )
+
+
+def write(results: Results, out: Path) -> None:
+    """Writes both files beside their places and renames them when both are whole; raises ZooError where that fails, and then leaves what
+    was there."""
+    text = json.dumps(results.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
+    cases = results.cases.replace_schema_metadata({HEADER: header})
+    try:
+        with beside(out / RESULTS) as counted, beside(out / CASES) as scored:
+            pq.write_table(cases, scored, compression="zstd")
+            counted.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ZooError(
+            f"results cannot be written to {out} ({error}): make room, or name another folder by --out"
+        ) from error
+
+
+def read(run: Path) -> Results:
+    """Returns the results that a run wrote, counted as results.json says or, where that is not there, under `official`.
+
+    Raises ZooError where the cases are missing, a file is broken or of a newer schema.
+    """
+    if not (run / CASES).is_file():
+        raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
+    counted = None
+    try:
+        cases = pq.read_table(run / CASES)
+        header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
+        if (run / RESULTS).is_file():
+            content = json_value((run / RESULTS).read_text("utf-8"))
+            counted = tuple(map(_counted, content.pop("presets")))
+            header = header or content
+        if header is None:
+            raise ZooError(
+                f"{run / CASES} is of an older zoo, which kept chance, notes and published values in {RESULTS}: put it beside"
+            )
+        if header["schema"] > SCHEMA_VERSION:
+            raise ZooError(
+                f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo"
+            )
+        for field in SCHEMA:
+            if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
+                cases = cases.append_column(field, pa.nulls(len(cases), field.type))
+        cases = cases.select(SCHEMA.names).cast(SCHEMA)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        pa.ArrowException,
+    ) as error:
+        raise ZooError(
+            f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
+        ) from error
+    return Results(header, counted or count(cases, [preset_named("official")], header), cases)
+
+
+def _counted(preset: Mapping[str, Any]) -> Counted:
+    averages = (
+        Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
+        for a in preset["averages"]
+    )
+    return Counted(
+        preset["preset"],
+        preset["says"],
+        tuple(Figure(**figure) for figure in preset["figures"]),
+        tuple(averages),
+    )
+
+
+def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
+    reading = plan.readings[name]
+    return {
+        **spec(benchmark),
+        "version": benchmark.version,
+        "notes": reading.notes,
+        "files": {str(path): file_hash(path) for path in _files(reading.files)},
+        "parts": {
+            part.subset: {
+                "published_n": part.n,
+                "chance": dict(part.chance),
+                "published": dict(part.published),
+            }
+            for part in plan.parts[name]
+        },
+    }
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.is_file())
+        else:
+            yield path
+
+
+def file_hash(path: Path) -> str:
+    """Returns the SHA-256 of a file."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

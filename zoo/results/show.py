@@ -1,0 +1,96 @@
+"""The report on the screen: figures, averages and what is absent, readable at 100 columns."""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Literal
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zoo.results.metrics import Figure
+from zoo.results.report import CUT, SHORT_LISTS, Results
+from zoo.results.tables import TextTable, averages_table, metrics_table
+from zoo.support.provenance import random_weights
+
+FOLDED = ("benchmark", "subset", "average", "")
+WORDS = (*FOLDED, "metric", "weighting")  # columns of words are aligned to the left
+
+
+def show(results: Results, console: Console | None = None) -> None:
+    """Prints the results."""
+    (console or screen()).print(shown(results))
+
+
+def as_text(results: Results) -> str:
+    """Returns what `show` prints, 100 columns wide."""
+    console = Console(width=100, file=StringIO(), color_system=None)
+    with console.capture() as captured:
+        show(results, console)
+    return captured.get().rstrip()
+
+
+def screen() -> Console:
+    """Returns the terminal, or a console of 100 columns where the output is none."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=100)
+
+
+def shown(results: Results) -> RenderableType:
+    """Returns the report: by preset a table of figures and its averages, then the notes and the parts without annotation files."""
+    return Group(*_lines(results))
+
+
+def _lines(results: Results) -> Iterator[RenderableType]:
+    random = random_weights(results.header["model"].get("weights", {}))
+    for counted in results.counted:
+        yield Text(f"preset {counted.preset}: {counted.says}")
+        if random is not None:
+            yield Text(random, style="bold")
+        yield _rich(metrics_table(counted.figures))
+        if counted.averages:
+            yield _rich(averages_table(counted.averages))
+            yield from (
+                Text(f"{a.name} is not taken, these are missing: {', '.join(a.missing)}")
+                for a in counted.averages
+                if a.value is None
+            )
+        yield Text("")
+    yield from _remarks(results.figures)
+    if short_lists := results.header["scoring"].get(SHORT_LISTS):
+        yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
+    for place, n in results.header["scoring"].get(CUT, {}).items():
+        yield Text(f"{place}: {n:,} texts are longer than the context and lose their ends")
+    for name, benchmark in results.header["benchmarks"].items():
+        yield from (
+            Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items()
+        )
+    for part in results.header["absent"]:
+        yield Text(
+            f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): {part['how']}"
+        )
+
+
+def _rich(made: TextTable) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in made.header:
+        side: Literal["left", "right"] = "left" if name in WORDS else "right"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=name not in FOLDED)
+    for row in made.rows:
+        table.add_row(*row)
+    return table
+
+
+def _remarks(figures: tuple[Figure, ...]) -> Iterator[Text]:
+    """What each subset's images were: how many are there, how many the model was trained on."""
+    subsets = {(f.benchmark, f.subset): f for f in reversed(figures) if f.figure != "macro"}
+    for (benchmark, subset), f in reversed(subsets.items()):
+        if f.photographs < f.photographs_of or f.trained_on or f.partial_gallery:
+            found = f"{f.photographs:,} of {f.photographs_of:,} images found"
+            if f.partial_gallery:
+                found = (
+                    f"a gallery of {f.photographs:,} images, of {f.gallery_of:,}: "
+                    "easier than the whole, not comparable"
+                )
+            trained = f"; the model was trained on {f.trained_on:,} of them" if f.trained_on else ""
+            yield Text(f"{benchmark}/{subset}: {found}{trained}")

@@ -1,0 +1,126 @@
+"""Results as tables of text: the rows that the report prints, and the same in Markdown, LaTeX and HTML. Free of torch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from zoo.results.averages import Average
+from zoo.results.metrics import Figure
+
+METRICS = ("benchmark", "subset", "metric", "%", "95 % interval", "n / of all", "ties", "chance")
+PUBLISHED = "B/32"
+AVERAGES = ("average", "%", "95 % interval", "weighting", "n / of all", "")
+_LATEX = {
+    **{mark: rf"\{mark}" for mark in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of text under a header. says: what is to be known before it is read, line by line."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    says: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """Returns the table as GitHub reads it."""
+        lines = [_markdown(self.header), "|" + "---|" * len(self.header)]
+        lines += map(_markdown, self.rows)
+        return "\n".join([*self.says, *([""] if self.says else []), *lines])
+
+    def latex(self) -> str:
+        """Returns a tabular with the rules of booktabs; what it says comes first, over all columns."""
+        n = len(self.header)
+        said = [rf"\multicolumn{{{n}}}{{l}}{{{_latex(line)}}} \\" for line in self.says]
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{{'l' * n}}}",
+                r"\toprule",
+                *said,
+                _latex_row(self.header),
+                r"\midrule",
+                *map(_latex_row, self.rows),
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def html(self) -> str:
+        """Returns the table as a notebook shows it."""
+        said = f"<caption>{'<br>'.join(map(escape, self.says))}</caption>" if self.says else ""
+        body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in self.rows)
+        head = f"<thead><tr>{_cells(self.header, 'th')}</tr></thead>"
+        return f"<table>{said}{head}<tbody>{body}</tbody></table>"
+
+
+def metrics_table(figures: Sequence[Figure], says: Sequence[str] = ()) -> TextTable:
+    """Lays metrics out.
+
+    Args:
+        figures: in the order of their rows; a benchmark is named in the first of its rows.
+        says: what is to be known before the table is read.
+
+    Returns:
+        A row a metric.
+    """
+    before = ["", *(f.benchmark for f in figures)]
+    rows = tuple(
+        (
+            f.benchmark if f.benchmark != last else "",
+            f.subset,
+            f.figure,
+            number(f.value),
+            interval(f),
+            f"{f.n:,} / {f.of:,}",
+            f"{f.ties:,}" if f.ties else "",
+            number(f.chance),
+            number(f.published),
+        )
+        for f, last in zip(figures, before, strict=False)
+    )
+    return TextTable((*METRICS, PUBLISHED), rows, tuple(says))
+
+
+def averages_table(averages: Iterable[Average]) -> TextTable:
+    """Lays averages out, a row each."""
+    rows = (
+        (a.name, number(a.value), interval(a), a.weighting, f"{a.n:,} / {a.of:,}", _state(a))
+        for a in averages
+    )
+    return TextTable(AVERAGES, tuple(rows))
+
+
+def number(value: float | None) -> str:
+    """Returns a value in per cent as it is printed, nothing where it is not known."""
+    return "" if value is None else f"{value:.1f}"
+
+
+def interval(found: Figure | Average) -> str:
+    """Returns a 95 % interval as it is printed, nothing where there is none."""
+    return "" if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
+
+
+def _state(average: Average) -> str:
+    if average.value is None:
+        return f"not taken: {len(average.missing)} missing"
+    return "" if average.n == average.of else "some cases not scored"
+
+
+def _markdown(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return rf"{' & '.join(map(_latex, cells))} \\"
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _cells(cells: Iterable[str], tag: str) -> str:
+    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)

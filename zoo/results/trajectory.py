@@ -1,0 +1,68 @@
+"""What models on the line between two sets of weights score: a table, a picture and the figures."""
+
+import json
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from rich.table import Table
+
+from zoo.results.show import screen
+from zoo.support.files import write_beside
+
+FIGURES, PICTURE = "trajectory.json", "trajectory.png"
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """alphas: shares of the tuned weights, ascending. scores: of each, in per cent, by 'benchmark/subset/figure'."""
+
+    alphas: list[float]
+    scores: list[dict[str, float]]
+
+    @property
+    def figures(self) -> list[str]:
+        """The figures that all of them have, in order."""
+        return [name for name in self.scores[0] if all(name in scores for scores in self.scores)]
+
+
+def show(trajectory: Trajectory) -> None:
+    """Prints a row a figure and a column an alpha."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("%, by alpha", overflow="fold")
+    for alpha in trajectory.alphas:
+        table.add_column(f"{alpha:g}", justify="right", no_wrap=True)
+    for name in trajectory.figures:
+        table.add_row(name, *(f"{scores[name]:.1f}" for scores in trajectory.scores))
+    screen().print(table)
+
+
+def write(trajectory: Trajectory, folder: Path) -> None:
+    """Writes trajectory.json and trajectory.png."""
+    scores = [
+        {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
+    ]
+    write_beside(folder / FIGURES, json.dumps(scores, indent=1).encode())
+    write_beside(folder / PICTURE, picture(trajectory))
+
+
+def picture(trajectory: Trajectory) -> bytes:
+    """Returns a PNG: a line a figure over alpha, named where it ends."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for name in trajectory.figures:
+        axes.plot(
+            trajectory.alphas,
+            [scores[name] for scores in trajectory.scores],
+            marker="o",
+            markersize=3,
+            label=name,
+        )
+    axes.set_xlabel("alpha: share of the tuned weights")
+    axes.set_ylabel("%")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=150)
+    return out.getvalue()

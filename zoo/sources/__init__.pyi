@@ -1,0 +1,2 @@
+from .sample import ImageRef as ImageRef
+from .sample import Sample as Sample

@@ -1,0 +1,338 @@
+"""Finds photographs in whichever folder of the data roots holds them, and opens them. Free of torch."""
+
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow.parquet as pq
+from PIL import Image
+
+from zoo.errors import ZooError
+from zoo.sources.folders import Folders
+from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
+from zoo.sources.sample import ImageRef
+
+COCO = ("", "train2014", "val2014", "train2017", "val2017")
+COCO_BASES = ("", "coco")
+VISUAL_GENOME = ("visual_genome/VG_100K", "visual_genome/VG_100K_2", "visual_genome/images")
+FLICKR = (
+    "flickr30k",
+    "flickr30k/images",
+    "flickr30k/flickr30k-images",
+    "flickr30k-images",
+    "flickr8k",
+    "flickr8k/images",
+    "flickr8k/Flicker8k_Dataset",
+)
+FOLDERS = {
+    "coco": tuple(f"{base}/{folder}".strip("/") for base in COCO_BASES for folder in COCO),
+    "visual_genome": VISUAL_GENOME,
+    "flickr": FLICKR,
+}
+SOURCES = (*FOLDERS, "file", "published", "parquet")
+LOOKED_AT = 1_000
+
+_COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
+_VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
+_FLICKR_NAME = re.compile(r"(\d+)(?:_[0-9a-f]+)?\.jpe?g", re.IGNORECASE)
+_FLICKR_HASHED = re.compile(r"\d+_[0-9a-f]{10}\.jpe?g", re.IGNORECASE)
+# Flickr30k's own names; numbers of fewer digits are those that anybody gives to files
+_FLICKR_PLAIN = re.compile(r"[1-9]\d{4,}\.jpe?g", re.IGNORECASE)
+_NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
+
+
+class BrokenPhotograph(ZooError):
+    """A photograph that is there but cannot be decoded."""
+
+
+def coco_ref(name: str, origin: str = "") -> ImageRef:
+    """name: a COCO file name of any year, with or without folders. Returns its reference; raises ZooError, which names the origin, where it
+    is none."""
+    return _named("coco", name, origin)
+
+
+def flickr_ref(name: str) -> ImageRef:
+    """name: a file name of Flickr8k or Flickr30k. Returns its reference; raises ZooError where it is none."""
+    return _named("flickr", name)
+
+
+def photograph_ref(text: str) -> ImageRef:
+    """text: a path as published, or a reference written by `str`. Returns the reference that it most likely means.
+
+    A COCO name means COCO wherever it stands; a folder of Visual Genome or Flickr says what its numbers mean; an absolute path and
+    anything else is a file. A path in a user's own file is `OwnImages`' to read.
+    """
+    written = _reference(text)
+    if written is not None:
+        return written
+    path = PurePosixPath(text)
+    return ImageRef("file", text) if path.is_absolute() else _meant(path) or ImageRef("file", text)
+
+
+class OwnImages:
+    """Images as a user's own file names them: what is there as written is meant, whatever its name looks like.
+
+    Args:
+        folder: The folder of the file that names the images. A path is looked for there, then from the working directory;
+            `PhotographFinder` looks under the data roots.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._bases = (os.path.abspath(folder), os.getcwd())
+        self._folders = Folders()
+        self._known: dict[str, ImageRef] = {}
+
+    def ref(self, text: str) -> ImageRef:
+        """text: a path, or a reference written by `str`. Returns its reference."""
+        if text not in self._known:
+            self._known[text] = _reference(text) or ImageRef("file", self._there(text) or text)
+        return self._known[text]
+
+    def _there(self, path: str) -> str | None:
+        paths = (os.path.join(base, path) for base in self._bases)
+        return next((path for path in paths if self._folders.has(path)), None)
+
+
+def identity(ref: ImageRef) -> str:
+    """Returns by what a photograph is counted and compared: its reference without the crop, and its data set and number where the path
+    of a file tells them, so that a photograph is the same one however it was named."""
+    if ref.source != "file":
+        return str(replace(ref, crop=None))
+    path = PurePosixPath(ref.key)
+    return str(
+        flickr_ref(path.name)
+        if _FLICKR_HASHED.fullmatch(path.name)
+        else _meant(path) or ImageRef("file", ref.key)
+    )
+
+
+def _meant(path: PurePosixPath) -> ImageRef | None:
+    folders = " ".join(path.parts[-3:-1]).lower()
+    if _COCO_NAME.fullmatch(path.name):
+        return coco_ref(path.name)
+    if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(
+        path.name
+    ):
+        return _named("visual_genome", path.name)
+    if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
+        return flickr_ref(path.name)
+    return None
+
+
+def _by_name(path: PurePosixPath) -> ImageRef | None:
+    """The published image that a user's path may mean where nothing is there as written."""
+    flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
+    return _meant(path) or (flickr_ref(path.name) if flickr else None)
+
+
+def _named(source: str, name: str, origin: str = "") -> ImageRef:
+    match = _NAMES[source].fullmatch(PurePosixPath(name).name)
+    if match is None:
+        place = f"{origin}: " if origin else ""
+        raise ZooError(
+            f"{place}{name!r} is not a file name of {source}: expected one like {_example(source)}"
+        )
+    return ImageRef(source, str(int(match[1])))
+
+
+def _reference(text: str) -> ImageRef | None:
+    source, colon, key = text.partition(":")
+    return _written(source, key) if colon and source in SOURCES else None
+
+
+def _written(source: str, key: str) -> ImageRef:
+    match = re.fullmatch(r"(.*)@(\d+),(\d+),(\d+),(\d+)", key)
+    if match is None:
+        return ImageRef(source, key)
+    left, top, width, height = (int(n) for n in match.groups()[1:])
+    return ImageRef(source, match[1], (left, top, width, height))
+
+
+def _example(source: str) -> str:
+    return {
+        "coco": "COCO_val2014_000000391895.jpg",
+        "visual_genome": "2317429.jpg",
+        "flickr": "1007129816_e794419615.jpg",
+    }[source]
+
+
+class PhotographFinder:
+    """Resolves references to files under the data roots. Every folder is listed once, when first needed.
+
+    Args:
+        roots: Folders laid out as the docs say; the first that holds a photograph wins.
+        decoding: How a user's own images are decoded; those of data sets and benchmarks are decoded as their scripts do.
+
+    Raises:
+        ZooError: A root is no folder.
+    """
+
+    def __init__(self, roots: Sequence[Path | str], decoding: Decoding = AS_PUBLISHED) -> None:
+        self.roots, self.decoding = tuple(Path(root) for root in roots), decoding
+        for root in self.roots:
+            if not root.is_dir():
+                raise ZooError(f"data root {root} is not a folder: give one that exists")
+        self._folders = Folders()
+        self._by_source: dict[str, dict[str, Path]] = {}
+        self._columns: dict[tuple[Path, str, int], list[Any]] = {}
+
+    def find(self, ref: ImageRef) -> Path | None:
+        """Returns the file that holds the photograph, or None."""
+        if ref.source in FOLDERS:
+            return self._listed(ref.source).get(ref.key)
+        if ref.source in ("file", "published"):
+            return self._file(ref.key)
+        if ref.source == "parquet":
+            return self._file(_parquet_key(ref)[0])
+        raise ZooError(
+            f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}"
+        )
+
+    def settled(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
+        """Returns what files are known as, of those that are known otherwise than they are written.
+
+        A file that a reference to COCO, Visual Genome or Flickr finds is known by that; so is a path at which nothing is, and whose name is
+        one of theirs.
+        """
+        found = ((ref, self._settled(ref)) for ref in refs if ref.source == "file")
+        return {ref: known for ref, known in found if known is not None}
+
+    def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
+        """Returns the references without a file, in their order."""
+        return [ref for ref in refs if self.find(ref) is None]
+
+    def load(self, ref: ImageRef) -> Image.Image:
+        """Returns the photograph in RGB, cropped where the reference says so.
+
+        Raises ZooError where it is not found, BrokenPhotograph (a ZooError) where it cannot be decoded, both naming it.
+        """
+        path = self.find(ref)
+        if path is None:
+            raise ZooError(
+                f"photograph {ref} is in none of {', '.join(map(str, self.roots)) or 'the data roots (none given)'}: {self.hint(ref)}"
+            )
+        content = self._cell(path, ref) if ref.source == "parquet" else path
+        try:
+            with Image.open(content) as file:
+                picture = rgb(file, self.decoding_of(ref))
+        except PermissionError as error:
+            raise ZooError(
+                f"photograph {path} cannot be read ({error.strerror}): let yourself read it"
+            ) from error
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise BrokenPhotograph(
+                f"{path} ({ref}) is not a whole picture ({error}): fetch it again"
+            ) from error
+        if ref.crop is None:
+            return picture
+        left, top, width, height = ref.crop
+        return picture.crop((left, top, left + width, top + height))
+
+    def decoding_of(self, ref: ImageRef) -> Decoding:
+        """Returns how an image is decoded: a user's own as asked for, any other as published."""
+        return self.decoding if ref.source == "file" else AS_PUBLISHED
+
+    def carried(self, refs: Iterable[ImageRef]) -> Carried:
+        """Returns how many of a user's own images carry an orientation or transparency, counted in a sample of a thousand."""
+        paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
+        looked = turned = transparent = 0
+        for path in paths[:: -(-len(paths) // LOOKED_AT) or 1]:
+            try:
+                with Image.open(path) as image:
+                    marks = is_turned(image), is_transparent(image)
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+                continue  # whoever decodes it says what is wrong
+            looked, turned, transparent = looked + 1, turned + marks[0], transparent + marks[1]
+        return Carried(looked, turned, transparent)
+
+    def hint(self, ref: ImageRef) -> str:
+        """Returns where a photograph of that source is looked for, as the end of a sentence."""
+        astray = next(self._astray(ref), None)
+        if astray is not None:
+            return (
+                f"mend the link {astray}, which leads to no file ({self._folders.astray[astray]})"
+            )
+        if ref.source in FOLDERS:
+            return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
+        return "give the data root that the path starts from"
+
+    def _settled(self, ref: ImageRef) -> ImageRef | None:
+        path = self._file(ref.key)
+        known = _by_name(PurePosixPath(ref.key if path is None else path))
+        there = None if known is None else self.find(known)
+        if known is None or there is None:
+            return None
+        same = path is None or os.path.abspath(path) == os.path.abspath(there)
+        return replace(known, crop=ref.crop) if same else None
+
+    def _astray(self, ref: ImageRef) -> Iterator[str]:
+        """Yields the links that may have been meant to lead to the image."""
+        if ref.source in FOLDERS:
+            names = _NAMES[ref.source]
+            for path in self._folders.astray:
+                match = names.fullmatch(os.path.basename(path))
+                if match is not None and str(int(match[1])) == ref.key:
+                    yield path
+        elif ref.source in ("file", "published"):
+            paths = (os.path.normpath(path) for path in self._candidates(ref.key))
+            yield from (path for path in paths if path in self._folders.astray)
+
+    def _listed(self, source: str) -> dict[str, Path]:
+        if source not in self._by_source:
+            found: dict[str, Path] = {}
+            for root in self.roots:
+                for folder in FOLDERS[source]:
+                    for name in sorted(self._folders.files(root / folder)):
+                        match = _NAMES[source].fullmatch(name)
+                        if match is not None:
+                            found.setdefault(str(int(match[1])), root / folder / name)
+            self._by_source[source] = found
+        return self._by_source[source]
+
+    def _file(self, key: str) -> Path | None:
+        return next((path for path in self._candidates(key) if self._folders.has(path)), None)
+
+    def _candidates(self, key: str) -> list[Path]:
+        path = Path(key)
+        return [path] if path.is_absolute() else [root / path for root in self.roots]
+
+    def _cell(self, path: Path, ref: ImageRef) -> io.BytesIO:
+        _, row, column = _parquet_key(ref)
+        value = self._row(path, row, column, ref)
+        content = value.get("bytes") if isinstance(value, dict) else value
+        if not isinstance(content, bytes):
+            raise BrokenPhotograph(
+                f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column"
+            )
+        return io.BytesIO(content)
+
+    def _row(self, path: Path, row: int, column: str, ref: ImageRef) -> Any:
+        file = pq.ParquetFile(path)
+        if column not in file.schema_arrow.names:
+            raise ZooError(
+                f"{path} has no column {column!r}, which {ref} names: it has {', '.join(file.schema_arrow.names)}"
+            )
+        first = 0
+        for group in range(file.num_row_groups):
+            n = file.metadata.row_group(group).num_rows
+            if row < first + n:
+                return self._group(file, path, column, group)[row - first]
+            first += n
+        raise ZooError(f"{path} has {first} rows, and {ref} names row {row}: fetch the file again")
+
+    def _group(self, file: pq.ParquetFile, path: Path, column: str, group: int) -> list[Any]:
+        key = (path, column, group)
+        if key not in self._columns:
+            self._columns = {key: file.read_row_group(group, columns=[column])[column].to_pylist()}
+        return self._columns[key]
+
+
+def _parquet_key(ref: ImageRef) -> tuple[str, int, str]:
+    match = re.fullmatch(r"(.+)#(\d+)#(.+)", ref.key)
+    if match is None:
+        raise ZooError(f"{ref} does not name a row of a parquet file: write FILE#ROW#COLUMN")
+    return match[1], int(match[2]), match[3]

@@ -1,0 +1,54 @@
+"""Tables of paths and captions, as open_clip takes them."""
+
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.sources.images import OwnImages
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
+from zoo.sources.sample import Sample
+from zoo.support.text_files import caption
+
+
+class CsvTable(Reader):
+    """A csv or tsv file with a header; a caption's id is its row, from 0.
+
+    Args:
+        file: The table.
+        image_column: The column of the images; where None, the first of filepath, image, image_path, file_name, filename, path.
+        caption_column: The column of the captions; where None, the first of title, caption, text, sentence, description.
+        separator: Between columns; where None, a tab if the header has one, else a comma.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        image_column: str | None = None,
+        caption_column: str | None = None,
+        separator: str | None = None,
+    ) -> None:
+        self.file, self.image_column, self.caption_column, self.separator = (
+            Path(file),
+            image_column,
+            caption_column,
+            separator,
+        )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file,)
+
+    def samples(self) -> list[Sample]:
+        table = Table(self.file, self.separator)
+        image = table.column(self.image_column, "image_column", IMAGE_COLUMNS)
+        text = table.column(self.caption_column, "caption_column", CAPTION_COLUMNS)
+        samples, images = [], OwnImages(self.file.parent)
+        for i, (line, row) in enumerate(table.rows()):
+            origin = f"{self.file}:{line}"
+            if not row[image].strip():
+                raise ZooError(
+                    f"{origin} names no image in column {image!r}: write one or take the line out"
+                )
+            ref = images.ref(row[image])
+            samples.append(Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin))
+        return samples

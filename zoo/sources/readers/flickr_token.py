@@ -1,0 +1,82 @@
+"""Flickr8k's and Flickr30k's token files: lines of 'NAME.jpg#K<TAB>caption', and lists of names for splits."""
+
+import logging
+import re
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.sources.images import flickr_ref
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.text_files import caption, numbered_lines
+
+_LINE = re.compile(
+    r"(?P<name>\d+(?:_[0-9a-f]+)?\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)",
+    re.IGNORECASE,
+)
+
+log = logging.getLogger(__name__)
+
+
+class FlickrToken(Reader):
+    """A token file of Flickr8k or Flickr30k.
+
+    file: the captions. split: a file with one name a line, such as Flickr_8k.trainImages.txt; all photographs where None. Flickr8k's file
+    misspells one photograph ('NAME.jpg.1#0'), of which no picture exists: it is left out, and that is logged.
+    """
+
+    def __init__(self, file: Path, split: Path | None = None) -> None:
+        self.file, self.split = Path(file), None if split is None else Path(split)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file,) if self.split is None else (self.file, self.split)
+
+    def whole(self) -> Reader:
+        return FlickrToken(self.file)
+
+    def samples(self) -> list[Sample]:
+        wanted = (
+            None
+            if self.split is None
+            else {line.strip(): number for number, line in numbered_lines(self.split)}
+        )
+        name = None if self.split is None else self.split.stem
+        refs: dict[str, tuple[ImageRef, str]] = {}
+        samples, slips = [], 0
+        for number, line in numbered_lines(self.file):
+            origin = f"{self.file}:{number}"
+            match = _LINE.fullmatch(line)
+            if match is None:
+                raise ZooError(
+                    f"{origin} is not 'NAME.jpg#K<TAB>caption' ({line[:40]!r}): mend the line"
+                )
+            if match["slip"]:
+                slips += 1
+            elif wanted is None or match["name"] in wanted:
+                if match["name"] not in refs:
+                    ref = flickr_ref(match["name"])
+                    refs[match["name"]] = (ref, str(ref))
+                ref, image_id = refs[match["name"]]
+                caption_id = f"{match['name']}#{match['k']}"
+                samples.append(
+                    Sample(
+                        ref,
+                        caption(match["caption"], origin),
+                        image_id,
+                        caption_id,
+                        name,
+                        origin=origin,
+                    )
+                )
+        if slips:
+            log.warning(
+                "%s: %d captions of a misspelt photograph ('.jpg.1') are left out", self.file, slips
+            )
+        if wanted is not None and self.split is not None:
+            absent = next(((n, line) for n, line in wanted.items() if n not in refs), None)
+            if absent is not None:
+                raise ZooError(
+                    f"{self.split}:{absent[1]} names {absent[0]}, which has no caption in {self.file}: take the line out"
+                )
+        return samples

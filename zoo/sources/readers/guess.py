@@ -1,0 +1,97 @@
+"""Guesses what kind of caption file a path is, for the commands that take any."""
+
+import re
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.coco_captions import CocoCaptions
+from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.readers.jsonl import JsonLines
+from zoo.sources.readers.karpathy import SPLITS, KarpathyJson
+from zoo.sources.readers.negclip_tsv import NegClipTsv
+from zoo.sources.readers.plain_text import PlainText
+from zoo.sources.readers.scenes import Scenes
+from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
+from zoo.sources.readers.trohn_img import TrohnImg
+from zoo.support.text_files import NotJson, json_value, opened
+
+_HEAD = 1 << 16
+_FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
+
+
+def guess_reader(path: str | Path) -> Reader:
+    """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
+
+    A folder is one of rendered scenes, or of TROHN-Img's parquet; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
+    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. A file without an ending, such as a pipe,
+    is told by its first line. Raises ZooError where the file is not there or is none of these.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return TrohnImg(path) if any(path.glob("**/*.parquet")) else Scenes(str(path))
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        return TrohnImg(path)
+    head = _head(path)
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    kind = kind or _kind(first)
+    if kind in (".jsonl", ".ndjson"):
+        return JsonLines(path)
+    if kind == ".json":
+        return _json(path, head)
+    if kind in (".csv", ".tsv"):
+        return _table(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
+    return FlickrToken(path) if _FLICKR_LINE.match(first) else PlainText(path)
+
+
+def _head(path: Path) -> str:
+    try:
+        with opened(path) as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise ZooError(
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you may read"
+        ) from error
+    if b"\0" in head or head.startswith(b"\x1f\x8b"):
+        raise ZooError(
+            f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl file of captions"
+        )
+    return head.decode("utf-8-sig", errors="replace")
+
+
+def _json(path: Path, head: str) -> Reader:
+    if not head.lstrip().startswith("{"):
+        raise ZooError(
+            f"{path} does not hold one JSON object: give Karpathy's or COCO's captions, or JSON lines in a .jsonl file"
+        )
+    return (
+        KarpathyJson(path, SPLITS)
+        if '"sentences"' in head or '"sentids"' in head
+        else CocoCaptions(path)
+    )
+
+
+def _kind(first: str) -> str:
+    """first: the first line of a file that has no ending. Returns the ending that it would have."""
+    if first.startswith("{"):
+        try:
+            return ".jsonl" if "caption" in json_value(first) else ".json"
+        except NotJson:
+            return ".json"
+    for kind, separator in ((".tsv", "\t"), (".csv", ",")):
+        columns = _columns(first, separator)
+        if not columns.isdisjoint(IMAGE_COLUMNS) and not columns.isdisjoint(CAPTION_COLUMNS):
+            return kind
+    return ""
+
+
+def _columns(header: str, separator: str) -> set[str]:
+    return {column.strip().strip('"') for column in header.split(separator)}
+
+
+def _table(path: Path, header: str, separator: str) -> Reader:
+    if "neg_caption" in _columns(header, separator) and separator == "\t":
+        return NegClipTsv(path)
+    return CsvTable(path, separator=separator)

@@ -1,0 +1,107 @@
+"""Karpathy's JSON: `images` with `split`, `filename` and `sentences`, as published for COCO, Flickr30k and Flickr8k."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from zoo.errors import ZooError, near
+from zoo.sources.images import OwnImages, photograph_ref
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.text_files import caption, field, read_json
+
+SPLITS = ("train", "restval", "val", "test")
+PUBLISHED_IMAGES = {
+    "coco": {"train": 82_783, "restval": 30_504, "val": 5_000, "test": 5_000},
+    "flickr30k": {"train": 29_000, "val": 1_014, "test": 1_000},
+    "flickr8k": {"train": 6_000, "val": 1_000, "test": 1_000},
+}
+
+log = logging.getLogger(__name__)
+
+
+class KarpathyJson(Reader):
+    """Karpathy & Fei-Fei's splits.
+
+    file: dataset_coco.json or a file of its layout. splits: those to take; papers train on train and restval, 113,287 photographs of
+    COCO, and a count that differs from the published one is logged. A caption's id is 'DATASET_IMGID_SENTID', as in CS-CLIP's units.
+    Raises ZooError for a split that Karpathy's files do not have.
+    """
+
+    def __init__(self, file: Path, splits: Sequence[str] = ("train", "restval")) -> None:
+        self.file, self.splits = Path(file), tuple(splits)
+        for split in self.splits:
+            if split not in SPLITS:
+                raise ZooError(
+                    f"split {split!r} of {file} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+                )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file,)
+
+    def whole(self) -> Reader:
+        return KarpathyJson(self.file, SPLITS)
+
+    def samples(self) -> list[Sample]:
+        content = read_json(self.file, object_hook=_without_tokens)
+        images = field(content, "images", list, str(self.file))
+        dataset = str(content.get("dataset", "coco"))
+        own = OwnImages(self.file.parent)
+        samples: list[Sample] = []
+        n_images = 0
+        present = set()
+        for i, image in enumerate(images):
+            origin = f"{self.file}[images/{i}]"
+            split = field(image, "split", str, origin)
+            present.add(split)
+            if split in self.splits:
+                n_images += 1
+                samples.extend(_captions(image, split, dataset, origin, own))
+        if not samples:
+            raise ZooError(
+                f"{self.file} has no image in split {', '.join(self.splits)}: it has {', '.join(sorted(present)) or 'no split'}"
+            )
+        self._compare(dataset, n_images)
+        return samples
+
+    def _compare(self, dataset: str, n_images: int) -> None:
+        known = PUBLISHED_IMAGES.get(dataset, {})
+        published = sum(known.get(split, 0) for split in self.splits)
+        if known and n_images != published:
+            log.warning(
+                "%s has %s images in %s, the published file has %s",
+                self.file,
+                f"{n_images:,}",
+                " + ".join(self.splits),
+                f"{published:,}",
+            )
+
+
+def _captions(
+    image: dict[str, Any], split: str, dataset: str, origin: str, own: OwnImages
+) -> list[Sample]:
+    ref = _reference(image, dataset, origin, own)
+    image_id, number = str(ref), field(image, "imgid", int, origin)
+    samples = []
+    for k, sentence in enumerate(field(image, "sentences", list, origin)):
+        place = f"{origin[:-1]}/sentences/{k}]"
+        text = caption(field(sentence, "raw", str, place), place)
+        caption_id = f"{dataset}_{number}_{field(sentence, 'sentid', int, place)}"
+        samples.append(Sample(ref, text, image_id, caption_id, split, origin=place))
+    return samples
+
+
+def _reference(image: dict[str, Any], dataset: str, origin: str, own: OwnImages) -> ImageRef:
+    if "cocoid" in image:
+        return ImageRef("coco", str(field(image, "cocoid", int, origin)))
+    name = field(image, "filename", str, origin)
+    if dataset.startswith("flickr"):
+        return photograph_ref(f"{image.get('filepath', dataset)}/{name}")
+    return own.ref(str(PurePosixPath(image.get("filepath", "")) / name))
+
+
+def _without_tokens(entry: dict[str, Any]) -> dict[str, Any]:
+    entry.pop("tokens", None)  # seven million strings in COCO's file, dropped as they are parsed
+    return entry

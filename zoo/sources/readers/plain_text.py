@@ -1,0 +1,30 @@
+"""Plain text: one caption a line, no photographs."""
+
+from pathlib import Path
+
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.text_files import numbered_lines
+
+
+class PlainText(Reader):
+    """A text file with one caption a line, for what needs captions alone.
+
+    Blank lines are left out. A caption's id is its line, from 1; its photograph is 'file:FILE:LINE', which does not exist.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = Path(file)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file,)
+
+    def samples(self) -> list[Sample]:
+        samples = []
+        for number, line in numbered_lines(self.file):
+            origin = f"{self.file}:{number}"
+            samples.append(
+                Sample(ImageRef("file", origin), line.strip(), origin, str(number), origin=origin)
+            )
+        return samples

@@ -1,0 +1,36 @@
+"""Scenes: the captions of a folder that `zoo scenes render` filled."""
+
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.scenes.cache import SPLITS, read_lines
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+
+
+class Scenes(Reader):
+    """Rendered scenes as a caption source; an attribute swap comes along as a sentence negative.
+
+    folder: what was given to `--out`. split: 'train', 'val', 'test' or 'held_out', None for all.
+    """
+
+    def __init__(self, folder: str, split: str | None = None) -> None:
+        if split is not None and split not in SPLITS:
+            raise ZooError(f"Scenes(split='{split}'): choose among {', '.join(SPLITS)}")
+        self.folder, self.split = folder, split
+
+    def samples(self) -> list[Sample]:
+        folder = Path(self.folder).absolute()
+        return [
+            Sample(
+                image=ImageRef("file", str(folder / row["image_id"])),
+                caption=row["caption"],
+                image_id=row["image_id"],
+                caption_id=row["caption_id"],
+                split=row["split"],
+                negatives=(row["attribute_swap"],) if row["attribute_swap"] else (),
+                origin=f"{folder / 'captions.jsonl'}:{number}",
+            )
+            for number, row in enumerate(read_lines(folder, "captions.jsonl"), start=1)
+            if self.split in (None, row["split"])
+        ]

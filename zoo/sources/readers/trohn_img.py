@@ -1,0 +1,100 @@
+"""TROHN-Img: COCO's captions, each with a written negative and a picture made for it, in parquet shards as on the hub."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zoo.errors import ZooError, near
+from zoo.sources.images import coco_ref
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.text_files import caption
+
+SPLITS = ("train", "validation")
+TEXTS = ("image_id", "caption", "negative_caption")
+PICTURE = "negative_image"
+
+
+class TrohnImg(Reader):
+    """TROHN-Img (Miranda et al., 2024): `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and `negative_image`.
+
+    path: a shard, or a folder with shards at any depth. split: 'train' or 'validation', by the shards' names; None for all. The positive
+    photograph is found in COCO. A row gives a sample whose id is 'SHARD#ROW', with the negative caption as its sentence negative, and a
+    second sample, the negative pair, which is its companion and never a row by itself. Raises ZooError for what is no such parquet.
+    """
+
+    def __init__(self, path: Path, split: str | None = None) -> None:
+        if split is not None and split not in SPLITS:
+            raise ZooError(
+                f"split {split!r} of {path} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+            )
+        self.path, self.split = Path(path), split
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        if self.path.is_file():
+            return (self.path,)
+        return tuple(sorted(self.path.glob(f"**/{self.split or ''}*.parquet")))
+
+    def whole(self) -> Reader:
+        return TrohnImg(self.path)
+
+    def samples(self) -> list[Sample]:
+        if not self.files:
+            raise ZooError(
+                f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's shards"
+            )
+        samples: list[Sample] = []
+        for file in self.files:
+            for positive, negative in _pairs(file.absolute(), len(samples)):
+                samples += [positive, negative]
+        return samples
+
+
+def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
+    """start: the position that the first sample gets. Yields positives and their negatives; the pictures themselves are not read."""
+    for i, row in enumerate(_texts(file)):
+        origin, number, split = (
+            f"{file}[{i}]",
+            f"{file.stem}#{i}",
+            next((s for s in SPLITS if file.name.startswith(s)), None),
+        )
+        for column in TEXTS:
+            if not isinstance(row[column], str):
+                raise ZooError(
+                    f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again"
+                )
+        photograph = coco_ref(row["image_id"], origin)
+        made = ImageRef("parquet", f"{file}#{i}#{PICTURE}")
+        true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
+        yield (
+            Sample(
+                photograph,
+                true,
+                str(photograph),
+                number,
+                split,
+                (false,),
+                (start + 2 * i + 1,),
+                origin,
+            ),
+            Sample(made, false, str(made), f"{number}-", split, origin=origin, companion_only=True),
+        )
+
+
+def _texts(file: Path) -> list[dict[str, Any]]:
+    try:
+        shard = pq.ParquetFile(file)
+        columns = shard.schema_arrow.names
+        for column in (*TEXTS, PICTURE):
+            if column not in columns:
+                raise ZooError(
+                    f"{file} has no column {column!r}{near(column, columns)}: it has {', '.join(columns)}"
+                )
+        rows: list[dict[str, object]] = shard.read(columns=list(TEXTS)).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise ZooError(f"{file} is not a whole parquet file ({error}): fetch it again") from error
+    return rows

@@ -1,0 +1,149 @@
+"""The samples of a reader, and which of them are used. Free of torch."""
+
+import gc
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from zoo.errors import ZooError
+from zoo.sources.images import PhotographFinder
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.seeds import stable_hash
+from zoo.support.spec import spec
+from zoo.support.text_files import opened
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a reader gave. samples: all of them; kept: positions of those in use. missing: photographs that were not found and tolerated.
+    by_name: what stands in for paths at which nothing is, by their names."""
+
+    reader: Reader
+    samples: list[Sample]
+    kept: list[int]
+    missing: int = 0
+    by_name: dict[ImageRef, ImageRef] = field(default_factory=dict)
+
+    @property
+    def images(self) -> list[ImageRef]:
+        """The photographs in use, each once, in order of first use."""
+        return list(dict.fromkeys(self.samples[index].image for index in self.kept))
+
+    @property
+    def image_ids(self) -> frozenset[str]:
+        return frozenset(self.samples[index].image_id for index in self.kept)
+
+    @property
+    def rows(self) -> list[int]:
+        """The positions in use that make rows by themselves."""
+        return [index for index in self.kept if not self.samples[index].companion_only]
+
+    def where(self, keep: Callable[[Sample], bool]) -> "Source":
+        """Returns the source with those samples in use that satisfy `keep`."""
+        return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
+
+    def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
+        """Returns the groups of positions of which a row draws one: every caption by itself, or those of a photograph together."""
+        if captions_per_image == "all":
+            return list(zip(self.rows, strict=True))
+        groups: dict[str, list[int]] = {}
+        for index in self.rows:
+            groups.setdefault(self.samples[index].image_id, []).append(index)
+        return [tuple(group) for group in groups.values()]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the reader, its files by hash, and counts."""
+        return {
+            "reader": spec(self.reader),
+            "files": {file.name: _sha256(file) for file in self.reader.files},
+            "images": len(self.image_ids),
+            "captions": len(self.kept),
+            "missing_images": self.missing,
+            "images_by_name": len(self.by_name),
+        }
+
+
+def read(reader: Reader) -> Source:
+    """Returns all that the reader gives; raises ZooError where that is nothing."""
+    with _collector_off():
+        samples = reader.samples()
+    if not samples:
+        raise ZooError(
+            f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: check its path and its splits"
+        )
+    return Source(reader, samples, list(range(len(samples))))
+
+
+def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing: bool) -> Source:
+    """Returns the source without samples whose photograph is missing, every photograph by the reference that it is known as; raises
+    ZooError that lists the first missing unless they are tolerated."""
+    source = located(source, finder)
+    images = source.images
+    missing = finder.missing(images)
+    if not missing:
+        return source
+    if not tolerate_missing or len(missing) == len(images):
+        roots = ", ".join(map(str, finder.roots)) or "no data root"
+        raise ZooError(
+            f"{len(missing):,} of {len(images):,} photographs are missing under {roots} ({', '.join(map(str, missing[:3]))}"
+            f"{', ...' if len(missing) > 3 else ''}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
+        )
+    absent = frozenset(missing)
+    return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
+
+
+def located(source: Source, finder: PhotographFinder) -> Source:
+    """Returns the source with every photograph by the reference that it is known as."""
+    known = finder.settled(source.images)
+    if not known:
+        return source
+    samples = [_known_as(sample, known) for sample in source.samples]
+    absent = frozenset(finder.missing(known))
+    by_name = {ref: to for ref, to in known.items() if ref in absent}
+    return replace(source, samples=samples, by_name=by_name)
+
+
+def _known_as(sample: Sample, known: dict[ImageRef, ImageRef]) -> Sample:
+    image = known.get(sample.image)
+    if image is None:
+        return sample
+    image_id = str(image) if sample.image_id == str(sample.image) else sample.image_id
+    return replace(sample, image=image, image_id=image_id)
+
+
+def split_by_image(
+    source: Source, share: float | None, n_images: int | None
+) -> tuple[Source, Source]:
+    """Returns (train, validation). The photographs with the smallest hashes of their ids are held out, all captions of each together:
+    n_images of them, or that share of all. Raises ZooError where nothing is left on a side."""
+    ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
+    n = n_images if n_images is not None else round((share or 0) * len(ids))
+    if not 0 < n < len(ids):
+        raise ZooError(
+            f"val_share or val_images holds out {n:,} of {len(ids):,} photographs: leave at least one on each side"
+        )
+    held_out = frozenset(ids[:n])
+    return source.where(lambda s: s.image_id not in held_out), source.where(
+        lambda s: s.image_id in held_out
+    )
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Halves the time of reading COCO's captions: all that is made there is kept, and the collector looks through it in vain."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _sha256(file: Path) -> str:
+    with opened(file) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,94 @@
+"""Recorded: objects that remember the arguments they were built with, so that a checkpoint can name them in plain data."""
+
+import dataclasses
+import inspect
+import sys
+from abc import ABCMeta
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from zoo.errors import ZooError
+from zoo.support.ranges import in_range
+
+
+class _Record(ABCMeta):
+    """Holds a constructor's arguments to their ranges, and keeps them.
+
+    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = in_range(cls, args, kwargs)
+        built = super().__call__(*args, **kwargs)
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+        bound = signature.bind(built, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(list(bound.arguments.items())[1:])
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                arguments.update(arguments.pop(name, {}))
+            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments.pop(name, None)
+        object.__setattr__(built, "_recorded", {**arguments, **built.settled()})
+        return built
+
+
+class Recorded(metaclass=_Record):
+    """Base of parts that are named in YAML and in checkpoints by class path and arguments."""
+
+    _recorded: dict[str, Any]
+
+    def settled(self) -> dict[str, Any]:
+        """Returns the arguments whose value was settled only while building; they are recorded in place of what was given."""
+        return {}
+
+
+def class_path(cls: type) -> str:
+    """Returns the shortest dotted path of a class: that of the package that shows it, so that its file may move."""
+    parts = cls.__module__.split(".")
+    packages = (".".join(parts[:n]) for n in range(1, len(parts)))
+    showing = (p for p in packages if getattr(sys.modules.get(p), cls.__qualname__, None) is cls)
+    return f"{next(showing, cls.__module__)}.{cls.__qualname__}"
+
+
+def spec(part: Recorded) -> dict[str, Any]:
+    """Returns {"class_path", "init_args"} of a part in plain data, recursively; raises ZooError on what is not plain."""
+    init_args = {name: _plain(value, part, name) for name, value in part._recorded.items()}
+    return {"class_path": class_path(type(part)), "init_args": init_args}
+
+
+def _plain(value: Any, part: Recorded, name: str) -> Any:
+    if isinstance(value, Recorded):
+        return spec(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(v, part, name) for v in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value), part, name)
+    if isinstance(value, dict):
+        return {str(k): _plain(v, part, name) for k, v in value.items()}
+    if value is None:
+        return None
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):  # a subclass of one would be pickled by its name
+            return kind(value)
+    raise ZooError(
+        f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a checkpoint cannot name: "
+        "pass a name, a number or another part"
+    )
+
+
+def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tells whether a value has the form of what checkpoints say of their model: parts, each as `spec` gives it, a backbone among them."""
+    return (
+        isinstance(value, dict)
+        and "backbone" in value
+        and all(
+            isinstance(part, dict)
+            and isinstance(part.get("class_path"), str)
+            and isinstance(part.get("init_args", {}), dict)
+            for name, part in value.items()
+            if name in ("backbone", "head", "objective")
+        )
+    )

@@ -1,0 +1,3 @@
+from .averaging import EMA as EMA
+from .metrics_log import MetricsLog as MetricsLog
+from .sharding import Sharded as Sharded

@@ -1,0 +1,82 @@
+"""Finite: a run whose loss or weights are no numbers stops, and keeps its last good checkpoint."""
+
+from typing import Any
+
+import torch
+from lightning import LightningModule, Trainer
+from torch import Tensor
+
+from zoo.errors import ZooError
+from zoo.support.distributed import largest_over_ranks
+from zoo.training.stopping import StepEnd
+
+TRY = "lower model.optimizer.lr, lengthen its warm-up, set trainer.gradient_clip_val to 1, or train in trainer.precision 32-true"
+
+
+class Finite(StepEnd):
+    """Stops `fit` at a loss that is NaN or infinite, writes no checkpoint of weights that are, and goes on from none."""
+
+    def __init__(self) -> None:
+        self._loss: Tensor | None = None
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self._loss = outputs["loss"] if isinstance(outputs, dict) else None
+
+    def wants(self, trainer: Trainer) -> int:
+        return int(self._loss is not None and not torch.isfinite(self._loss).all())
+
+    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+        """Raises ZooError where the loss of any rank is not finite."""
+        if not wanted:
+            return
+        for logger in trainer.loggers:
+            logger.save()
+        parts = [
+            f"{name} {float(value):.4g}"
+            for name, value in trainer.callback_metrics.items()
+            if name.startswith("train/loss")
+        ]
+        raise ZooError(
+            f"the loss of step {trainer.global_step - 1:,} is not finite ({', '.join(parts) or 'on another device'}): {TRY}; "
+            f"{_kept(trainer)}"
+        )
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Raises ZooError, on every rank, before a checkpoint of weights that are not finite is written over a good one."""
+        bad = not_finite(checkpoint)
+        if any(largest_over_ranks([len(bad)], trainer.strategy.root_device)):
+            named = f" ({bad[0]})" if bad else ""
+            raise ZooError(
+                f"the weights after step {trainer.global_step - 1:,} are not finite{named}: {TRY}; {_kept(trainer)}"
+            )
+
+    def on_load_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Raises ZooError where a run would go on from weights that are not finite."""
+        if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
+            raise ZooError(
+                f"the checkpoint {trainer.ckpt_path} has {len(bad)} tensors with weights that are not finite, such as {bad[0]}: "
+                f"go on from an earlier one, and {TRY}"
+            )
+
+
+def not_finite(checkpoint: dict[str, Any]) -> list[str]:
+    """Returns the names of a checkpoint's weights that hold NaN or infinity, of the trained ones as well where it has an average."""
+    return [
+        name
+        for part in ("state_dict", "current_model_state")
+        for name, value in (checkpoint.get(part) or {}).items()
+        if isinstance(value, Tensor) and value.is_floating_point() and not value.isfinite().all()
+    ]
+
+
+def _kept(trainer: Trainer) -> str:
+    last = next(
+        filter(None, (getattr(c, "last_model_path", "") for c in trainer.checkpoint_callbacks)), ""
+    )
+    return f"the last good checkpoint is {last}" if last else "there is no checkpoint before it"

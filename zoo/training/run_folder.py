@@ -1,0 +1,294 @@
+"""RunFolder: the folder of a run, with what it was started from. It is made when training begins, and for no run that is refused."""
+
+import errno
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import SaveConfigCallback
+from lightning.pytorch.loggers import CSVLogger
+
+from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
+from zoo.errors import ZooError
+from zoo.support.files import beside, write_beside
+from zoo.training.metrics_log import MetricsLog
+
+CONFIG, RECORD = "config.yaml", "run.json"
+OF_A_RUN = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
+NOT_OF_DATA = ("workers",)  # arguments of a datamodule that change nothing of what is trained on
+OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
+SHOWN = 3  # candidates, and what is different about each
+
+log = logging.getLogger(__name__)
+Settings = dict[str, Any]
+
+
+class RunFolder(SaveConfigCallback):
+    """Makes the folder of a run, `version_N` of the logger's or of `runs` where there is none, with config.yaml and run.json.
+
+    A number that is free is taken in one step, so that of runs that start together each has a folder of its own.
+    """
+
+    record: Settings = {}  # noqa: RUF012  what tells runs apart, set before training
+    replaces = False  # whether what lies there may be lost
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        self.made = False
+        self.began = time.monotonic()
+        self.numbered = numbered(trainer)
+        self.folder = Path(trainer.strategy.broadcast(str(folder_of(trainer))))
+        for callback in trainer.checkpoint_callbacks:
+            if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
+                callback.dirpath = str(self.folder / CHECKPOINTS)
+
+    def on_load_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
+    ) -> None:
+        """Says in what a run that goes on is another one."""
+        self._before: Settings = checkpoint.get("run", {})
+        if trainer.state.fn != "fit" or not trainer.is_global_zero:
+            return
+        now = {"hyper_parameters": pl_module.recipe()}  # type: ignore[operator]
+        changed = differences(recipe_of(checkpoint), recipe_of(now), "model.")
+        if changed:
+            log.warning("the run goes on with other settings: %s", "; ".join(changed))
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        made, fault = str(self.folder), ""
+        if trainer.is_global_zero:
+            try:
+                made = str(self._make())
+            except OSError as error:
+                fault = f"{self.folder} could not be made ({error.strerror}): make room there, or name another place"
+            except ZooError as error:
+                fault = str(error)
+        made, fault = trainer.strategy.broadcast((made, fault))
+        if fault:
+            raise ZooError(fault)
+        self._move(trainer, Path(made))
+        self.made = True
+        planned = self._plan(trainer)
+        changed = differences(
+            getattr(self, "_before", {}).get("plan", planned), planned, "trainer."
+        )
+        if changed and trainer.is_global_zero:
+            log.warning("the run goes on under another schedule: %s", "; ".join(changed))
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
+    ) -> None:
+        checkpoint["run"] = {"folder": str(self.folder), "plan": self._plan(trainer)}
+
+    def _plan(self, trainer: Trainer) -> Settings:
+        settings = {name: getattr(trainer, name) for name in OF_THE_TRAINER}
+        return {"steps": int(trainer.estimated_stepping_batches), **settings}
+
+    def _make(self) -> Path:
+        """Makes the folder whole, under another name that then becomes its own; returns it."""
+        folder = self.folder
+        self.config.overwrite = False
+        while True:
+            try:
+                with beside(folder, folder=True) as staged:
+                    self._describe(staged)
+                return folder
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            if not self.numbered:
+                return self._fill(folder)
+            folder = next_version(folder.parent)
+
+    def _describe(self, folder: Path) -> None:
+        write_beside(folder / CONFIG, self.parser.dump(self.config, skip_unset=False).encode())
+        write_beside(folder / RECORD, json.dumps(self.record, indent=1).encode())
+
+    def _fill(self, folder: Path) -> Path:
+        """Says in a folder that is there what this run is."""
+        if self.replaces:
+            for name in OF_A_RUN:
+                (folder / name).unlink(missing_ok=True)
+        before = folder / CONFIG
+        if before.exists():
+            os.replace(
+                before, folder / f"config_{sum(1 for _ in folder.glob('config_*.yaml'))}.yaml"
+            )
+        self._describe(folder)
+        return folder
+
+    def _move(self, trainer: Trainer, folder: Path) -> None:
+        """Lets logger and callbacks know the folder where it is not the one that they were told first."""
+        if folder == self.folder:
+            return
+        for logger in trainer.loggers[:1]:
+            logger._version = int(folder.name.removeprefix("version_"))  # type: ignore[attr-defined]
+            logger._experiment = None  # type: ignore[attr-defined]
+        for callback in trainer.checkpoint_callbacks:
+            if isinstance(callback, ModelCheckpoint) and str(callback.dirpath) == str(
+                self.folder / CHECKPOINTS
+            ):
+                callback.dirpath = str(folder / CHECKPOINTS)
+        self.folder = folder
+
+
+def numbered(trainer: Trainer) -> bool:
+    """Whether the folder is the next one that is free, and nobody named it."""
+    return not trainer.loggers or (
+        isinstance(trainer.loggers[0], CSVLogger) and trainer.loggers[0]._version is None
+    )
+
+
+def folder_of(trainer: Trainer) -> Path:
+    """Returns the folder of a run, as the first logger has it, else the next one under `runs`."""
+    if not trainer.loggers:
+        return next_version(RUNS)
+    logger = trainer.loggers[0]
+    version = logger.version if isinstance(logger.version, str) else f"version_{logger.version}"
+    return Path(logger.save_dir or trainer.default_root_dir) / str(logger.name) / version
+
+
+def next_version(root: Path) -> Path:
+    """Returns the folder `version_N` of the next number that no other has."""
+    numbers = [path.name.removeprefix("version_") for path in root.glob("version_*")]
+    return root / f"version_{max((int(n) for n in numbers if n.isdigit()), default=-1) + 1}"
+
+
+def check_free(
+    trainer: Trainer, checkpoint: Path | None, overwrite: bool, record: Settings
+) -> bool:
+    """Makes sure that a run's folder holds no other run.
+
+    Args:
+        trainer: the trainer, with its loggers.
+        checkpoint: what the run goes on from; in its own folder it may.
+        overwrite: whether what lies there may be lost.
+        record: what tells runs apart.
+
+    Returns:
+        Whether what lies there is to be lost.
+
+    Raises:
+        ZooError: Another run lies there.
+    """
+    logger = trainer.loggers[0] if trainer.loggers else None
+    if getattr(logger, "_version", None) is None:
+        return False
+    folder = folder_of(trainer)
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return False
+    if checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve()):
+        if isinstance(logger, CSVLogger) and not isinstance(logger, MetricsLog):
+            raise ZooError(
+                f"{folder} has metrics of the run that goes on, which Lightning's CSVLogger would delete: set trainer.logger to "
+                "zoo.training.metrics_log.MetricsLog, or name another version"
+            )
+        return False
+    if overwrite or (
+        _restarted(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
+    ):
+        return True
+    raise ZooError(
+        f"{folder} holds a run already: name another --trainer.logger.version, go on with that run by --ckpt_path {folder}, or lose it "
+        "by --overwrite"
+    )
+
+
+def read_record(folder: Path) -> Settings:
+    """Returns what run.json says of a run, nothing where there is none that can be read."""
+    try:
+        found = json.loads((folder / RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def runs_under(root: Path) -> list[Path]:
+    """Returns the last checkpoints under a folder of runs, the newest first."""
+    return sorted(root.glob(f"**/{LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def same_run(root: Path, record: Settings, which: str) -> Path:
+    """Finds what `--ckpt_path last` or `best` means in `fit`.
+
+    Args:
+        root: the folder of runs.
+        record: recipe and data of the run that is to go on.
+        which: last or best.
+
+    Returns:
+        The checkpoint of the newest run with that recipe and data.
+
+    Raises:
+        ZooError: There is none; the newest others are listed, with what is different about them.
+    """
+    others = []
+    for last in runs_under(root):
+        there = read_record(last.parent.parent)
+        other = differences(compared(there), compared(record)) if there else ["says no recipe"]
+        if not other:
+            found = last if which == "last" else best_of(last)
+            log.info("--ckpt_path %s: %s", which, found)
+            return found
+        others.append(f"{last} ({'; '.join(other[:SHOWN])}{'; ...' if other[SHOWN:] else ''})")
+    if not others:
+        raise ZooError(
+            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of one, or leave the flag out to start anew"
+        )
+    raise ZooError(
+        f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are {', '.join(others[:SHOWN])}: "
+        "give the path of the one that is meant, or leave the flag out to start anew"
+    )
+
+
+def requeued(root: Path, record: Settings) -> Path | None:
+    """Returns the newest checkpoint of this recipe and data that this SLURM job wrote before it was put in the queue again."""
+    for last in runs_under(root):
+        there = read_record(last.parent.parent)
+        if _restarted(record, there) and not differences(compared(there), compared(record)):
+            return last
+    return None
+
+
+def _restarted(record: Settings, there: Settings) -> bool:
+    """Whether SLURM started the job again that the other run is of."""
+    again = int(os.environ.get("SLURM_RESTART_COUNT") or 0) > 0
+    return again and record["job"] is not None and there.get("job") == record["job"]
+
+
+def compared(record: Settings) -> Settings:
+    """Returns what makes two runs the same: recipe and data."""
+    return {name: record.get(name) for name in ("model", "data")}
+
+
+def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
+    """Raises ZooError where a run that is to go on has done all of its steps."""
+    state = read_checkpoint(checkpoint)
+    steps: int = state["global_step"]
+    epochs: int = state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"]
+    for name, done, most in (
+        ("max_steps", steps, trainer.max_steps),
+        ("max_epochs", epochs, trainer.max_epochs),
+    ):
+        if most is not None and 0 <= most <= done:
+            raise ZooError(
+                f"the run of {checkpoint} is finished, with {steps:,} steps: nothing is left of --trainer.{name} {most}; "
+                "raise it to train on, or leave --ckpt_path out to start anew"
+            )
+
+
+def differences(there: Any, here: Any, name: str = "") -> list[str]:
+    """Returns what is different in two settings, an entry each, such as `optimizer.lr 0.001, was 0.0005`."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        prefix = f"{name}." if name and not name.endswith(".") else name
+        return [
+            line
+            for key in dict.fromkeys([*there, *here])
+            for line in differences(there.get(key), here.get(key), f"{prefix}{key}")
+        ]
+    there, here = (json.loads(json.dumps(value, default=str)) for value in (there, here))
+    return [] if there == here else [f"{name.replace('.init_args', '')} {here}, was {there}"]

@@ -1,0 +1,230 @@
+"""Stopping between two steps: what a signal asks for is done at the end of a step, when all that was trained can be kept.
+
+Lightning answers SIGTERM, and a scheduler's SIGUSR1, in the middle of a step and on the one rank that hears it. Here its connector only
+remembers the signal, and its loops ask after every step and every batch of a validation, all ranks together.
+"""
+
+import logging
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from lightning import Callback, Trainer
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
+from lightning.pytorch.callbacks import WeightAveraging
+from lightning.pytorch.loops.evaluation_loop import _EvaluationLoop
+from lightning.pytorch.loops.fetchers import _DataFetcher
+from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+from lightning.pytorch.trainer.connectors.signal_connector import _SignalConnector
+from lightning.pytorch.trainer.states import RunningStage, TrainerFn
+
+from zoo.batch import Batch
+from zoo.errors import Stopped
+from zoo.support.distributed import largest_over_ranks
+from zoo.support.worker import heard
+from zoo.training.averaging import EMA
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+
+log = logging.getLogger(__name__)
+
+
+def _at_once(signum: int, frame: FrameType | None) -> None:
+    raise Stopped(signum)
+
+
+@contextmanager
+def signals_raise() -> Iterator[None]:
+    """Makes SIGTERM and SIGUSR1 raise as Ctrl-C does, so that what is half-written is removed; Ctrl-C stays as it is."""
+    before = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGUSR1)}
+    for signum, handler in before.items():
+        if handler is signal.SIG_DFL:
+            _SignalConnector._register_signal(signum, _at_once)
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            if handler is signal.SIG_DFL:
+                _SignalConnector._register_signal(signum, handler)
+
+
+class Signals(_SignalConnector):
+    """Lightning's connector, which remembers signals of `fit` until they can be answered. A second Ctrl-C ends the run at once."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        super().__init__(trainer)
+        self.received = 0
+        self._process = os.getpid()
+
+    def register_signal_handlers(self) -> None:
+        self._original_handlers = self._get_current_signal_handlers()
+        self.received, self._process = 0, os.getpid()
+        heard[0] = 0
+        if self.trainer.state.fn != TrainerFn.FITTING:
+            return
+        for signum in {*SIGNALS, self.requeue_signal or signal.SIGUSR1}:
+            others = signal.getsignal(signum)
+            if others in (signal.SIG_DFL, signal.default_int_handler, _at_once):
+                others = None
+            if others is None or signum == signal.SIGTERM:
+                self._register_signal(signum, self._remember(others))
+
+    @property
+    def requeue_signal(self) -> int | None:
+        """By what SLURM asks for the job to be put in the queue again; None where it does not."""
+        environment = self.trainer._accelerator_connector.cluster_environment
+        asked = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
+        return environment.requeue_signal if asked else None  # type: ignore[attr-defined]
+
+    def _remember(self, others: Any) -> Callable[[int, FrameType | None], None]:
+        def remember(signum: int, frame: FrameType | None) -> None:
+            if os.getpid() != self._process:
+                return
+            if signum == signal.SIGINT and self.received:
+                raise KeyboardInterrupt
+            self.received, heard[0] = signum, 1
+            if self.trainer.is_global_zero:
+                again = "; once more stops at once" if signum == signal.SIGINT else ""
+                name = signal.Signals(signum).name
+                os.write(2, f"zoo: {name}: stopping at the end of this step{again}\n".encode())
+            if callable(others):
+                others(signum, frame)
+
+        return remember
+
+    def requeue(self) -> None:
+        """Puts the SLURM job in the queue again, as Lightning does after its own checkpoint."""
+        array = os.environ.get("SLURM_ARRAY_JOB_ID")
+        task = f"{array}_{os.environ.get('SLURM_ARRAY_TASK_ID')}"
+        job = task if array is not None else os.environ["SLURM_JOB_ID"]
+        command = ["scontrol", "requeue", job]
+        try:
+            failed = subprocess.run(command, check=False).returncode
+        except OSError as error:
+            failed = error.errno or 1
+        if failed:
+            log.warning(
+                "`%s` failed (%d): start the job again by hand", shlex.join(command), failed
+            )
+        else:
+            log.info("SLURM job %s is in the queue again and goes on from there", job)
+
+
+class StepEnd(Callback):
+    """A callback that is asked at the end of every optimiser step, after its numbers are logged and before a validation that is due."""
+
+    def wants(self, trainer: Trainer) -> int:
+        """Returns 1 where this rank alone finds that the end of this step matters, else 0; the ranks' largest is what holds."""
+        return 0
+
+    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+        """Called on every rank alike.
+
+        Args:
+            trainer: the trainer.
+            wanted: whether any rank's `wants` said so.
+            stopping: whether the run ends here.
+        """
+
+    def kept(self, trainer: Trainer) -> str:
+        """Returns what is kept of a run that is stopping and how to go on from it, empty where this is not of that kind."""
+        return ""
+
+
+class StepLoop(_TrainingEpochLoop):
+    """Lightning's loop over the batches of an epoch, which knows the end of a step. Checkpoints that are written there, or within the
+    validation that follows, say that the validation is owed: a run that goes on from one begins with it."""
+
+    def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
+        super().__init__(trainer, min_steps, max_steps)
+        self.val_loop = ValidationLoop(
+            trainer,
+            TrainerFn.FITTING,
+            RunningStage.VALIDATING,
+            verbose=False,
+            inference_mode=False,
+        )
+        self._at_step_end = self._stepped = self.owes_validation = False
+
+    def advance(self, data_fetcher: _DataFetcher) -> None:
+        before = self.batch_progress.total.ready
+        super().advance(data_fetcher)
+        self._stepped = self.batch_progress.total.ready > before
+
+    def on_advance_end(self, data_fetcher: _DataFetcher) -> None:
+        self.owes_validation = bool(self._should_check_val_fx(data_fetcher))
+        if self._stepped and not self._should_accumulate():
+            self._at_step_end = True
+            try:
+                self.end_step()
+            finally:
+                self._at_step_end = False
+        super().on_advance_end(data_fetcher)
+        self.owes_validation = False
+
+    def end_step(self) -> None:
+        """Asks the callbacks, and ends the run where a signal came to any rank; raises Stopped then."""
+        trainer: Trainer = self.trainer
+        asked = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
+        signals = trainer._signal_connector
+        assert isinstance(signals, Signals)
+        device = trainer.strategy.root_device
+        own = [signals.received, *(callback.wants(trainer) for callback in asked)]
+        stop, *wanted = largest_over_ranks(own, device)
+        for callback, wants in zip(asked, wanted, strict=True):
+            callback.at_step_end(trainer, bool(wants), bool(stop))
+        if stop:
+            if stop == signals.requeue_signal and trainer.is_global_zero:
+                signals.requeue()
+            kept = next(filter(None, (c.kept(trainer) for c in asked)), "")
+            raise Stopped(stop, kept, tells=trainer.is_global_zero)
+
+    def state_dict(
+        self, destination: dict[str, Any] | None = None, prefix: str = ""
+    ) -> dict[str, Any]:
+        """At the end of a step Lightning's own restart is told where it is: before the validation that is owed, or after the batch."""
+        state: dict[str, Any] = super().state_dict(destination, prefix)
+        if self.owes_validation:
+            begun = state[f"{prefix}val_loop.batch_progress"]
+            for counts in (begun["total"], begun["current"]):
+                counts |= {"started": 1, "ready": 1, "processed": 0, "completed": 0}
+            begun["is_last_batch"] = False
+        elif self._at_step_end:
+            done = state[f"{prefix}batch_progress"]
+            for counts in (done["total"], done["current"]):
+                counts["completed"] -= 1
+        return state
+
+    def _broadcast_sigterm_tensor(self) -> None:
+        """Ranks agree at the end of a step, whichever of them heard the signal."""
+
+
+class ValidationLoop(_EvaluationLoop):
+    """Lightning's loop over the batches of validation, which can be stopped between two of them."""
+
+    def _evaluation_step(self, batch: Any, *args: Any) -> None:
+        super()._evaluation_step(batch, *args)
+        trainer = self.trainer
+        if trainer.sanity_checking or not self._stoppable(batch):
+            return
+        signals = trainer._signal_connector
+        assert isinstance(signals, Signals)
+        if any(largest_over_ranks([signals.received], trainer.strategy.root_device)):
+            trainer.fit_loop.epoch_loop.end_step()
+
+    def _stoppable(self, batch: Any) -> bool:
+        """Whether all ranks come here alike, which they do with batches of captions alone, and the trained weights can be kept now."""
+        swapped = any(
+            isinstance(c, WeightAveraging) and not isinstance(c, EMA)
+            for c in self.trainer.callbacks  # type: ignore[attr-defined]
+        )
+        return not swapped and (self.trainer.world_size == 1 or isinstance(batch, Batch))
+
+    def _on_evaluation_end(self, *args: Any, **kwargs: Any) -> None:
+        self.trainer.fit_loop.epoch_loop.owes_validation = False
+        super()._on_evaluation_end(*args, **kwargs)

@@ -1,0 +1,1 @@
+"""Units by rule: phrases, clauses, word lists and the foils that they give."""

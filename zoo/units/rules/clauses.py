@@ -1,0 +1,287 @@
+"""Clauses: finds who does what to whom in the phrases of a caption. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from zoo.units.rules.kinds import (
+    BEINGS,
+    BODY_PARTS,
+    CLOTHES,
+    GROUNDS,
+    LIMBS,
+    MOVERS,
+    PLACES,
+    WATERS,
+    is_a,
+)
+from zoo.units.rules.lexicon import PLACEHOLDERS, PREPOSITION_PHRASES, both_numbers, word_set
+from zoo.units.rules.phrases import Phrase
+
+_DIRECTIONS = {"to", "into", "from", "onto", "toward", "towards", "out of", "off", "off of"}
+_LONGEST_PREDICATE = 5
+# What comes behind these is no place and no thing done.
+_UNSEEN = {"of", "for", "about", "except", "including"}
+
+
+@dataclass
+class _Reading:
+    """Where a reader of the caption stands: noun phrases of the subject, of the running verb's subject and object, and the last one."""
+
+    subject: list[Phrase] = field(default_factory=list)
+    actors: list[Phrase] = field(default_factory=list)
+    object: Phrase | None = None
+    last: Phrase | None = None
+    verb: Phrase | None = None
+    bearers: list[Phrase] = field(default_factory=list)
+    predicate: tuple[str, ...] = ()
+    # what the last noun phrase's predicate ended with
+    governor: str = ""
+    # whether "to" follows an object ("helps a girl to"): who acts next is left open
+    asked: bool = False
+
+    def pause(self) -> None:
+        self.verb, self.object, self.bearers, self.predicate = None, None, [], ()
+
+
+def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
+    """Yields (subject, predicate, object) of the patterns NP VP NP, NP VP PP NP and NP PP NP.
+
+    A prepositional phrase belongs to the subject of its clause, except behind a noun phrase that can move by itself ("behind a man in a
+    yellow shirt"), and behind an object, to which it belongs unless it says "with" ("hits a ball with a bat") or the object is worn. A
+    participle belongs to the nearest being.
+    """
+    now = _Reading()
+    i = 0
+    while i < len(found):
+        phrase = found[i]
+        if phrase.kind == "noun":
+            start = i
+            run, i = _joined(found, i, bound=bool(now.predicate))
+            _place_part(now, run[0], found[start - 2] if start > 1 else None)
+            _print_on_clothes(now, run[0])
+            _see_picture(now, run[0])
+            if now.predicate[-1:] == ("with",) and _is_elsewhere(found, i):
+                now.bearers = []
+            yield from (
+                (bearer, " ".join(now.predicate), noun)
+                for bearer in now.bearers
+                for noun in run
+                if _apt(bearer, now, noun)
+            )
+            _take(now, run, follows=start > 0 and found[start - 1].kind == "noun")
+            continue
+        if phrase.kind == "verb":
+            _start_verb(now, phrase, found[i - 1] if i else None)
+        elif phrase.kind == "preposition":
+            _start_preposition(now, phrase, found[i - 1] if i else None)
+        elif phrase.kind == "negation":
+            now = _Reading()
+        elif phrase.kind != "relative":
+            asked = (
+                phrase.words == ("to",) and now.object is not None and found[i - 1] is now.object
+            )
+            now.pause()
+            now.asked = asked
+        i += 1
+
+
+# Where a being is in relation to its own body, and on which parts of it.
+_ABOUT_PARTS = {"in", "on", "around", "over", "under", "between", "above", "at", "across", "behind"}
+# "watches a dog climb": what follows is what is seen
+_LOOKS_ON = {("watching",), ("seeing",), ("helping",), ("letting",), ("making",)}
+# "with the city behind them": nobody has these
+_SETTINGS = (
+    GROUNDS
+    | WATERS
+    | both_numbers(word_set("city town building house mountain forest sky sunset scenery tree sun"))
+) - {"ice"}
+_BACKDROPS = word_set("background foreground distance backdrop left right side")
+_BESIDE = frozenset(
+    {"behind", "in front of", "next to", "near", "beside", "around", "above", "below"}
+)
+# "a ledge surrounding a tree": what things do, and nobody who stands on them
+_OF_THINGS = word_set("surrounding saying containing featuring depicting advertising")
+_TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
+_STOOD_ON = word_set(
+    "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
+)
+
+
+def _place_part(now: _Reading, part: Phrase, before: Phrase | None) -> None:
+    """Gives "in its mouth" to what is there ("with a ball in its mouth"), not to whose mouth it is.
+
+    before: what stands before the preposition; a verb, as in "is on his knees", says that the subject is there.
+    """
+    if not now.predicate or now.predicate[-1] not in _ABOUT_PARTS:
+        return
+    if "of" in part.words or not is_a(part.head_text, BODY_PARTS):
+        return
+    stays = before is not None and before.kind == "verb"
+    held = now.last if not stays and now.last not in now.actors else None
+    if held is not None and now.predicate == now.predicate[-1:]:
+        now.bearers = [] if is_a(held.head_text, PLACES) else [held]
+    elif not (now.predicate[-1] == "on" and part.head_text in _STOOD_ON):
+        now.bearers = []
+
+
+def _is_elsewhere(found: Sequence[Phrase], i: int) -> bool:
+    """Whether what is named before i is "in the background" or "behind them": nobody is with it."""
+    after = i
+    while after < len(found) and found[after].kind in ("verb", "preposition"):
+        after += 1
+    if after < len(found) and found[after].kind == "noun":
+        return after > i and found[after].head_text in _BACKDROPS
+    return i < len(found) and found[i].kind == "preposition" and found[i].text in _BESIDE
+
+
+def _print_on_clothes(now: _Reading, shown: Phrase) -> None:
+    """Gives "with a skull" to the shirt before it, but "with blond hair" to who wears it."""
+    worn = now.last
+    has = now.verb is not None and now.verb.words == now.predicate
+    if now.predicate != ("with",) or has or worn is None or worn in now.actors:
+        return
+    own = is_a(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
+    if is_a(worn.head_text, CLOTHES) and not own:
+        now.bearers = [worn]
+
+
+def _see_picture(now: _Reading, shown: Phrase) -> None:
+    """Who takes a picture of a girl takes no girl, and who looks at one need not look at her."""
+    if not shown.pictured or not now.predicate:
+        return
+    if now.predicate == ("taking",):
+        now.predicate = ("photographing",)
+        now.verb = replace(now.verb, words=now.predicate) if now.verb else None
+    else:
+        now.bearers = []
+
+
+def _apt(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
+    if now.verb and now.verb.passive and now.predicate == now.verb.words:
+        return False
+    if now.predicate == ("with",) and is_a(noun.head_text, _SETTINGS):
+        return False
+    seen = 0 < len(now.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(now.predicate)
+    return seen and bearer.text != noun.text
+
+
+def _ends_unseen(predicate: tuple[str, ...]) -> bool:
+    """Whether "of" and the like is the preposition, not a part of one ("in front of")."""
+    return predicate[-1] in _UNSEEN and not any(
+        predicate[-len(several) :] == several for several in PREPOSITION_PHRASES
+    )
+
+
+def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
+    """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and where they end.
+
+    bound: they are governed by a verb or preposition; then a last one that acts begins a clause of its own ("and a dog running"; not "and
+    a tie holds"), and so does one that a comma sets off (", his arms covering").
+    """
+    run = [found[i]]
+    i += 1
+    while i < len(found) and found[i].kind == "joiner":
+        after = i + 1
+        while after < len(found) and found[after].kind == "joiner":
+            after += 1
+        if after == len(found) or found[after].kind != "noun":
+            break
+        follows = found[after + 1].kind if after + 1 < len(found) else None
+        moves, set_off = (
+            found[after].head_text in MOVERS,
+            follows == "verb" and found[after - 1].text == ",",
+        )
+        if bound and (set_off or (moves and follows in ("verb", "preposition"))):
+            break
+        run.append(found[after])
+        i = after + 1
+    return run, i
+
+
+def _take(now: _Reading, run: list[Phrase], follows: bool) -> None:
+    """A noun phrase that nothing governs is a new subject; one that a verb governs is its object.
+
+    A thing that follows another noun phrase at once ("gives the dog a bone") is no subject.
+    """
+    if not now.predicate and follows and now.subject and run[0].head_text not in MOVERS:
+        now.object = None
+    elif not now.predicate:
+        now.subject, now.actors, now.object, now.verb = run, run, None, None
+    elif now.verb and now.predicate == now.verb.words:
+        now.object = run[-1]
+    now.governor = now.predicate[-1] if now.predicate else ""
+    now.last = run[-1]
+    now.predicate, now.bearers = (), []
+
+
+def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
+    seen = now.object if now.verb is not None and now.verb.words in _LOOKS_ON else None
+    after_relative = before is not None and before.kind == "relative"
+    qualifies = not verb.finite and before is not None and before.kind in ("noun", "joiner")
+    of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
+    nearest = now.last is not None and (
+        after_relative or (qualifies and (verb.passive or of_thing or now.last.head_text in BEINGS))
+    )
+    # "a man and a dog running": the participle belongs to both
+    if nearest and now.last is not None and now.last not in now.subject:
+        now.actors = [now.last]
+    elif seen is not None and seen is before:
+        now.actors = [seen]
+    else:
+        now.actors = now.subject
+    if now.asked:
+        now.actors, now.asked = [], False
+    now.verb, now.object = verb, None
+    now.predicate, now.bearers = verb.words, now.actors
+
+
+def _whose(now: _Reading, preposition: Phrase, before: Phrase | None) -> list[Phrase]:
+    """Returns what a preposition behind a noun phrase tells the place of.
+
+    A part of the body is somewhere of its own ("with one hand on a bull"); where "in" follows, its owner may be meant ("with its
+    mouth open in the grass"), so that nothing is told.
+    """
+    if before is None or before is not now.last or before in now.subject:
+        return now.actors
+    if now.governor == "with" and is_a(before.head_text, LIMBS):
+        return [before] if preposition.text in _TOUCHING else []
+    return [before] if _moves(now, before) else now.actors
+
+
+def _moves(now: _Reading, noun: Phrase) -> bool:
+    """Whether the last noun phrase is no subject and can be where it is by itself ("behind a man in a yellow shirt")."""
+    return noun is now.last and noun not in now.subject and noun.head_text in MOVERS
+
+
+def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None) -> None:
+    of_being = (
+        before is not None
+        and before is not now.object
+        and _moves(now, before)
+        and before.head_text in BEINGS
+    )
+    if now.object is not None and not of_being:
+        # "does a trick on a ramp": where the deed is, the doer is
+        of_actor = (
+            preposition.text == "with"
+            or now.object.head_text in PLACEHOLDERS
+            or (now.verb is not None and now.verb.words == ("wearing",))
+        )
+        now.bearers = (
+            [now.object]
+            if now.object.pictured
+            else now.actors
+            if of_actor
+            else []
+            if preposition.text in _DIRECTIONS
+            else [now.object]
+        )
+        now.predicate = preposition.words
+    elif now.predicate == ("in",):
+        # "in red on a bike": a colour is no place
+        now.predicate = preposition.words
+    elif now.predicate:
+        now.predicate = (*now.predicate, *preposition.words)
+    else:
+        now.bearers = _whose(now, preposition, before)
+        now.predicate = preposition.words

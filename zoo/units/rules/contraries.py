@@ -1,0 +1,192 @@
+"""Contraries of predicates, where subject and object let them make sense. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+
+from zoo.units.rules import actions, kinds
+from zoo.units.rules.kinds import is_a
+from zoo.units.rules.lexicon import (
+    BASES,
+    CONTRARY_PHRASES,
+    CONTRARY_PREPOSITIONS,
+    CONTRARY_VERBS,
+    PARTICIPLES,
+    names_actor,
+    word_set,
+)
+
+_INTRANSITIVE, _TRANSITIVE = word_set(actions.INTRANSITIVE), word_set(actions.TRANSITIVE)
+_POSTURES, _MOTIONS = word_set(actions.POSTURES), word_set(actions.MOTIONS)
+_PLACES = word_set(actions.PLACES)
+_OF_PEOPLE = word_set(actions.OF_PEOPLE)
+_WATCHLESS = kinds.MOUNTS | kinds.VEHICLES | kinds.INSTRUMENTS | kinds.BODY_PARTS
+_ROADS = frozenset({"street", "road"})
+_CARRIED = frozenset({"ball", "stick", "frisbee", "toy"})
+_DRY = kinds.SUBSTANCES - {"water"}
+_HANDLED = kinds.BEINGS | kinds.BODY_PARTS | kinds.SUBSTANCES | kinds.GROUNDS
+_MOVES_PARTS = {
+    "raising": "lowering",
+    "lifting": "lowering",
+    "opening": "closing",
+    "closing": "opening",
+}
+# "dressed in", "seated at": the preposition belongs to the participle
+_KEEPS_PREPOSITION = word_set(
+    "dressed clad wrapped covered involved interested caught made lined painted decorated adorned "
+    "looking smiling staring yelling shouting pointing waving barking posing talking speaking aiming "
+    "filled splashed sprayed soaked drenched submerged immersed buried engaged getting participating "
+    "competing laughing winking frowning peering working peeking throwing shooting putting trying "
+    "holding hanging clinging"
+)
+# who sits in front of these may as well be said to sit behind them
+_WORKED_AT = kinds.INSTRUMENTS | word_set(
+    "harpsichord keyboard computer laptop desk table counter stove easel"
+)
+_NEVER_LYING = word_set("at around among against over")
+
+
+def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[str]:
+    """Yields contraries of a predicate, best first.
+
+    Args:
+        predicate: The predicate's text, such as "sitting on".
+        subject: The head of the relation's subject.
+        object_: The head of the relation's object.
+
+    Yields:
+        Predicates that are false where the first is true.
+    """
+    if predicate in CONTRARY_PHRASES:
+        yield CONTRARY_PHRASES[predicate]
+        return
+    words = predicate.split()
+    verb = BASES.get(words[0])
+    if is_a(object_, kinds.LIMBS):
+        if predicate in _MOVES_PARTS:
+            yield _MOVES_PARTS[predicate]
+        return
+    for i in range(len(words)):
+        preposition = " ".join(words[i:])
+        if preposition in CONTRARY_PREPOSITIONS:
+            contrary = _contrary_preposition(words[:i], preposition, object_)
+            if contrary and not names_actor(words) and contrary.split()[0] not in words[:i]:
+                yield " ".join([*words[:i], contrary])
+            break
+    if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:
+        for contrary in CONTRARY_VERBS[verb]:
+            if _acts(contrary, words[1:], subject, object_):
+                yield " ".join([PARTICIPLES[contrary], *words[1:]])
+
+
+def _contrary_preposition(before: Sequence[str], preposition: str, object_: str) -> str | None:
+    """Returns the contrary of a preposition beside this object, or None where it would make no sense."""
+    verb = BASES.get(before[0], before[0]) if before else ""
+    if before and before[0] in _KEEPS_PREPOSITION:
+        return None
+    plain = CONTRARY_PREPOSITIONS[preposition]
+    if preposition in ("on", "onto", "on top of", "atop", "upon"):
+        return _off(preposition, object_)
+    if preposition == "in":
+        return _out(object_)
+    if preposition in ("to", "from", "into", "out of", "toward", "towards", "at"):
+        if preposition == "at":
+            return None if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS) else plain
+        return plain if verb in _MOTIONS and not is_a(object_, _DRY) else None
+    if preposition in ("off", "off of"):
+        return plain if not verb or verb in _MOTIONS else None
+    if preposition in ("over", "under", "underneath", "beneath"):
+        if is_a(object_, kinds.PLACES):
+            return "away from" if verb in _MOTIONS and object_ not in ("air", "sky") else None
+        under = preposition != "over"
+        return plain if not under or is_a(object_, kinds.TABLES) else "far from"
+    if preposition in ("through", "across", "along", "around"):
+        return (
+            plain
+            if is_a(object_, kinds.PLACES, kinds.SUPPORTS, kinds.TABLES, kinds.BEINGS)
+            and object_ != "air"
+            else None
+        )
+    if preposition in ("up", "down") and is_a(object_, kinds.LEVELS):
+        return "away from" if not verb or verb in _MOTIONS else None
+    if preposition == "in front of" and is_a(object_, _WORKED_AT):
+        return None
+    if preposition in ("up", "down"):
+        return plain if not verb or verb in _MOTIONS else None
+    if preposition in ("with", "without"):
+        return None if is_a(object_, kinds.SUBSTANCES) and before else plain
+    return None if object_ in ("air", "sky") else plain
+
+
+def _off(preposition: str, object_: str) -> str | None:
+    """What is on a table can be under it, who is on a bicycle beside it, who is on a beach far from it."""
+    if preposition == "onto":
+        return "off"
+    if is_a(object_, kinds.TABLES):
+        return "under"
+    if is_a(object_, kinds.MOUNTS, kinds.SUPPORTS):
+        return "next to"
+    if is_a(object_, kinds.GROUNDS):
+        return "far from"
+    return None if object_ in kinds.NO_PLACES else "next to"
+
+
+def _out(object_: str) -> str | None:
+    if is_a(object_, kinds.CLOTHES, kinds.TRAITS):
+        return "without"
+    if object_ in ("air", "sky", "rain", "sunlight", "shade", "light", "wave", "waves"):
+        return None
+    if is_a(object_, kinds.WATERS, kinds.SUBSTANCES, _ROADS):
+        return "far from"
+    return (
+        "outside of"
+        if is_a(object_, kinds.ENCLOSURES)
+        else "far from"
+        if is_a(object_, kinds.GROUNDS)
+        else None
+    )
+
+
+_OF_BEINGS, _OF_THINGS = word_set(actions.OF_BEINGS), word_set(actions.OF_THINGS)
+_OF_VEHICLES = word_set(actions.OF_VEHICLES)
+
+
+def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
+    """Whether the subject could do this to the object: no wave is repaired, and nobody sits across a field."""
+    if contrary in (_TRANSITIVE if rest else _INTRANSITIVE):
+        return False
+    if rest and contrary in _POSTURES and " ".join(rest) not in _PLACES:
+        return False
+    if contrary == "lie" and not _NEVER_LYING.isdisjoint(rest):
+        return False
+    if contrary == "fall" and rest[:1] != ["from"]:
+        return False
+    if contrary == "sleep" and is_a(
+        object_, kinds.SUBSTANCES if rest == ["with"] else kinds.WATERS
+    ):
+        return False
+    if contrary in _POSTURES and not is_a(subject, kinds.BEINGS):
+        return False
+    if contrary in _OF_PEOPLE and not is_a(subject, kinds.PEOPLE):
+        return False
+    if rest:
+        return True
+    if contrary in _OF_BEINGS:
+        return contrary == "ignore" or is_a(object_, kinds.BEINGS)
+    if contrary in _OF_VEHICLES:
+        return is_a(object_, kinds.VEHICLES)
+    if contrary == "remove":
+        return is_a(object_, kinds.CLOTHES)
+    if contrary == "hold":
+        return is_a(object_, kinds.CLOTHES)
+    if contrary == "watch":
+        return not is_a(object_, _WATCHLESS)
+    if contrary == "carry":
+        return is_a(object_, kinds.INSTRUMENTS, _CARRIED)
+    if contrary == "push":
+        return is_a(object_, kinds.VEHICLES, kinds.MOUNTS, kinds.BEINGS)
+    if contrary == "wash":
+        return is_a(object_, kinds.VEHICLES, kinds.RIDEABLE)
+    if contrary == "descend":
+        return is_a(object_, kinds.CLIMBABLE, kinds.GROUNDS)
+    if contrary == "spill":
+        return True
+    return contrary not in _OF_THINGS or not is_a(object_, _HANDLED)

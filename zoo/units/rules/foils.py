@@ -1,0 +1,321 @@
+"""Foils by rule: minimally edited wrong twins of noun phrases and relations (CS-CLIP, Appendix B.4 and B.5). Free of torch."""
+
+from collections.abc import Iterator
+from random import Random
+
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
+from zoo.units.rules import actions, kinds, words
+from zoo.units.rules.contraries import contrary_predicates
+from zoo.units.rules.kinds import head_of, is_a
+from zoo.units.rules.lexicon import (
+    ATTRIBUTE_FOILS,
+    BASES,
+    COATS,
+    COLOURS,
+    NOUN_FOILS,
+    NUMBERS,
+    QUANTITIES,
+    UNCOUNTED,
+    both_numbers,
+    is_symmetric,
+    same_meaning,
+    word_set,
+)
+from zoo.units.rules.phrases import Phrase
+from zoo.units.rules.swaps import can_swap
+
+_PREDICATE_CHANGES = 2
+_FREE = word_set(words.FREE_MODIFIERS)
+_FREE_OF_BEINGS = _FREE | word_set(words.FREE_OF_BEINGS)
+_FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
+_FREE_OF_NATURE = _FREE - {"colorful", "bright"}
+_GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
+_MATERIALS = word_set(words.MATERIALS)
+_GROWN = both_numbers(word_set("man woman guy gentleman lady"))
+_YOUNG = both_numbers(word_set("boy girl"))
+_AGES = frozenset({"young", "old", "elderly"})
+_SMALL = frozenset({"little", "small", "young", "tiny"})
+_PLANT_COLOURS = frozenset({"green", "brown", "yellow"})
+_SKY_COLOURS = frozenset({"blue", "grey", "orange", "pink"})
+_HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "blond", "blonde"})
+
+
+def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
+    """Yields foils with another head, in random order.
+
+    Of a compound ("nose ring") the whole is changed, and modifiers that suit the head alone ("sliding door") keep it from changing.
+
+    Args:
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption; what may be what it names already makes no foil.
+        rng: Settles the order.
+    """
+    start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
+    counted = bool(NUMBERS & set(phrase.words))
+    heads = [
+        h
+        for h in NOUN_FOILS.get(phrase.head_text, ())
+        if not (counted and h in UNCOUNTED)
+        and not _named(h, phrase.head_text, mentioned)
+        and _suits(phrase.words[:start], phrase.head_text, h)
+    ]
+    if end < len(phrase.words):
+        heads = []
+    if is_a(phrase.head_text, kinds.CHILDREN):
+        heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
+    for head in rng.sample(heads, len(heads)):
+        yield EntityFoil(_replaced(phrase, start, end, head), "object_change")
+
+
+def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
+    """Whether what is said of the head can be said of the foil: nobody is a little adult, and no hedge is of metal."""
+    said = set(modifiers) - {"and", "of"}
+    if is_a(head, kinds.BEINGS):
+        person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
+        if said & _SMALL and is_a(head, kinds.YOUNG) and not (is_a(foil, kinds.YOUNG) or animal):
+            return False
+        if person and not animal:
+            grown = said & {
+                "older",
+                "old",
+                "elderly",
+                "middle-aged",
+                "adult",
+                "aged",
+                "grown",
+                "business",
+            }
+            return not (grown and is_a(foil, kinds.YOUNG)) and not said & {
+                "pregnant",
+                "bearded",
+                "bald",
+                "mustached",
+                "male",
+                "female",
+                "shirtless",
+                "topless",
+            }
+        return not person or said <= _FREE_OF_ANIMALS
+    if is_a(head, _GROWN_WILD):
+        return said <= _FREE_OF_NATURE
+    rest = said - _FREE - COLOURS - QUANTITIES
+    return rest <= _MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
+
+
+def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
+    """Yields one foil for each attribute or number that has a contrary or alternatives, in random order."""
+    start, end = phrase.head
+    places = [
+        i
+        for i, word in enumerate(phrase.words)
+        if word in ATTRIBUTE_FOILS and (word in COLOURS or not start <= i < end)
+    ]
+    for i in rng.sample(places, len(places)):
+        others = _other_attributes(phrase, i)
+        if others:
+            yield EntityFoil(_replaced(phrase, i, i + 1, rng.choice(others)), "attribute_change")
+
+
+def _other_attributes(phrase: Phrase, i: int) -> list[str]:
+    """No elderly boys, no young houses, no grey men, no green horses, and no grey and gray dogs."""
+    head, attribute = phrase.head_text, phrase.words[i]
+    inside = phrase.head[0] <= i < phrase.head[1]
+    if inside and phrase.words != (head,):
+        return []
+    if phrase.head[1] <= i:
+        return []
+    others = [
+        a
+        for a in ATTRIBUTE_FOILS[attribute]
+        if not any(same_meaning(a, word) for word in phrase.words)
+    ]
+    being = is_a(head, kinds.BEINGS)
+    if not being:
+        others = [a for a in others if a != "little"]
+    beside = phrase.words[i + 1 : i + 2]
+    if attribute in ("light", "dark") and beside and beside[0] in COLOURS:
+        return others
+    if attribute in ("little", "small") and is_a(head, kinds.PEOPLE):
+        return ["big"]
+    if attribute in _AGES:
+        if is_a(head, kinds.CHILDREN):
+            return []
+        return [a for a in others if (a in _AGES) == being]
+    if attribute in COLOURS:
+        return _other_colours(head, attribute, others)
+    if attribute in _MATERIALS:
+        return others if is_a(head, kinds.MADE, kinds.CLOTHES) else []
+    return others
+
+
+def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
+    """Nature has few colours: coats, hair, grass; people have none, and of what else grows a caption tells the only one."""
+    if is_a(head, kinds.UNPAINTED) and not is_a(head, kinds.ANIMALS):
+        return []
+    if is_a(head, kinds.ANIMALS):
+        return [a for a in others if a in COATS] if attribute in COATS | {"gray"} else []
+    if is_a(head, kinds.PEOPLE):
+        return (
+            []
+            if attribute in COATS | {"gray"}
+            else [a for a in others if a not in COATS | {"gray"}]
+        )
+    if head in ("sky", "skies"):
+        return [a for a in others if a in _SKY_COLOURS]
+    if is_a(head, kinds.PLANTS):
+        return [a for a in others if a in _PLANT_COLOURS]
+    if is_a(head, kinds.BODY_PARTS):
+        return [a for a in others if a in _HAIR_COLOURS] if attribute in _HAIR_COLOURS else []
+    return others
+
+
+def relation_foils(
+    relation: Relation, subject: Entity, object_: Entity, rng: Random
+) -> Iterator[RelationFoil]:
+    """Yields predicate changes (the preposition's contrary first, then the verb's), the argument swap, and argument changes.
+
+    subject, object_: the entities of the arguments, whose foils are put in their places: a head and an attribute each.
+    """
+    before, predicate, after = relation.subject, relation.predicate, relation.object
+    contraries = list(contrary_predicates(predicate, head_of(before), head_of(after)))
+    for contrary in contraries[:_PREDICATE_CHANGES]:
+        yield RelationFoil(before, contrary, after, "predicate_change", "predicate")
+    # a symmetric one is dropped, and counted, by its filter
+    if is_symmetric(predicate) or can_swap(predicate, before, after):
+        yield RelationFoil(after, predicate, before, "argument_swap")
+    for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
+        for component, entity in (("subject", subject), ("object", object_)):
+            foils = [
+                foil.text
+                for foil in entity.foils
+                if foil.edit == edit
+                and (part == "attribute" or fits(relation, component, foil.text))
+            ]
+            if foils:
+                ends = {"subject": before, "object": after, component: rng.choice(foils)}
+                yield RelationFoil(
+                    predicate=predicate,
+                    edit="argument_change",
+                    component=component,
+                    part=part,
+                    **ends,
+                )
+
+
+_ANIMAL_VERBS = word_set(
+    "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze face follow chase"
+)
+_MOUTH_VERBS = word_set(
+    "catch chew carry fetch hold bite lick dig chase retrieve play fight sniff shake pull"
+)
+_WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
+_SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
+_TELLING = word_set(actions.ROLE_VERBS)
+_HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
+_WHERE = kinds.PLACES | kinds.BEINGS
+_SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS
+# of a ball alone
+_PLAYED = word_set(
+    "dribble dribbling punting bounce dunking spiking pitching serve shooting bowling"
+)
+_HEIGHTS = word_set("rooftop rooftops")
+_ROOTED = word_set("tree trees bush bushes statue statues fountain fountains piano pianos")
+_INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - kinds.MOUNTS
+
+
+def fits(relation: Relation, component: str, foil: str) -> bool:
+    """Whether a foil of an argument can do, or undergo, what the relation says: no horse wears glasses, and nobody swims in a street."""
+    first, *rest = relation.predicate.split()
+    last = [first, *rest][-1]
+    verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
+    original = head_of(relation.subject if component == "subject" else relation.object)
+    new = head_of(foil)
+    if component == "subject":
+        return _can_do(verb, first, original, new, head_of(relation.object))
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
+        return True
+    if not _lies(last, original, new) or not _undergoes(verb or first, last, original, new):
+        return False
+    if new in ("bone", "bones") and not is_a(head_of(relation.subject), kinds.HUNTERS):
+        return False
+    if verb in _WATER_VERBS or original == "water":
+        return is_a(new, kinds.WATERS)
+    if verb in _SLIDING_VERBS:
+        return False
+    if verb == "ride":
+        return is_a(new, kinds.MOUNTS, kinds.VEHICLES) and (
+            not is_a(new, kinds.ANIMALS) or is_a(new, kinds.RIDEABLE)
+        )
+    if verb in ("climb", "scale"):
+        return is_a(new, kinds.CLIMBABLE)
+    return True
+
+
+def _lies(preposition: str, original: str, new: str) -> bool:
+    """Whether one can be so at a foil of a place: nobody is in a rooftop or on a parking lot, and "on fire" names no place."""
+    if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
+        return False
+    if is_a(new, _HEIGHTS):
+        return preposition in ("on", "onto", "off", "of", "from", "near", "over", "above", "at")
+    if preposition in ("in", "into", "inside"):
+        return not is_a(new, kinds.FLATS)
+    if preposition in ("on", "onto"):
+        return not is_a(new, _INSIDES)
+    return True
+
+
+def _undergoes(verb: str, last: str, original: str, new: str) -> bool:
+    """Whether a foil of a thing can be done to what is done to the thing: nobody holds a tree, or wears dishes."""
+    if verb in _HANDLING and is_a(new, _ROOTED):
+        return False
+    if verb in _PLAYED or verb == "smoke":
+        return False
+    if is_a(original, kinds.CLOTHES) and (last == "in" or verb in ("wear", "remove")):
+        return is_a(new, kinds.CLOTHES)
+    if original in ("wave", "waves"):
+        return verb == "ride" or last in ("on", "over", "off", "down")
+    return True
+
+
+def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> bool:
+    place = is_a(object_, _WHERE) and not is_a(object_, _SEATS)
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS):
+        return place and (verb in _ANIMAL_VERBS or (not verb and first not in ("with", "by")))
+    if is_a(original, kinds.ANIMALS) and is_a(object_, kinds.BODY_PARTS):
+        return is_a(new, kinds.HUNTERS)
+    if is_a(original, kinds.ROLES):
+        return verb in _TELLING or (first in ("in", "with") and is_a(object_, kinds.CLOTHES))
+    if is_a(original, kinds.ANIMALS) and verb in _MOUTH_VERBS:
+        return is_a(new, kinds.HUNTERS)
+    if is_a(original, kinds.ANIMALS) and verb in _WATER_VERBS:
+        return is_a(new, kinds.HUNTERS) or new in (
+            "duck",
+            "goose",
+            "swan",
+            "ducks",
+            "geese",
+            "swans",
+        )
+    if is_a(original, kinds.VEHICLES) and verb:
+        return verb in ("park", "drive", "stop", "travel", "pass", "race") and is_a(
+            new, kinds.ENCLOSURES
+        )
+    if is_a(original, kinds.BEINGS):
+        return True
+    return not verb
+
+
+def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
+    """Whether a head is no foil: it may be what the true head names, or what the caption names elsewhere."""
+    return same_meaning(foil, head) or any(
+        same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
+    )
+
+
+def _of_other_age(first: str, second: str) -> bool:
+    """Whether one is a man or woman, the other a boy or girl: two beings of a caption whom it tells apart."""
+    return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)
+
+
+def _replaced(phrase: Phrase, start: int, end: int, by: str) -> str:
+    return " ".join([*phrase.words[:start], by, *phrase.words[end:]])

@@ -1,0 +1,75 @@
+"""Kinds: what a head names (a person, a garment, a place), so that a foil is of a kind that fits.
+
+Free of torch.
+"""
+
+from functools import lru_cache
+
+from zoo.units.rules import words
+from zoo.units.rules.lexicon import BEING_SETS, SINGULARS, VEHICLE_SETS, both_numbers, word_set
+from zoo.units.rules.lexicon import FOIL_SETS as _SETS
+
+
+def _nouns(text: str) -> frozenset[str]:
+    return both_numbers(word_set(text))
+
+
+def _set_of(*marks: str) -> frozenset[str]:
+    """Returns the words of all sets that hold one of the marks."""
+    return both_numbers(word for line in _SETS if line & set(marks) for word in line)
+
+
+BEINGS = both_numbers(word for line in BEING_SETS for word in line) | word_set(words.ANIMATES)
+VEHICLES = both_numbers(word for line in VEHICLE_SETS for word in line)
+# what moves by itself
+MOVERS = BEINGS | VEHICLES
+CHILDREN = word_set(words.CHILDREN)
+ANIMALS = (
+    _set_of("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
+    | _nouns(
+        "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull hound husky"
+    )
+) - CHILDREN | both_numbers(("puppy", "kitten"))
+COLD_BLOODED = _set_of("turtle")
+PEOPLE = (BEINGS - ANIMALS) | both_numbers(word_set(words.PEOPLE))
+INFANTS = _nouns("baby infant toddler puppy kitten")
+YOUNG = both_numbers(word_set("boy girl child kid youth")) | INFANTS
+ROLES = _nouns(words.ROLES)
+BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
+# the parts that nobody is without
+LIMBS = BODY_PARTS - TRAITS
+CLOTHES = (
+    _set_of("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
+    | _nouns(words.WORN)
+) - both_numbers(("ring",))
+SUBSTANCES = word_set(words.SUBSTANCES)
+NO_PLACES = word_set(words.NO_PLACES)
+GROUNDS, ENCLOSURES = _nouns(words.GROUNDS), _nouns(words.ENCLOSURES)
+LEVELS, FLATS = _nouns(words.LEVELS), _nouns(words.FLATS)
+TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(words.SUPPORTS)
+WATERS = _nouns(words.WATERS)
+RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
+INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
+HUNTERS = _nouns(words.HUNTERS) | _set_of("greyhound")
+MADE = _nouns(words.MADE)
+PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
+PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
+
+
+@lru_cache(1 << 16)
+def head_of(text: str) -> str:
+    """Returns the head of a unit's text, as far as words tell: the last of what stands before "of", or what a quantity is of."""
+    first, _, rest = text.partition(" of ")
+    if first.endswith(("rock face", "cliff face")):
+        return "cliff"
+    head = first.rpartition(" ")[2]
+    if rest and head in words.QUANTITIES.split():
+        return head_of(rest)
+    return head
+
+
+@lru_cache(1 << 16)
+def is_a(head: str, *kinds: frozenset[str]) -> bool:
+    """Whether a head, in either number, is of one of the kinds."""
+    singular = SINGULARS.get(head, head)
+    return any(head in kind or singular in kind for kind in kinds)

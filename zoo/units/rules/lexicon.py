@@ -1,0 +1,170 @@
+"""Look-ups over the word lists: foils of a noun or attribute, forms of a verb, contraries, and words of like meaning. Free of torch."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+from zoo.units.rules import actions, words
+
+Sets = tuple[tuple[str, ...], ...]
+
+
+def _sets(text: str) -> Sets:
+    lines = (part for line in text.strip().split("\n") for part in line.split(";"))
+    return tuple(tuple(word.replace("_", " ") for word in line.split()) for line in lines)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Returns the words of a list; `_` stands for a space."""
+    return frozenset(word.replace("_", " ") for word in text.split())
+
+
+def _others(sets: Sets) -> dict[str, tuple[str, ...]]:
+    """Maps each word to the words it shares a set with, in order, less those marked with `~`."""
+    others: dict[str, dict[str, None]] = {}
+    for line in sets:
+        for word in line:
+            others.setdefault(word.lstrip("~"), {}).update(
+                dict.fromkeys(w for w in line if w != word and not w.startswith("~"))
+            )
+    return {word: tuple(found) for word, found in others.items()}
+
+
+def _regular_plural(noun: str) -> str:
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"
+
+
+UNCOUNTED = word_set(words.UNCOUNTED)
+NUMBERS = word_set(words.NUMBERS)
+PLACEHOLDERS = word_set(words.PLACEHOLDERS)
+QUANTITIES = word_set(words.QUANTITIES)
+PICTURES = word_set(words.PICTURES)
+_PLURALS = {line[0]: line[1] for line in _sets(words.IRREGULAR_PLURALS)}
+
+
+def plural(noun: str) -> str:
+    """Returns the plural of a noun or compound ("fire truck": "fire trucks")."""
+    first, _, last = noun.rpartition(" ")
+    return f"{first} {_PLURALS.get(last) or _regular_plural(last)}".strip()
+
+
+def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
+    return frozenset(form for noun in nouns for form in (noun, plural(noun)))
+
+
+_BEINGS, _VEHICLES, _THINGS = _sets(words.BEINGS), _sets(words.VEHICLES), _sets(words.THINGS)
+_SINGULAR_FOILS = _others((*_BEINGS, *_VEHICLES, *_THINGS))
+SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
+NOUN_FOILS = _SINGULAR_FOILS | {
+    many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
+    for many, one in SINGULARS.items()
+    if many != one and many not in UNCOUNTED
+}
+COATS = word_set(words.COATS)
+COLOURS = frozenset(
+    word for line in _sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
+)
+ATTRIBUTE_FOILS = _others(_sets(words.ATTRIBUTES))
+FOIL_SETS = tuple(
+    frozenset(word.lstrip("~") for word in line) for line in (*_BEINGS, *_VEHICLES, *_THINGS)
+)
+BEING_SETS, VEHICLE_SETS = FOIL_SETS[: len(_BEINGS)], FOIL_SETS[len(_BEINGS) :][: len(_VEHICLES)]
+
+
+def _participle(base: str) -> str:
+    """Returns the regular -ing form of a base."""
+    if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
+        return base[:-1] + "ing"
+    return _doubled(base) + "ing"
+
+
+def _doubled(base: str) -> str:
+    short = (
+        len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
+    )
+    return base + (base[-1] if short and sum(c in "aeiou" for c in base) == 1 else "")
+
+
+def _regular_verb(base: str) -> tuple[str, ...]:
+    past = base + "d" if base.endswith("e") else _doubled(base) + "ed"
+    if base.endswith("y") and base[-2:-1] not in "aeiou":
+        past = base[:-1] + "ied"
+    return base, _regular_plural(base), _participle(base), past
+
+
+VERB_FORMS = (*_sets(actions.VERBS), *map(_regular_verb, actions.REGULAR_VERBS.split()))
+BASES = {form: line[0] for line in reversed(VERB_FORMS) for form in line}
+PARTICIPLES = {line[0]: line[2] for line in VERB_FORMS}
+THIRD_PERSONS = frozenset(line[1] for line in VERB_FORMS)
+CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(actions.CONTRARY_VERBS)}
+CONTRARY_PHRASES = actions.CONTRARY_PHRASES
+CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(actions.CONTRARY_PREPOSITIONS)}
+PREPOSITION_PHRASES = tuple(
+    sorted(
+        (tuple(p.split()) for line in _sets(actions.PREPOSITION_PHRASES) for p in line),
+        key=len,
+        reverse=True,
+    )
+)
+_SYMMETRIC_PREPOSITIONS = word_set(actions.SYMMETRIC_PREPOSITIONS)
+_SYMMETRIC_VERBS = word_set(actions.SYMMETRIC_VERBS)
+PREPOSITIONS = frozenset(CONTRARY_PREPOSITIONS)
+
+
+def _pairs() -> Iterator[frozenset[str]]:
+    for line in _sets(words.SYNONYMS):
+        yield from (frozenset(pair) for pair in combinations(line, 2))
+    for whole, *kinds in _sets(words.KINDS):
+        yield from (frozenset((whole, kind)) for kind in kinds)
+
+
+_LIKE_MEANINGS = frozenset(_pairs())
+
+
+@lru_cache(1 << 16)
+def same_meaning(first: str, second: str) -> bool:
+    """Whether two words or compounds may name the same thing: synonyms, and words of which one takes in the other; number and verb form
+    do not matter."""
+    a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
+    return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
+
+
+def _lemmas(text: str) -> Iterator[str]:
+    yield text
+    if text in SINGULARS:
+        yield SINGULARS[text]
+    if text in BASES:
+        yield BASES[text]
+
+
+def is_symmetric(predicate: str) -> bool:
+    """Whether swapping the arguments leaves the meaning: "next to", "kissing", "sitting near"; not "held by", which names who acts."""
+    parts = predicate.lower().split()
+    if names_actor(parts):
+        return False
+    if any(" ".join(parts[i:]) in _SYMMETRIC_PREPOSITIONS for i in range(len(parts))):
+        return True
+    return len(parts) == 1 and BASES.get(parts[0]) in _SYMMETRIC_VERBS
+
+
+def names_actor(predicate: Sequence[str]) -> bool:
+    """Whether a predicate is a passive with its actor: "held by", not "standing by"."""
+    return len(predicate) > 1 and predicate[-1] == "by" and not predicate[-2].endswith("ing")
+
+
+def participle(verb: str) -> str:
+    """Returns the -ing form of a finite verb ("runs": "running")."""
+    if verb in BASES:
+        return PARTICIPLES[BASES[verb]]
+    base = verb
+    if verb.endswith("ies"):
+        base = verb[:-3] + "y"
+    elif verb.endswith(("ches", "shes", "sses", "xes", "zes")):
+        base = verb[:-2]
+    elif verb.endswith("s") and not verb.endswith("ss"):
+        base = verb[:-1]
+    return _participle(base)

@@ -1,0 +1,140 @@
+"""RuleExtractor: units and foils by a tagger, patterns and word lists, so that CS-CLIP trains without a language model. Free of torch."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from random import Random
+from typing import Any, ClassVar
+
+from zoo.language.tagger import tagger as named_tagger
+from zoo.units.extract import UnitExtractor
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+from zoo.units.rules.clauses import triples
+from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
+from zoo.units.rules.foils import attribute_foils, head_foils, relation_foils
+from zoo.units.rules.lexicon import NOUN_FOILS, PLACEHOLDERS
+from zoo.units.rules.phrases import Phrase, phrases
+
+_HEAD_FOILS = 2
+_ATTRIBUTE_FOILS = 2
+
+
+class RuleExtractor(UnitExtractor):
+    """Entities are noun phrases without their determiners; relations are NP VP NP, NP VP PP NP and NP PP NP between two of them.
+
+    Verbs take their -ing form ("man riding horse"). Foils pass the filters of CS-CLIP, Appendix B.6. seed: with the caption, it settles
+    which foils are made. tagger: auto, textblob or spacy.
+    """
+
+    name: ClassVar[str] = "rule"
+
+    def __init__(self, seed: int = 0, tagger: str = "auto") -> None:
+        super().__init__()
+        self.seed = seed
+        self.tagger = named_tagger(tagger)
+        self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
+
+    def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
+        tokens = self.tagger.analyse(caption)
+        found = phrases(tokens)
+        nouns = _visible(found)
+        relations = _relations(found, set(nouns))
+        rng = Random(f"{self.seed}:{caption}")
+        mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
+        taken = set(nouns) | {relation.text for relation in relations}
+        entities = {
+            text: Entity(text, foils)
+            for text, foils in self._entity_foils(nouns, mentioned, taken, rng).items()
+        }
+        whole = tuple(
+            Relation(
+                *(r.subject, r.predicate, r.object),
+                foils=self._relation_foils(
+                    r,
+                    relation_foils(r, entities[r.subject], entities[r.object], rng),
+                    (nouns[r.subject].compound_text, nouns[r.object].compound_text),
+                    taken,
+                ),
+            )
+            for r in relations
+        )
+        return UnitRecord(
+            caption_id, image_id, caption, tuple(entities.values()), whole, self._source
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return self._source
+
+    def _entity_foils(
+        self, nouns: dict[str, Phrase], mentioned: frozenset[str], taken: set[str], rng: Random
+    ) -> dict[str, tuple[EntityFoil, ...]]:
+        """Heads are dealt in rounds, so that of two alike ("a man and a woman") the first does not take all."""
+        kept: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
+        heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
+        for _ in range(_HEAD_FOILS):
+            for text, foils in heads.items():
+                kept[text] += islice(self._kept(nouns[text], foils, taken), 1)
+        for text, phrase in nouns.items():
+            kept[text] += islice(
+                self._kept(phrase, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
+            )
+        return {text: tuple(foils) for text, foils in kept.items()}
+
+    def _kept(
+        self, phrase: Phrase, foils: Iterable[EntityFoil], taken: set[str]
+    ) -> Iterator[EntityFoil]:
+        return (
+            foil
+            for foil in foils
+            if self._keep(
+                phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, taken
+            )
+        )
+
+    def _relation_foils(
+        self,
+        relation: Relation,
+        foils: Iterable[RelationFoil],
+        compounds: tuple[str, str],
+        taken: set[str],
+    ) -> tuple[RelationFoil, ...]:
+        return tuple(
+            foil
+            for foil in foils
+            if self._keep(relation_fault(relation, foil, compounds), foil.text, taken)
+        )
+
+    def _keep(self, fault: str | None, text: str, taken: set[str]) -> bool:
+        """taken: the units of the caption and the foils kept so far, which grows by this one."""
+        fault = fault or (DUPLICATE if text in taken else None)
+        if fault:
+            self.dropped[fault] += 1
+            return False
+        taken.add(text)
+        return True
+
+
+def _visible(found: list[Phrase]) -> dict[str, Phrase]:
+    """Returns the noun phrases that name something, by text; of "horse" and "brown horse" only the second."""
+    nouns = {
+        p.text: p
+        for p in found
+        if p.kind == "noun"
+        and p.head_text not in PLACEHOLDERS
+        and len(p.head_text) > 1
+        and p.head_text[0].isalpha()
+    }
+    return {
+        text: phrase
+        for text, phrase in nouns.items()
+        if not any(other.endswith(f" {text}") for other in nouns)
+    }
+
+
+def _relations(found: list[Phrase], entities: set[str]) -> list[Relation]:
+    """Returns the relations between entities, each text once."""
+    relations = (
+        Relation(s.text, predicate, o.text)
+        for s, predicate, o in triples(found)
+        if {s.text, o.text} <= entities
+    )
+    return list({relation.text: relation for relation in relations}.values())
