@@ -191,6 +191,14 @@ def test_no_negative_at_all_leaves_clip_with_a_graph_to_everything(negatives: in
     assert all(g.isfinite().all() for g in gradients)
 
 
+def test_a_row_without_a_caption_has_no_term_whatever_its_negatives() -> None:
+    given = Tokens(random_case(4, rows=4), seed=11)
+    assert given.case.captions[-1] < 0
+    expected = given.loss(FSCCLIP()).total.item()
+    given.case.negatives[-1] = 0
+    assert given.loss(FSCCLIP()).total.item() == pytest.approx(expected, rel=1e-12)
+
+
 def test_terms_of_no_weight_ask_for_nothing() -> None:
     assert FSCCLIP().needs.image_keys == {KEY}
     assert FSCCLIP(lambda_l=0).needs.text_keys == frozenset()
