@@ -21,9 +21,11 @@ SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "share
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real photographs and annotations; its absence skips a test, under CI it fails it."""
+    """The folder of real images and annotations; its absence skips a test, under CI it fails it."""
     if not SHARED.is_dir():
-        message = f"{SHARED} is absent: set ZOO_TEST_DATA to a folder with real photographs and annotations"
+        message = (
+            f"{SHARED} is absent: set ZOO_TEST_DATA to a folder with real images and annotations"
+        )
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)

@@ -43,7 +43,7 @@ OBJECTIVES: list[type[Objective]] = shipped(zoo.objectives, Objective)
 def data(made_root: Path, **changed: Any) -> CaptionDataModule:
     settings = {
         "train": CsvTable(str(made_root / "captions.tsv")),
-        "photographs": [str(made_root)],
+        "image_roots": [str(made_root)],
         "batch_size": 4,
         "workers": 0,
         "negatives": NegCLIPSwap(),

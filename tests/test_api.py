@@ -146,7 +146,7 @@ def test_any_object_with_score_is_measured_like_a_model(
         [model.score([image], [caption, foil])[0] for image, caption, foil, _ in rows]
     )
     for results in (ours, theirs):
-        assert results.figures[0].n == len(rows) == 12
+        assert results.metrics[0].n == len(rows) == 12
         # towers that were never trained tell a caption from its foil by less than rounding: scores are compared, and not outcomes
         np.testing.assert_allclose(results.cases["scores"].to_pylist(), by_hand, atol=1e-4)
 
@@ -166,7 +166,7 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
 ) -> None:
     file = made_root / "pairs.csv"
     for given in (f"pairs:{file}", [f"pairs:{file}"], Pairs(str(file)), (Pairs(str(file)),)):
-        assert len(evaluate(model, given, made_root, presets="official,strict").figures) == 1
+        assert len(evaluate(model, given, made_root, presets="official,strict").metrics) == 1
     with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):
         evaluate(model, f"pairs:{file}, winogrand", made_root)
     for wrong in (None, 3, [None]):

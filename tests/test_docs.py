@@ -1,4 +1,4 @@
-"""The pages hold what they say: their files are written, their commands run or parsed, their names found, their figures those of the code.
+"""The pages hold what they say: their files are written, their commands run or parsed, their names found, their metrics those of the code.
 
 A ```bash run block is run for real, command by command, in a folder of made data with the page's own files and a trained run; the `zoo`
 commands of every other ```bash block are parsed to the end and stopped before they do anything.
@@ -192,9 +192,9 @@ def test_the_python_of_the_readme_runs(folder: Path) -> None:
         "caption": "a red square",
         "negative_caption": "a blue square",
     }
-    for photograph in (Path("horse.jpg"), Path("DATA_ROOT/coco/val2017/000000000001.jpg")):
-        photograph.parent.mkdir(parents=True, exist_ok=True)
-        Image.open(folder / "pictures" / "000.png").save(photograph)
+    for image in (Path("horse.jpg"), Path("DATA_ROOT/coco/val2017/000000000001.jpg")):
+        image.parent.mkdir(parents=True, exist_ok=True)
+        Image.open(folder / "pictures" / "000.png").save(image)
     Path("DATA_ROOT/sugarcrepe").mkdir()
     Path("DATA_ROOT/sugarcrepe/add_att.json").write_text(json.dumps({"0": case}))
     (code,) = (content for language, _, content in blocks("README.md") if language == "python")
@@ -240,7 +240,7 @@ NOT_UNDERSTOOD = [
     ["fit", "--config", "tiny_from_scratch.yaml", "--data_rot", "D"],
     ["fit", "--config", "clap.yaml"],
     ["ls", "objective"],
-    ["doctor", "--photographs", "D"],
+    ["doctor", "--images", "D"],
     ["fitt"],
 ]
 

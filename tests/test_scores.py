@@ -27,7 +27,7 @@ def scores_of(
     return Scores(head, case.batch(images, texts, hashes), **masks)
 
 
-def two_rows_of_one_photograph() -> Case:
+def two_rows_of_one_image() -> Case:
     return Case(
         captions=torch.tensor([0, 1, 0, -1]),
         negatives=torch.tensor([[2, -1], [-1, -1], [3, 2], [-1, -1]]),
@@ -76,7 +76,7 @@ def test_blocks_of_other_rows_are_told_apart_though_they_begin_at_one_place_in_m
 
 def test_texts_that_are_not_true_have_no_match_and_are_never_masked() -> None:
     """The same rows, asked for as true texts and as others."""
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     scores = scores_of(case, mask_same_image=True, mask_same_text=True)
     true, others = (scores.images_against(case.captions, true=true) for true in (True, False))
     assert true.match is not None
@@ -86,7 +86,7 @@ def test_texts_that_are_not_true_have_no_match_and_are_never_masked() -> None:
 
 
 def test_missing_texts_and_filling_are_no_candidates() -> None:
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     scores = scores_of(case)
     assert (
         scores.images_against(case.captions).candidate.tolist() == [[True, True, True, False]] * 4
@@ -110,7 +110,7 @@ def test_missing_texts_and_filling_are_no_candidates() -> None:
 
 
 def test_own_scores_are_each_images_with_its_texts() -> None:
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     scores = scores_of(case)
     everything = scores.images_against(torch.arange(4)).logits
     own = scores.own(case.negatives)
@@ -121,7 +121,7 @@ def test_own_scores_are_each_images_with_its_texts() -> None:
 
 
 def test_masks_drop_true_texts_alone_and_never_the_own() -> None:
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     same_image = scores_of(case, mask_same_image=True)
     assert same_image.images_against(case.captions).candidate[:3, :3].tolist() == [
         [True, False, True],
@@ -146,31 +146,31 @@ def test_masks_drop_true_texts_alone_and_never_the_own() -> None:
 
 
 def test_same_words_are_known_by_their_hash() -> None:
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     scores = scores_of(case, hashes=torch.tensor([5, 5, 6, 7]), mask_same_text=True)
     assert scores.images_against(case.captions).candidate[1].tolist() == [False, True, False, False]
 
 
-def test_an_image_of_ones_own_photograph_is_masked_though_its_unit_is_missing() -> None:
-    case = two_rows_of_one_photograph()
+def test_an_image_of_ones_own_image_is_masked_though_its_unit_is_missing() -> None:
+    case = two_rows_of_one_image()
     block = scores_of(case, mask_same_image=True).texts_against_images(case.units[:, 0])
     assert block.candidate[0].tolist() == [True, False, True, False]
 
 
 def test_an_image_whose_unit_is_missing_has_the_words_of_none() -> None:
-    case = two_rows_of_one_photograph()
+    case = two_rows_of_one_image()
     case.units[:, 0] = torch.tensor([0, -1, 0, -1])
     block = scores_of(case, mask_same_text=True).texts_against_images(case.units[:, 0])
     assert block.candidate[0].tolist() == [True, True, False, False]
 
 
 def test_shares_of_false_negatives_are_of_other_columns() -> None:
-    shares = scores_of(two_rows_of_one_photograph()).false_negative_shares()
+    shares = scores_of(two_rows_of_one_image()).false_negative_shares()
     assert shares["same_image"].item() == pytest.approx(
         2 / 6
-    )  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one photograph
+    )  # 3 real rows: 6 ordered pairs, rows 0 and 1 of one image
     assert shares["same_text"].item() == pytest.approx(2 / 6)  # rows 0 and 2 have one caption
-    alike = two_rows_of_one_photograph()
+    alike = two_rows_of_one_image()
     alike.captions[1] = 0
     shares = scores_of(alike).false_negative_shares()
     assert shares["same_image"].item() == pytest.approx(2 / 6)

@@ -104,7 +104,7 @@ class Batch:
 
     images: [B, 3, H, W], or Encoded once a store or the module has encoded them; texts: the bank, or Encoded.
     captions: [B], negatives: [B, K], units and foils: [B, N]: rows of the bank, -1 missing. A row without a caption is filling:
-    neither row nor column. image_ids: [B], a hash equal for the rows of one photograph. hashes: [T], those of the bank.
+    neither row nor column. image_ids: [B], a hash equal for the rows of one image. hashes: [T], those of the bank.
     samples: [B] indices into the data set. primary: how many of the rows count towards the batch size.
     """
 

@@ -19,7 +19,7 @@ from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
-from zoo.optim import Optimization, rates
+from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
 from zoo.support import provenance
 from zoo.support.distributed import (
@@ -50,10 +50,10 @@ class Provides(Protocol):
 class ZooModule(Ranged, LightningModule):
     """Any backbone, head and objective, trained and measured.
 
-    backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None. optimizer: rates and
-    schedule. seed: what dropout and other noise of a step are a function of, together with the step's number; on the command line that of
-    seed_everything where None, else 0. Raises ZooError where
-    head or objective want tokens that the backbone does not have, or the objective a bias that the head does not have.
+    backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None.
+    optimizer: learning rates and schedule. seed: what dropout and other noise of a step are a function of, together with the
+    step's number; on the command line that of seed_everything where None, else 0. Raises ZooError where head or objective want
+    tokens that the backbone does not have, or the objective a bias that the head does not have.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class ZooModule(Ranged, LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """A checkpoint brings the rates that it was written with: those of this run hold."""
+        """A checkpoint brings the learning rates that it was written with: those of this run hold."""
         self._warn_of_random_weights(
             {part: came for part, came in self.weights.items() if not self._trains(part)}
         )
@@ -235,8 +235,8 @@ class ZooModule(Ranged, LightningModule):
             self.trainer.precision_plugin.val_step_context()
         ):  # short-lists are encoded here, as everything else was
             results = self.evaluation.finish(self.backbone, self.head, about)
-        figures = results.scalars() if fitting else {}  # `validate` prints a table of its own
-        for name, value in figures.items():
+        metrics = results.scalars() if fitting else {}  # `validate` prints a table of its own
+        for name, value in metrics.items():
             self.log(
                 f"benchmark/{name}", value, sync_dist=True
             )  # every rank has it, and may choose by it
@@ -257,37 +257,37 @@ class ZooModule(Ranged, LightningModule):
         """
         rows = scores.rows
         block = scores.images_against(batch.captions)
-        figures = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
-        figures |= (
+        metrics = {"loss": loss.total.detach(), "scale": self.head.scale.detach()}
+        metrics |= (
             {f"loss_{name}": part.detach() for name, part in loss.parts.items()}
             if len(loss.parts) > 1
             else {}
         )
-        figures["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
+        metrics["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
         if stage == "val":
-            figures["loss_captions"] = clip_loss(
+            metrics["loss_captions"] = clip_loss(
                 batch, scores
             ).detach()  # what runs of different objectives can be compared by
         for name in ("negatives", "units", "foils"):
             asked = getattr(batch, name)
             if asked.shape[1]:
-                figures[f"missing_{name}"] = scores.mean(
+                metrics[f"missing_{name}"] = scores.mean(
                     (asked < 0).float(), rows[:, None].expand_as(asked)
                 )
-        figures |= {
+        metrics |= {
             f"share_{name}": share for name, share in scores.false_negative_shares().items()
         }
         if stage == "train":
             if isinstance(batch.texts, TextBank):
-                figures["deduplicated"] = self.deduplicated(batch.texts)
-            figures |= {
-                f"rate_{part}": torch.tensor(rate)
-                for part, rate in rates(self.trainer.optimizers[0]).items()
+                metrics["deduplicated"] = self.deduplicated(batch.texts)
+            metrics |= {
+                f"lr_{part}": torch.tensor(lr)
+                for part, lr in learning_rates(self.trainer.optimizers[0]).items()
             }
         dtype = torch.promote_types(loss.total.dtype, torch.float32)
-        numbers = [value.to(self.device, dtype) for value in figures.values()]
+        numbers = [value.to(self.device, dtype) for value in metrics.values()]
         shown = {"loss"}
-        for name, value in zip(figures, mean_over_ranks(torch.stack(numbers)), strict=True):
+        for name, value in zip(metrics, mean_over_ranks(torch.stack(numbers)), strict=True):
             self.log(
                 f"{stage}/{name}",
                 value,

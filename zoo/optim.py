@@ -26,12 +26,12 @@ from zoo.support.ranges import (
 
 @dataclass(frozen=True)
 class Optimization(metaclass=RangedType):
-    """AdamW with one rate a tower, warm-up and cosine decay; decay of 0 makes it Adam.
+    """AdamW with one learning rate a tower, warm-up and cosine decay; decay of 0 makes it Adam.
 
-    lr: peak rate. lr_image, lr_text, lr_head: peak rates of one part, `lr` where None. weight_decay: of matrices; gains, biases and
+    lr: peak learning rate. lr_image, lr_text, lr_head: those of one part, `lr` where None. weight_decay: of matrices; gains, biases and
     the scale have none. betas, eps: of AdamW; CS-CLIP's public code has these, its paper is silent. warmup_steps, warmup_epochs or
-    warmup_share (of all steps): at most one is given. warmup: its shape. final_share: what is left of the rate at the end. decay:
-    cosine, or none for a constant rate.
+    warmup_share (of all steps): at most one is given. warmup: its shape. final_share: what is left of the learning rate at the end. decay:
+    cosine, or none for a constant learning rate.
     """
 
     lr: NonNegativeNumber = 5e-6
@@ -59,8 +59,8 @@ class Optimization(metaclass=RangedType):
                 f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null"
             )
 
-    def rate(self, part: str) -> float:
-        """part: 'image', 'text' or 'head'. Returns its peak rate."""
+    def peak(self, part: str) -> float:
+        """part: 'image', 'text' or 'head'. Returns its peak learning rate."""
         own: float | None = getattr(self, f"lr_{part}")
         return self.lr if own is None else own
 
@@ -73,7 +73,7 @@ class Optimization(metaclass=RangedType):
         return round(total_steps * (self.warmup_share or 0.0))
 
     def factor(self, total_steps: int, epochs: float) -> Callable[[int], float]:
-        """Returns the function from step to the share of the peak rate, as the module's docstring has it; step 0 is the first."""
+        """Returns the function from step to the share of the peak, as the module's docstring has it; step 0 is the first."""
         warm = min(self.warmup_length(total_steps, epochs), total_steps)
 
         def share(step: int) -> float:
@@ -100,12 +100,12 @@ class Optimization(metaclass=RangedType):
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
         return {
             "optimizer": optimizer,
-            "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "rate"},
+            "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "lr"},
         }
 
     def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
-        """Puts these rates, decay, betas and eps over those that a checkpoint brought, at the schedule's present step."""
-        schedule.base_lrs = [self.rate(group["part"]) for group in optimizer.param_groups]
+        """Puts these learning rates, decay, betas and eps over those that a checkpoint brought, at the schedule's present step."""
+        schedule.base_lrs = [self.peak(group["part"]) for group in optimizer.param_groups]
         for group, peak, share in zip(
             optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
         ):
@@ -131,13 +131,13 @@ class Optimization(metaclass=RangedType):
                 "name": f"{name} {('scalars', 'vectors', 'matrices')[dimensions]}",
                 "part": name,
                 "params": members,
-                "lr": self.rate(name),
+                "lr": self.peak(name),
                 "weight_decay": self.weight_decay if dimensions == 2 else 0.0,
             }
             for (name, dimensions), members in sorted(groups.items(), key=lambda g: g[0])
         ]
 
 
-def rates(optimizer: Optimizer) -> dict[str, float]:
-    """Returns the current rate of every part."""
+def learning_rates(optimizer: Optimizer) -> dict[str, float]:
+    """Returns the current learning rate of every part."""
     return {group["part"]: group["lr"] for group in optimizer.param_groups}

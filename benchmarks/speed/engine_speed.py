@@ -2,8 +2,8 @@
 
     python benchmarks/speed/engine_speed.py --data_root DATA_ROOT [--name ViT-B-32-quickgelu] [--pretrained TAG]
 
-Both run the same weights on the same processor in fp32, turn by turn; each figure is the best of --repeats runs. The engine's time
-has everything in it: reading the annotations, finding photographs, encoding, scoring, judging, intervals, and writing both files.
+Both run the same weights on the same processor in fp32, turn by turn; each metric is the best of --repeats runs. The engine's time
+has everything in it: reading the annotations, finding images, encoding, scoring, judging, intervals, and writing both files.
 The loop's has only loading, encoding and scoring: `cut` tokenises and cuts texts as the engine does, `whole` gives the tower all of its
 context, as the public scripts do.
 """
@@ -88,8 +88,8 @@ def main() -> None:
         else f"cpu, {torch.get_num_threads()} threads",
         "processor": platform.processor() or platform.machine(),
         "torch": version("torch"),
-        "cases": sum(f.n for f in engine.figures),
-        "photographs": engine.header["scoring"]["images"],
+        "cases": sum(f.n for f in engine.metrics),
+        "images": engine.header["scoring"]["images"],
         "texts": engine.header["scoring"]["texts"],
         "seconds": {name: [round(s, 2) for s in took] for name, took in seconds.items()},
         "times faster than the loop": {

@@ -1,9 +1,9 @@
 """What frozen features save: epochs of LabCLIP, steps of TF-Global and TF-Local, and the memory of scoring all pairs of a batch.
 
-    python benchmarks/speed/frozen_features.py --data_root DATA_ROOT [--photographs 204] \
+    python benchmarks/speed/frozen_features.py --data_root DATA_ROOT [--images 204] \
         [--batch 1024] [--global_batch 50] [--local_batch 50]
 
-Photographs and captions are Flickr8k's; the towers are ViT-B/32 with random weights, which take the time of trained ones. Figures are
+Images and captions are Flickr8k's; the towers are ViT-B/32 with random weights, which take the time of trained ones. Metrics are
 seconds of processor time, so that other work on the machine does not count; wall time stands beside. A head alone is its forward and
 backward pass and the optimiser's step on batches that are in memory; the step that it is compared with is Lightning's, reading from the
 store included.
@@ -87,9 +87,7 @@ def main() -> None:
     )
     parser.add_argument("--data_root", required=True)
     parser.add_argument("--name", default="ViT-B-32-quickgelu")
-    parser.add_argument(
-        "--photographs", type=int, default=204, help="of Flickr8k, five captions each"
-    )
+    parser.add_argument("--images", type=int, default=204, help="of Flickr8k, five captions each")
     parser.add_argument("--batch", type=int, default=1024, help="LabCLIP's")
     parser.add_argument("--global_batch", type=int, default=50)
     parser.add_argument("--local_batch", type=int, default=50)
@@ -129,7 +127,7 @@ def show(name: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 class Measured:
-    """Fits a head on the first photographs of Flickr8k, from a store or encoding anew."""
+    """Fits a head on the first images of Flickr8k, from a store or encoding anew."""
 
     def __init__(
         self,
@@ -143,7 +141,7 @@ class Measured:
         names = (
             (root / "flickr8k" / "Flickr_8k.trainImages.txt")
             .read_text()
-            .split()[: arguments.photographs]
+            .split()[: arguments.images]
         )
         (folder / "split.txt").write_text("\n".join(names) + "\n")
         self.reader = FlickrToken(
@@ -211,7 +209,7 @@ def labclip(measure: Callable[..., Measured], arguments: argparse.Namespace) -> 
     pairs = list(zip(stored.losses, anew.losses, strict=False))
     return {
         "batch": arguments.batch,
-        "rows": 5 * arguments.photographs,
+        "rows": 5 * arguments.images,
         "encoding once, s": round(filled, 2),
         "epoch from the store, s": [round(s, 4) for s in stored.cpu],
         "epoch from the store, s of wall time": [round(s, 4) for s in stored.wall],

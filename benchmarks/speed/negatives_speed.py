@@ -3,7 +3,7 @@
     python benchmarks/speed/negatives_speed.py --data coco_karpathy_test.json.gz
 
 --data: ARO's caption file, `[{"image", "caption": [..]}]`, or anything that `zoo negatives preview` takes. Nothing is remembered from
-one caption to the next; loading the tagger is timed apart. Each figure is the best of --repeats runs by this one process's time, which
+one caption to the next; loading the tagger is timed apart. Each metric is the best of --repeats runs by this one process's time, which
 a busy machine stretches little. The table of replacements is built of the same captions first, and needs a WordNet.
 """
 

@@ -4,7 +4,7 @@
     python benchmarks/speed/step_memory.py --data_root DATA_ROOT --units F.jsonl --device cuda --precision bf16 \
         --batch 64 128 256 512 --chunk 64
 
-Batches are of real captions of Flickr8k, six texts an image. Every figure is of a process of its own: by how much forward, backward and
+Batches are of real captions of Flickr8k, six texts an image. Every metric is of a process of its own: by how much forward, backward and
 update raise its peak over what weights, gradients and the optimiser's moments take (on a GPU: what was allocated at most, less those).
 Seconds are of the processor on a CPU, so that other work on the machine does not count. Written as step_memory_DEVICE.json, .md and .png.
 """
@@ -109,7 +109,7 @@ def measure(chosen: argparse.Namespace, batch_size: int, chunk: int | None) -> M
 
 
 def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
-    """Writes figures, table and plot."""
+    """Writes metrics, table and plot."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     stem.with_suffix(".json").write_text(
         json.dumps(about | {"steps": [asdict(step) for step in steps]}, indent=1) + "\n"
@@ -148,7 +148,7 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks([whole.batch for whole, _ in pairs], [str(whole.batch) for whole, _ in pairs])
     axes.set_ylim(0)
-    axes.set_xlabel("photographs in a batch, six texts each")
+    axes.set_xlabel("images in a batch, six texts each")
     axes.set_ylabel("GiB above weights, gradients and moments")
     axes.set_title(f"a CS-CLIP step, {about['backbone']}, {about['precision']}")
     axes.legend()

@@ -74,7 +74,7 @@ def _flickr8k(run: Run) -> str:
 def cases(run: Run) -> int:
     """Returns how many cases of SugarCrepe a run was asked."""
     return sum(
-        f["n"] for f in run["figures"] if (f["benchmark"], f["figure"]) == ("sugarcrepe", "i2t")
+        f["n"] for f in run["metrics"] if (f["benchmark"], f["metric"]) == ("sugarcrepe", "i2t")
     )
 
 
@@ -87,9 +87,9 @@ def pooled(run: Run, benchmark: str, prefix: str) -> tuple[float, float, float]:
     """Returns the share of cases of the subsets with that prefix that are right, and its 95 % interval."""
     found = [
         f
-        for f in run["figures"]
+        for f in run["metrics"]
         if f["benchmark"] == benchmark
-        and f["figure"] == "i2t"
+        and f["metric"] == "i2t"
         and f["subset"].startswith(prefix)
         and f["n"]
     ]
@@ -99,12 +99,12 @@ def pooled(run: Run, benchmark: str, prefix: str) -> tuple[float, float, float]:
     return 100 * right / n, 100 * low, 100 * high
 
 
-def _value(run: Run, benchmark: str, subset: str, figure: str) -> float:
+def _value(run: Run, benchmark: str, subset: str, metric: str) -> float:
     return float(
         next(
             f["value"]
-            for f in run["figures"]
-            if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, figure)
+            for f in run["metrics"]
+            if (f["benchmark"], f["subset"], f["metric"]) == (benchmark, subset, metric)
         )
     )
 
@@ -112,8 +112,8 @@ def _value(run: Run, benchmark: str, subset: str, figure: str) -> float:
 def _interval(run: Run, benchmark: str, subset: str) -> str:
     found = next(
         f
-        for f in run["figures"]
-        if (f["benchmark"], f["subset"], f["figure"]) == (benchmark, subset, "i2t")
+        for f in run["metrics"]
+        if (f["benchmark"], f["subset"], f["metric"]) == (benchmark, subset, "i2t")
     )
     return _shown(found["value"], found["low"], found["high"])
 

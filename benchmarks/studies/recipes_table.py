@@ -2,7 +2,7 @@
 
 In each of two worlds a small tower is trained with clip.yaml from nothing, and every recipe of configs/ then tunes it, through the command
 line. On rendered scenes half-truths by condition and attribute swaps are asked, of scenes that training never had; on Flickr8k those of
-SugarCrepe's cases whose photograph is there. What a recipe says of method, negatives, units and what is trained holds; towers, captions,
+SugarCrepe's cases whose image is there. What a recipe says of method, negatives, units and what is trained holds; towers, captions,
 rates, batch and steps are those of this script. Every run is kept in the work folder; a stopped command goes on with those missing.
 
     python benchmarks/studies/recipes_table.py --scenes build/scenes_study/scenes --data DATA_ROOT --work build/recipes_table
@@ -35,8 +35,8 @@ LEFT_OUT = {
     "flickr8k.yaml": "data only",
     "tiny_from_scratch.yaml": "tower and rate only",
     "pe_core_b_16.yaml": "tower only",
-    "finetune_trohn_img.yaml": "made photographs are needed",
-    "tf_trohn_img.yaml": "made photographs are needed",
+    "finetune_trohn_img.yaml": "made images are needed",
+    "tf_trohn_img.yaml": "made images are needed",
 }
 SMALL_HEAD = {"layers": 2, "width": 64, "ffn": 128, "attention_heads": 2}
 
@@ -55,13 +55,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class World:
-    """Captions and photographs to train on, and what is asked. captions: what negatives and units are made of. units: a file of them,
+    """Captions and images to train on, and what is asked. captions: what negatives and units are made of. units: a file of them,
     extracted where None."""
 
     name: str
     tower: str
     reader: dict[str, Any]
-    photographs: Path
+    images: Path
     captions: Path
     units: Path | None
     asked: Sequence[Benchmark]
@@ -77,7 +77,7 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=Path("build/recipes_table"))
     parser.add_argument(
-        "--out", type=Path, default=RESULTS, help="folder of figures, table and plot"
+        "--out", type=Path, default=RESULTS, help="folder of metrics, table and plot"
     )
     parser.add_argument("--recipes", nargs="+", help="these alone")
     defaults = Plan(
@@ -176,8 +176,8 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
             raise SystemExit(f"zoo {shlex.join(arguments)} ended with {status}")
         seconds = time.process_time() - started
         model = zoo.load(place / "last.ckpt")
-        figures = [
-            asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.photographs).figures
+        metrics = [
+            asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.images).metrics
         ]
         trained = sum(p.numel() for p in model.module.parameters() if p.requires_grad)
         about = {
@@ -188,7 +188,7 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
         }
         write_json(
             result,
-            about | {"rows": settings["data"]["init_args"]["batch_size"], "figures": figures},
+            about | {"rows": settings["data"]["init_args"]["batch_size"], "metrics": metrics},
         )
         os.remove(place / "last.ckpt") if recipe is not None else None
     return f"{world.name}: {recipe or 'first tower'}, {json.loads(result.read_text())['seconds']:.0f} s"
@@ -229,7 +229,7 @@ def overlay(
         "train": world.reader,
         "val": None,
         "val_share": None,
-        "photographs": [str(world.photographs)],
+        "image_roots": [str(world.images)],
         "batch_size": plan.rows_of_pairs if of_pairs else plan.rows,
         "hard_images": False,
         "source_negatives": False,

@@ -87,13 +87,13 @@ def _by_condition(runs: list[Run], budget: str, split: str) -> list[str]:
     ]
     for arm in ("before", *ARMS):
         if some := _of(runs, arm, budget):
-            values = [mean(run["figures"][split][name]["value"] for run in some) for name in names]
+            values = [mean(run["metrics"][split][name]["value"] for run in some) for name in names]
             lines.append(
                 f"| {arm} | {some[0]['steps']} | "
                 + " | ".join(f"{value:.1f}" for value in values)
                 + " |"
             )
-    n = [runs[0]["figures"][split][name]["n"] for name in names]
+    n = [runs[0]["metrics"][split][name]["n"] for name in names]
     return [*lines, "| n | | " + " | ".join(map(str, n)) + " |"]
 
 
@@ -103,7 +103,7 @@ def _by_seed(runs: list[Run], budget: str, split: str, seeds: list[int]) -> list
         "|" + "---|" * (len(seeds) + 1),
     ]
     for arm in ARMS:
-        by_seed = {run["seed"]: run["figures"][split] for run in _of(runs, arm, budget)}
+        by_seed = {run["seed"]: run["metrics"][split] for run in _of(runs, arm, budget)}
         cells = [
             "; ".join(
                 f"{f['value']:.1f} [{f['low']:.1f}, {f['high']:.1f}]"
@@ -127,7 +127,7 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
         for split, split_name in SPLITS.items():
             for rival in RIVALS:
                 own, others = (
-                    {run["seed"]: run["figures"][split] for run in _of(runs, arm, budget)}
+                    {run["seed"]: run["metrics"][split] for run in _of(runs, arm, budget)}
                     for arm in ("CS-CLIP", rival)
                 )
                 both = [seed for seed in seeds if seed in own and seed in others]
@@ -159,7 +159,7 @@ def _plot(runs: list[Run], seeds: list[int], path: Path) -> None:
                 some = _of(runs, arm, budget)
                 if not some:
                     continue
-                values = [[run["figures"][split][name]["value"] for run in some] for name in names]
+                values = [[run["metrics"][split][name]["value"] for run in some] for name in names]
                 places = [i + 0.2 * (k - 1.5) for i in range(len(names))]
                 axis.bar(
                     places, [mean(v) for v in values], 0.19, color=f"C{k}", alpha=0.6, label=arm

@@ -163,16 +163,16 @@ def finish(
     losses = training.run(checkpoint)
     seconds = time.process_time() - start
     cases = read_cases(work / "scenes")
-    figures = {split: ask(training, work / "scenes", cases[split]) for split in SPLITS}
+    metrics = {split: ask(training, work / "scenes", cases[split]) for split in SPLITS}
     last = losses[-50:]
     run = about | {
         "steps": training.steps,
         "seconds": seconds,
         "last_loss": sum(last) / max(len(last), 1),
-        "figures": figures,
+        "metrics": metrics,
     }
     write_json(result, run)
-    test = figures["test"]
+    test = metrics["test"]
     return (
         f"seed {about['seed']}: {about['arm']} at equal {about['budget']}, {training.steps} steps in {seconds:.0f} s: "
         f"half-truths {test['half_truth']['value']:.1f} %, swaps {test['swaps']['value']:.1f} %"

@@ -126,7 +126,7 @@ class Training:
 def ask(
     training: Training, folder: Path, cases: list[Case], chunk: int = 256
 ) -> dict[str, dict[str, float]]:
-    """Returns figures by name ('+Obj', 'swaps', ...): value, 95 % interval low and high (all in per cent) and n.
+    """Returns metrics by name ('+Obj', 'swaps', ...): value, 95 % interval low and high (all in per cent) and n.
 
     'half_truth' and 'completion' are means over conditions; their intervals, and that of swaps, draw scenes anew, others are Wilson's.
     """
@@ -148,23 +148,23 @@ def ask(
     i = torch.tensor([image_row[case.images[0].key] for case in cases for _ in case.texts])
     j = torch.tensor([text_row[text] for case in cases for text in case.texts])
     scores = module.head.pairs(v, t, i, j).split([len(case.texts) for case in cases])
-    outcomes: dict[str, list[tuple[str, str, bool]]] = {}  # figure: image, condition, right
+    outcomes: dict[str, list[tuple[str, str, bool]]] = {}  # metric: image, condition, right
     for case, own in zip(cases, scores, strict=True):
         for outcome in judge(case, own[None].numpy()):
-            outcomes.setdefault(outcome.figure, []).append(
+            outcomes.setdefault(outcome.metric, []).append(
                 (case.images[0].key, case.subset, outcome.right)
             )
     module.train()
-    figures = {"swaps": _mean(outcomes["i2t"], by_condition=False)}
-    figures |= {
+    metrics = {"swaps": _mean(outcomes["i2t"], by_condition=False)}
+    metrics |= {
         name: _mean(outcomes[name], by_condition=True) for name in ("half_truth", "completion")
     }
     for condition in dict.fromkeys(condition for _, condition, _ in outcomes["half_truth"]):
         right = [r for _, c, r in outcomes["half_truth"] if c == condition]
-        figures[condition] = _figure(
+        metrics[condition] = _metric(
             float(np.mean(right)), *wilson(sum(right), len(right)), len(right)
         )
-    return figures
+    return metrics
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -190,10 +190,10 @@ def _mean(outcomes: list[tuple[str, str, bool]], by_condition: bool) -> dict[str
     groups = conditions if by_condition else np.zeros(len(right))
     sample = Sample(right.astype(np.float64), images, groups)
     low, high, _ = interval([sample], [1.0])
-    return _figure(sample.value, low, high, len(right))
+    return _metric(sample.value, low, high, len(right))
 
 
-def _figure(value: float, low: float, high: float, n: int) -> dict[str, float]:
+def _metric(value: float, low: float, high: float, n: int) -> dict[str, float]:
     return {"value": 100 * value, "low": 100 * low, "high": 100 * high, "n": n}
 
 

@@ -86,11 +86,11 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
 
 
 def _by_seed(runs: list[Run], arm: str, split: str) -> dict[int, dict[str, dict[str, float]]]:
-    return {run["seed"]: run["figures"][split] for run in runs if run["arm"] == arm}
+    return {run["seed"]: run["metrics"][split] for run in runs if run["arm"] == arm}
 
 
-def _shown(figure: dict[str, float]) -> str:
-    return f"{figure['value']:.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"
+def _shown(metric: dict[str, float]) -> str:
+    return f"{metric['value']:.1f} [{metric['low']:.1f}, {metric['high']:.1f}]"
 
 
 def _plot(runs: list[Run], path: Path) -> None:
@@ -99,19 +99,19 @@ def _plot(runs: list[Run], path: Path) -> None:
     for axis, (split, split_name) in zip(axes, SPLITS.items(), strict=True):
         for k, name in enumerate(("swaps", "half_truth")):
             for i, arm in enumerate(ARMS):
-                figures = [f[name] for f in _by_seed(runs, arm, split).values()]
-                if not figures:
+                metrics = [f[name] for f in _by_seed(runs, arm, split).values()]
+                if not metrics:
                     continue
                 place = i + 0.4 * (k - 0.5)
                 axis.bar(
                     place,
-                    mean(f["value"] for f in figures),
+                    mean(f["value"] for f in metrics),
                     0.38,
                     color=f"C{k}",
                     alpha=0.6,
                     label=NAMES[name] if not i else None,
                 )
-                for n, f in enumerate(figures):
+                for n, f in enumerate(metrics):
                     away = [[f["value"] - f["low"]], [f["high"] - f["value"]]]
                     axis.errorbar(
                         place + 0.1 * (n - 1),

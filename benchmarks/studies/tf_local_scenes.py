@@ -153,7 +153,7 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=Path("build/tf_local_scenes"))
     parser.add_argument(
-        "--out", type=Path, default=RESULTS, help="folder of figures, table and plot"
+        "--out", type=Path, default=RESULTS, help="folder of metrics, table and plot"
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     defaults = Plan(
@@ -247,19 +247,19 @@ def run(
             "rows": training.rows,
             "seconds": seconds,
         }
-        figures = {split: ask(training, scenes, cases[split]) for split in SPLITS}
+        metrics = {split: ask(training, scenes, cases[split]) for split in SPLITS}
         write_json(
             result,
             about
             | {
                 "parameters": sum(p.numel() for p in trained),
                 "last_loss": sum(losses) / max(len(losses), 1),
-                "figures": figures,
+                "metrics": metrics,
             },
         )
     done = json.loads(result.read_text())
     told = ", ".join(
-        f"{split} {done['figures'][split]['swaps']['value']:.1f} %" for split in SPLITS
+        f"{split} {done['metrics'][split]['swaps']['value']:.1f} %" for split in SPLITS
     )
     return (
         f"seed {seed}: {arm.name}, {done['steps']} steps in {done['seconds']:.0f} s, swaps {told}"

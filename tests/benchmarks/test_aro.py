@@ -6,7 +6,7 @@ import pytest
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.aro.relations import SYMMETRIC_RELATIONS
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
 RECORD = {
@@ -62,7 +62,7 @@ def test_157_relations_are_left_out_of_the_published_average():
 
 def test_the_counts_on_published_files(shared_data, tmp_path):
     reading = ARO(order_dir=str(tmp_path), tagger="textblob").read(shared_data)
-    finder = PhotographFinder([shared_data])
+    finder = ImageFinder([shared_data])
     found = {case.subset: set() for case in reading.cases}
     for case in reading.cases:
         if finder.find(case.images[0]):

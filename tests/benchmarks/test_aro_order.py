@@ -102,7 +102,7 @@ def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(sou
         "tagger_version": "3.8.0 en_core_web_sm 3.8.0",
     }
     path.write_text("\n".join([json.dumps(official), *lines]) + "\n")
-    assert "official figures" not in order(source).note
+    assert "official metrics" not in order(source).note
 
 
 def test_a_file_cut_short_or_broken_is_named(source):

@@ -50,7 +50,7 @@ def test_in_the_public_code_a_tie_counts_for_the_model(tmp_path):
     assert all(case.correct_first for case in cases)
 
 
-def test_a_file_beside_the_units_is_the_photograph(tmp_path):
+def test_a_file_beside_the_units_is_the_image(tmp_path):
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "000000.png").write_bytes(b"")
     cases = HalfTruth(units(tmp_path / "units.jsonl", "images/000000.png")).read(tmp_path).cases
@@ -59,16 +59,16 @@ def test_a_file_beside_the_units_is_the_photograph(tmp_path):
     }
 
 
-def test_a_reader_says_which_photograph_a_caption_is_of(tmp_path):
+def test_a_reader_says_which_image_a_caption_is_of(tmp_path):
     token = tmp_path / "token.txt"
     token.write_text("100_ab.jpg#0\tBrown dog chases a red ball\n")
     good = units(tmp_path / "u.jsonl", "coco_3", "100_ab.jpg#0")
-    cases = HalfTruth(good, photographs=FlickrToken(token)).read(tmp_path).cases
+    cases = HalfTruth(good, captions=FlickrToken(token)).read(tmp_path).cases
     assert cases[0].images == (ImageRef("flickr", "100"),)
     with pytest.raises(ZooError, match="caption 9_9 is none of FlickrToken's"):
-        HalfTruth(
-            units(tmp_path / "v.jsonl", "coco_3", "9_9"), photographs=FlickrToken(token)
-        ).read(tmp_path)
+        HalfTruth(units(tmp_path / "v.jsonl", "coco_3", "9_9"), captions=FlickrToken(token)).read(
+            tmp_path
+        )
 
 
 def test_units_are_found_under_the_data_root_and_absent_elsewhere(tmp_path):
@@ -123,7 +123,7 @@ def test_captions_that_only_the_reader_has_are_known_too(tmp_path):
     )
     file = units(tmp_path / "u.jsonl", "coco_3", "100_ab.jpg#0")
     alone = HalfTruth(file).read(tmp_path).cases
-    known = HalfTruth(file, photographs=FlickrToken(token)).read(tmp_path).cases
+    known = HalfTruth(file, captions=FlickrToken(token)).read(tmp_path).cases
     assert {c.subset for c in alone} - {c.subset for c in known} == {"Rel:Obj"}
 
 

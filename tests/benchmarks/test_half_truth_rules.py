@@ -87,7 +87,7 @@ def test_a_foil_that_is_true_of_the_caption_is_no_half_truth():
     assert paper([UnitRecord("1", "1", "a red cube and a blue cube", twins)], 1, 0) == []
 
 
-def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_photograph():
+def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_image():
     near_miss = UnitRecord("2_0", "2", "c", (Entity("the brown chair"), Entity("a ball")))
     same = UnitRecord("1_1", "1", "c", (Entity("wet grass"),))
     assert "+Rand" not in by_condition(paper([PARK, near_miss, same], 10, 0))
@@ -97,7 +97,7 @@ def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_p
     )
 
 
-def test_a_random_distractor_shares_no_word_with_any_caption_of_the_photograph():
+def test_a_random_distractor_shares_no_word_with_any_caption_of_the_image():
     other_words = UnitRecord("1_1", "1", "a surfer beside a dog", (Entity("wide sea"),))
     elsewhere = UnitRecord("3_0", "3", "tall trees", (Entity("tall trees"),))
     assert "+Rand" not in by_condition(paper([PARK, other_words, SEA], 10, 0))
@@ -107,9 +107,7 @@ def test_a_random_distractor_shares_no_word_with_any_caption_of_the_photograph()
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6))
-def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_asked(
-    seed, max_images
-):
+def test_the_paper_draws_one_caption_a_image_and_no_more_images_than_asked(seed, max_images):
     records = [
         UnitRecord(f"{i}_{k}", str(i), PARK.caption, PARK.entities, PARK.relations)
         for i in range(5)
@@ -122,7 +120,7 @@ def test_the_paper_draws_one_caption_a_photograph_and_no_more_photographs_than_a
     assert max(Counter((m.record.caption_id, m.condition) for m in made).values()) == 1
 
 
-def test_a_caption_without_units_gives_way_to_another_of_its_photograph():
+def test_a_caption_without_units_gives_way_to_another_of_its_image():
     empty = UnitRecord("1_1", "1", "nothing", ())
     assert all(by_condition(paper([empty, PARK], 1, seed)) for seed in range(10))
 

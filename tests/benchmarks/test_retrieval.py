@@ -10,7 +10,7 @@ from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.sample import ImageRef
 
 
-def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):
+def test_one_case_holds_every_image_and_all_of_its_captions(tmp_path):
     (tmp_path / "aro").mkdir()
     records = [
         {
@@ -26,9 +26,7 @@ def test_one_case_holds_every_photograph_and_all_of_its_captions(tmp_path):
     assert case.texts == ("a cat", "one cat", "cat", "a pet", "pets", "a sixth", "a dog", "a cat")
     assert case.match.tolist() == [[True] * 6 + [False] * 2, [False] * 6 + [True] * 2]
     assert case.protocol == "retrieval"
-    assert reading.notes == {
-        "coco_karpathy cases": "2 in the file, 5,000 as published (photographs)"
-    }
+    assert reading.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (images)"}
 
 
 def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
@@ -73,8 +71,8 @@ def test_published_values_are_those_of_vl_compos_table(shared_data):
             if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai")
         )
     for part in Retrieval().parts:
-        for figure, value in part.published.items():
-            side, k = figure.split("_r@")
+        for metric, value in part.published.items():
+            side, k = metric.split("_r@")
             assert value == pytest.approx(float(row[f"{part.subset}::{side}/R@{k}"]), abs=0.005)
     assert {part.subset: len(part.published) for part in Retrieval().parts} == {
         "coco_karpathy": 6,

@@ -5,7 +5,7 @@ import pytest
 
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
 
@@ -62,9 +62,9 @@ def test_a_case_without_a_foil_is_named_by_file_and_key(tmp_path):
         SugarCrepe().read(tmp_path)
 
 
-def test_the_published_files_give_7511_cases_of_which_481_have_photographs(shared_data):
+def test_the_published_files_give_7511_cases_of_which_481_have_images(shared_data):
     reading = SugarCrepe().read(shared_data)
-    finder = PhotographFinder([shared_data])
+    finder = ImageFinder([shared_data])
     found = Counter(case.subset for case in reading.cases if finder.find(case.images[0]))
     assert len(reading.cases) == 7511
     assert not reading.absent

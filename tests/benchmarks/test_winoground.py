@@ -37,7 +37,7 @@ def parquet(root, rows, name="data/test-00000-of-00001.parquet"):
     )
 
 
-def test_the_old_layout_names_photographs_beside_it(tmp_path):
+def test_the_old_layout_names_images_beside_it(tmp_path):
     jsonl(tmp_path, [ROW])
     (case,) = Winoground().read(tmp_path).cases
     assert case.images == tuple(

@@ -190,7 +190,7 @@ def test_a_place_that_holds_no_checkpoints_is_told_before_anything_is_read(tmp_p
         merge(tmp_path / "no.ckpt", [1.0], tmp_path / "file")
 
 
-def test_the_start_was_trained_on_no_photographs(start: Path) -> None:
+def test_the_start_was_trained_on_no_images(start: Path) -> None:
     file = tuned(start)
     content = torch.load(file, weights_only=True)
     torch.save({**content, "zoo": {"trained_images": ["a", "b"]}}, file)

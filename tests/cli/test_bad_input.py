@@ -104,12 +104,12 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ["--data.overlong", "error", "--data.units", "null", "--model.objective", "NegCLIP"],
         ("captions.tsv:6", "context length", "overlong: cut"),
     ),
-    "a missing photograph": (
+    "a missing image": (
         lambda root: (root / "pictures" / "003.png").unlink(),
         [],
         ("003.png", "1 of 12", "data.tolerate_missing"),
     ),
-    "a folder in place of a photograph": (
+    "a folder in place of an image": (
         lambda root: (
             (root / "pictures" / "003.png").unlink() or (root / "pictures" / "003.png").mkdir()
         ),
@@ -138,7 +138,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     ),
     "a file in place of a data root": (
         lambda root: None,
-        ["--data.photographs", "[ROOT/recipe.yaml]"],
+        ["--data.image_roots", "[ROOT/recipe.yaml]"],
         ("recipe.yaml", "not a folder"),
     ),
     "a file in place of the runs": (
@@ -477,7 +477,7 @@ def test_results_that_cannot_be_written_say_where(place: str, root: Path) -> Non
     )
 
 
-def test_missing_photographs_and_cut_captions_are_counted_where_they_are_tolerated(
+def test_missing_images_and_cut_captions_are_counted_where_they_are_tolerated(
     root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (root / "pictures" / "003.png").unlink()
@@ -490,7 +490,7 @@ def test_missing_photographs_and_cut_captions_are_counted_where_they_are_tolerat
     )
     with caplog.at_level(logging.WARNING):
         assert main(fit(root, "--data.tolerate_missing", "true", *ONE_EPOCH)) == 0
-    assert "1 photographs of the training captions are missing and left out" in caplog.text
+    assert "1 images of the training captions are missing and left out" in caplog.text
     assert (
         f"1 of 11 captions looked at are over the context length and cut, the first is {root / 'captions.tsv'}:6"
         in caplog.text
@@ -523,7 +523,7 @@ def ended(process: BaseProcess, folder: Path) -> Said:
 
 
 @pytest.mark.parametrize("command", ["fit", "validate"])
-def test_a_truncated_photograph_in_a_worker_is_one_sentence(
+def test_a_truncated_image_in_a_worker_is_one_sentence(
     command: str, root: Path, tmp_path: Path
 ) -> None:
     broken = truncated_jpeg(root)
@@ -538,9 +538,7 @@ def test_a_truncated_photograph_in_a_worker_is_one_sentence(
     assert ("data.tolerate_broken: true" in sentence) == (command == "fit")
 
 
-def test_a_truncated_photograph_is_counted_where_it_is_tolerated(
-    root: Path, tmp_path: Path
-) -> None:
+def test_a_truncated_image_is_counted_where_it_is_tolerated(root: Path, tmp_path: Path) -> None:
     broken = truncated_jpeg(root)
     flags = [
         "--data.workers",

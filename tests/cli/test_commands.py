@@ -188,7 +188,7 @@ def test_flags_win_over_what_a_checkpoint_recorded(
 
 def test_the_rates_in_force_are_logged(trained: Path) -> None:
     for part in ("image", "text", "head"):
-        assert losses(trained, column=f"train/rate_{part}")[1] > 0
+        assert losses(trained, column=f"train/lr_{part}")[1] > 0
 
 
 def test_one_seed_on_the_command_line_seeds_weights_data_and_steps(
@@ -358,7 +358,7 @@ def test_validate_says_which_checkpoint_it_measured_and_leaves_nothing_beside_it
     assert content["model"]["checkpoint"] == str(checkpoint(trained))
     assert content["model"]["precision"] == "32-true"
     assert [p["preset"] for p in content["presets"]] == ["strict"]
-    assert content["presets"][0]["figures"][0]["trained_on"] > 0
+    assert content["presets"][0]["metrics"][0]["trained_on"] > 0
 
 
 def test_validate_reads_from_several_data_roots_and_fit_from_one(
@@ -380,12 +380,12 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
     ]
     assert main(["validate", "--data_root", "a", "b", *asked]) == 0
     content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
-    assert [(f["benchmark"], f["n"]) for f in content["presets"][0]["figures"]] == [
+    assert [(f["benchmark"], f["n"]) for f in content["presets"][0]["metrics"]] == [
         ("pairs:one.csv", 1),
         ("pairs:two.csv", 1),
     ]
     (folder / "mine.yaml").write_text(
-        "data: {class_path: X, init_args: {photographs: '${data_root}'}}", encoding="utf-8"
+        "data: {class_path: X, init_args: {images: '${data_root}'}}", encoding="utf-8"
     )
     capsys.readouterr()
     assert main(["validate", "--config", "mine.yaml", "--data_root", "a", "b"]) == 1

@@ -6,7 +6,7 @@ from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine, main
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 
 
 def sugarcrepe(root, subset, *numbers):
@@ -37,10 +37,10 @@ def test_a_part_is_read_from_the_first_root_that_has_it(roots):
     assert len(reading.absent) == 5
 
 
-def test_findings_count_cases_and_photographs(roots):
-    findings = {f.subset: f for f in examine(SugarCrepe(), roots, PhotographFinder(roots))}
+def test_findings_count_cases_and_images(roots):
+    findings = {f.subset: f for f in examine(SugarCrepe(), roots, ImageFinder(roots))}
     found = findings["add_obj"]
-    assert (found.n, found.scorable, found.published, len(found.photographs), len(found.found)) == (
+    assert (found.n, found.scorable, found.published, len(found.images), len(found.found)) == (
         3,
         2,
         2062,
@@ -51,12 +51,12 @@ def test_findings_count_cases_and_photographs(roots):
     assert "sugar-crepe" in findings["swap_att"].how
 
 
-def test_a_gallery_counts_the_captions_whose_photograph_is_there(tmp_path):
+def test_a_gallery_counts_the_captions_whose_image_is_there(tmp_path):
     (tmp_path / "aro").mkdir()
     records = [{"image": f"COCO_val2014_{n:012}.jpg", "caption": ["a"] * n} for n in (1, 2)]
     (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
     (tmp_path / f"{2:012}.jpg").write_bytes(b"")
-    (finding,) = examine(Retrieval("coco_karpathy"), [tmp_path], PhotographFinder([tmp_path]))
+    (finding,) = examine(Retrieval("coco_karpathy"), [tmp_path], ImageFinder([tmp_path]))
     assert (finding.n, finding.scorable, len(finding.found)) == (3, 2, 1)
 
 

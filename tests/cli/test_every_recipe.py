@@ -142,7 +142,7 @@ def test_a_recipe_trains_on_flickr8k_resumes_exports_and_is_measured(
         )
         == 0
     )
-    figures = json.loads((tmp_path / "measured" / "results.json").read_text())["presets"][0][
-        "figures"
+    metrics = json.loads((tmp_path / "measured" / "results.json").read_text())["presets"][0][
+        "metrics"
     ]
-    assert sum(figure["n"] for figure in figures if figure["figure"] == "i2t") == 481
+    assert sum(metric["n"] for metric in metrics if metric["metric"] == "i2t") == 481

@@ -158,7 +158,7 @@ FIT += rows(
     ("RECIPE --trainer.max_time x", "duration='x'"),
     ("RECIPE --data.evaluation.benchmarks [nope]", "nope"),
     ("RECIPE --data.evaluation.benchmarks []", "no benchmark is asked for"),
-    ("RECIPE --data.photographs [nowhere]", "nowhere is not a folder"),
+    ("RECIPE --data.image_roots [nowhere]", "nowhere is not a folder"),
     ("RECIPE --ckpt_path nowhere.ckpt", "nowhere.ckpt"),
     ("RECIPE --ckpt_path RECIPE", "recipe.yaml"),
     ("RECIPE --ckpt_path BAD/cut.ckpt", "cut.ckpt"),

@@ -61,7 +61,7 @@ def test_both_spellings_of_the_flag_are_located_and_inline_json_is_left() -> Non
 
 def test_the_place_of_the_data_root_is_filled() -> None:
     filled = json.loads(with_recipes(["fit", "--config", "clip.yaml"], "some/root")[2])
-    assert filled["data"]["init_args"]["photographs"] == ["some/root"]
+    assert filled["data"]["init_args"]["image_roots"] == ["some/root"]
     assert (
         filled["data"]["init_args"]["train"]["init_args"]["file"]
         == "some/root/coco/dataset_coco.json"

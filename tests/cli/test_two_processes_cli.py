@@ -17,7 +17,7 @@ from zoo.cli import main
 
 CPU = ["--trainer.accelerator", "cpu"]
 TWO = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "ddp"]
-CASE = ("benchmark", "subset", "case", "protocol", "query", "figure", "right", "images")
+CASE = ("benchmark", "subset", "case", "protocol", "query", "metric", "right", "images")
 HERE = Path(__file__).parents[2]
 
 
@@ -141,11 +141,11 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
     ]
     folders = both(tmp_path, common)
     one, two = (
-        json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["figures"]
+        json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["metrics"]
         for folder in folders
     )
-    assert [(f["figure"], f["n"], f["of"], f["photographs"], f["value"]) for f in two] == [
-        (f["figure"], f["n"], f["of"], f["photographs"], f["value"]) for f in one
+    assert [(f["metric"], f["n"], f["of"], f["image_roots"], f["value"]) for f in two] == [
+        (f["metric"], f["n"], f["of"], f["image_roots"], f["value"]) for f in one
     ]
     assert one[0]["n"] == one[0]["of"] == 12
     rows, others = (

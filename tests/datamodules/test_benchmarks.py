@@ -1,4 +1,4 @@
-"""The engine under Lightning's validate, with a real backbone on real photographs."""
+"""The engine under Lightning's validate, with a real backbone on real images."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
 ) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
     found = zoo.evaluate(model, ["sugarcrepe"], data_root=shared_data, out=tmp_path)
-    assert (sum(f.n for f in found.figures), sum(f.of for f in found.figures)) == (481, 7511)
+    assert (sum(f.n for f in found.metrics), sum(f.of for f in found.metrics)) == (481, 7511)
     assert found.header["scoring"]["towers"] == "float32"
     assert found.header["model"]["recipe"]["backbone"]["init_args"]["name"] == "zoo-tiny"
 
@@ -28,12 +28,12 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
     assert all(abs(d.first_margin) < 1e-4 for d in differences(matched(found.cases, by_hand.cases)))
 
 
-def test_photographs_that_a_checkpoint_was_trained_on_are_counted(shared_data: Path) -> None:
+def test_images_that_a_checkpoint_was_trained_on_are_counted(shared_data: Path) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
     coco = [int(path.stem) for path in (shared_data / "coco" / "val2017").glob("*.jpg")]
     model.module.origin = {"trained_images": [f"coco:{number}" for number in coco]}
     found = zoo.evaluate(model, ["sugarcrepe"], data_root=shared_data)
-    assert [f.trained_on for f in found.figures] == [f.photographs for f in found.figures]
+    assert [f.trained_on for f in found.metrics] == [f.images for f in found.metrics]
 
 
 def test_an_unknown_benchmark_or_preset_is_refused_with_near_names() -> None:

@@ -88,7 +88,7 @@ def test_all_captions_come_once_an_epoch_and_the_last_batch_is_filled(tmp_path):
     assert batches[-1].captions.tolist()[2:] == batches[-1].samples.tolist()[2:] == [MISSING] * 2
 
 
-def test_one_caption_a_photograph_and_epoch(tmp_path):
+def test_one_caption_a_image_and_epoch(tmp_path):
     data = attached(made(tmp_path, captions_per_image="one"))
     drawn = [{s for s, *_ in rows(epoch_of(data, epoch))} for epoch in range(6)]
     assert all({s // 2 for s in d} == set(range(10)) and len(d) == 10 for d in drawn)
@@ -151,7 +151,7 @@ def test_validation_sees_every_held_out_caption_once_and_the_same_in_every_epoch
     assert (len(train.image_ids), len(val.image_ids), len(train.kept)) == (7, 3, 14)
 
 
-def test_the_split_holds_whole_photographs_and_does_not_depend_on_the_seed(tmp_path):
+def test_the_split_holds_whole_images_and_does_not_depend_on_the_seed(tmp_path):
     splits = [made(tmp_path, n=40, val_share=0.25, seed=seed).sources for seed in (0, 1)]
     assert splits[0][1].image_ids == splits[1][1].image_ids
     assert len(splits[0][1].image_ids) == 10
@@ -190,13 +190,13 @@ def test_a_batch_size_that_devices_do_not_divide_is_refused_before_anything_is_r
         attached(made(tmp_path), 0, 3)
 
 
-def test_a_count_of_photographs_other_than_expected_is_refused(tmp_path):
+def test_a_count_of_images_other_than_expected_is_refused(tmp_path):
     attached(made(tmp_path, expect_n=10))
-    with pytest.raises(ZooError, match=r"10 training photographs, and data\.expect_n says 113,287"):
+    with pytest.raises(ZooError, match=r"10 training images, and data\.expect_n says 113,287"):
         attached(made(tmp_path, expect_n=113_287))
 
 
-def test_missing_photographs_are_one_error_or_counted(tmp_path, caplog):
+def test_missing_images_are_one_error_or_counted(tmp_path, caplog):
     Made(tmp_path).samples()
     lines = [
         json.dumps({"image": f"{tmp_path}/{i}.png", "caption": f"{i} dogs"}) for i in range(10)
@@ -206,11 +206,11 @@ def test_missing_photographs_are_one_error_or_counted(tmp_path, caplog):
         (tmp_path / f"{i}.png").unlink()
     reader = JsonLines(tmp_path / "x.jsonl")
     with pytest.raises(
-        ZooError, match=r"2 of 10 photographs are missing .*3\.png.*4\.png.*tolerate_missing"
+        ZooError, match=r"2 of 10 images are missing .*3\.png.*4\.png.*tolerate_missing"
     ):
         attached(made(tmp_path, reader=reader))
     data = attached(made(tmp_path, reader=reader, tolerate_missing=True))
-    assert "2 photographs of the training captions are missing" in caplog.text
+    assert "2 images of the training captions are missing" in caplog.text
     assert data.describe()["train"]["missing_images"] == 2
     assert (data.describe()["train"]["images"], len(data.trained_images())) == (8, 8)
 
@@ -236,14 +236,14 @@ def test_own_images_that_carry_an_orientation_or_alpha_are_counted_and_honoured_
     assert data.describe()["own_images"] == {"upright": True, "background": "white"}
 
 
-def test_no_photograph_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_path):
+def test_no_image_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_path):
     (tmp_path / "t.txt").write_text("1_aa.jpg#0\ta dog\n")
-    with pytest.raises(ZooError, match="1 of 1 photographs are missing"):
+    with pytest.raises(ZooError, match="1 of 1 images are missing"):
         attached(made(tmp_path, reader=FlickrToken(tmp_path / "t.txt"), tolerate_missing=True))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_broken_photograph_is_one_sentence_or_counted(tmp_path, workers, caplog):
+def test_a_broken_image_is_one_sentence_or_counted(tmp_path, workers, caplog):
     Made(tmp_path).samples()
     file = tmp_path / "3.png"
     file.write_bytes(file.read_bytes()[:40])
@@ -369,7 +369,7 @@ def test_the_description_is_plain_data(tmp_path):
     ]
 
 
-def test_real_photographs_and_captions(shared_data):
+def test_real_images_and_captions(shared_data):
     folder = shared_data / "flickr8k"
     reader = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt")
     val = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.devImages.txt")
@@ -387,7 +387,7 @@ def test_real_photographs_and_captions(shared_data):
     assert described["files"]["Flickr8k.token.txt"] in (shared_data / "SHA256SUMS").read_text()
 
 
-def test_negclips_table_on_the_photographs_that_are_there(shared_data, caplog):
+def test_negclips_table_on_the_images_that_are_there(shared_data, caplog):
     reader = NegClipTsv(shared_data / "neg_clip/valid_neg_clip.tsv")
     data = CaptionDataModule(
         reader,
@@ -400,7 +400,7 @@ def test_negclips_table_on_the_photographs_that_are_there(shared_data, caplog):
     batches = epoch_of(attached(data), 0)
     assert [len(b) for b in batches] == [4, 4]
     assert (torch.cat([b.negatives for b in batches])[:, 0] >= 0).sum() == 6
-    assert "1,994 photographs of the training captions are missing" in caplog.text
+    assert "1,994 images of the training captions are missing" in caplog.text
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import torch
 from tests.datamodules.small import Appended, Made, WordTokenizer, noisy
 from zoo.batch import MISSING
 from zoo.datamodules.collate import Collate
-from zoo.datamodules.dataset import CaptionDataset, Photographs, Row
+from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Row
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.seeds import stable_hash
 
 
@@ -18,7 +18,7 @@ def dataset(tmp_path, groups=None, **options):
         samples,
         entries,
         CaptionTexts(generators=[Appended()]),
-        Photographs(PhotographFinder([tmp_path]), noisy),
+        ImageFiles(ImageFinder([tmp_path]), noisy),
         **options,
     )
 
@@ -74,7 +74,7 @@ def test_one_caption_of_a_group_is_drawn_in_each_epoch(tmp_path):
     assert {data[(epoch, 1)][0].sample for epoch in range(20)} == {2, 3}
 
 
-def test_a_broken_photograph_is_an_error_or_a_filling_row(tmp_path):
+def test_a_broken_image_is_an_error_or_a_filling_row(tmp_path):
     data = dataset(tmp_path)
     (tmp_path / "1.png").write_bytes((tmp_path / "1.png").read_bytes()[:40])
     with pytest.raises(ZooError, match=r"1\.png"):

@@ -35,7 +35,7 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.sample import ImageRef
 from zoo.support import files
@@ -125,7 +125,7 @@ def test_losses_are_those_of_encoding_anew(head: Any, made_root: Path, tmp_path:
     assert len(set(stored.train)) == 6
 
 
-def test_units_hard_images_and_one_caption_a_photograph_are_stored_as_well(
+def test_units_hard_images_and_one_caption_a_image_are_stored_as_well(
     made_root: Path, tmp_path: Path
 ) -> None:
     def options() -> dict[str, Any]:
@@ -203,7 +203,7 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(
         (
             {"augment": True},
             {},
-            "model.backbone.augment crops training photographs at random: set it to false",
+            "model.backbone.augment crops training images at random: set it to false",
         ),
         (
             {},
@@ -243,7 +243,7 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
     low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / features.GIB)
     with pytest.raises(
         ZooError,
-        match=r"12 photographs and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is",
+        match=r"12 images and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is",
     ):
         fit(module_of(LOCAL), data_of(made_root, low))
     assert list(contents(tmp_path / "low")) == ["manifest.json"]
@@ -272,7 +272,7 @@ def test_encoding_goes_on_after_a_full_disk(
         ):
             fit(module_of(), data_of(made_root, settings))
     left = contents(tmp_path)
-    assert len(left) == 3  # the manifest and two files of two photographs
+    assert len(left) == 3  # the manifest and two files of two images
     encoded, encode = [], Backbone.encode_images
 
     def counted(backbone: Backbone, images: torch.Tensor, *rest: Any) -> Any:
@@ -285,7 +285,7 @@ def test_encoding_goes_on_after_a_full_disk(
     assert left.items() <= contents(tmp_path).items()
 
 
-def test_a_photograph_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
+def test_a_image_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
     root = make_root(tmp_path / "root")
     settings = Features(str(tmp_path / "features"))
     first = fit(module_of(), data_of(root, settings), epochs=1)
@@ -297,7 +297,7 @@ def test_a_photograph_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
     assert second.train == pytest.approx(fit(module_of(), data_of(root), epochs=1).train, rel=2e-5)
 
 
-def test_a_broken_photograph_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
+def test_a_broken_image_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
     root = make_root(tmp_path / "root")
     (root / "pictures" / "003.png").write_bytes(b"no picture")
     with pytest.raises(ZooError, match=r"003\.png .* is not a whole picture"):
@@ -314,7 +314,7 @@ def encoded(
     root: Path, folder: Path
 ) -> tuple[FeatureStore, list[torch.Tensor], Callable[[list[str]], object]]:
     """Returns a store of the made pictures and eleven texts, what it holds of them, and what encodes further texts."""
-    backbone, finder = frozen(), PhotographFinder([root])
+    backbone, finder = frozen(), ImageFinder([root])
     texts = [f"text {'and more ' * (i % 7)}{i}" for i in range(11)]
     refs = [ImageRef("file", f"pictures/{i:03}.png") for i in range(12)]
     store = FeatureStore(Features(str(folder)), backbone, frozenset(), frozenset())

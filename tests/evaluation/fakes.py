@@ -119,7 +119,7 @@ class InMemory(Benchmark):
         return {"cases": [case.id for case in self.cases]}
 
 
-def photographs(folder: Path, n: int) -> list[ImageRef]:
+def drawn_images(folder: Path, n: int) -> list[ImageRef]:
     """Writes n pictures of noise and returns their references."""
     generator = np.random.default_rng(7)
     (folder / "pictures").mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def words(generator: np.random.Generator) -> str:
 
 
 def cases(images: list[ImageRef], seed: int = 0, retrieval: bool = True) -> list[Case]:
-    """Cases of every protocol over the photographs; texts come again in other cases."""
+    """Cases of every protocol over the images; texts come again in other cases."""
     generator = np.random.default_rng(seed)
     texts = [words(generator) for _ in range(2 * len(images))]
 

@@ -1,4 +1,4 @@
-"""The engine against a loop over cases, on one process and on two, with photographs that are missing, broken or trained on."""
+"""The engine against a loop over cases, on one process and on two, with images that are missing, broken or trained on."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from tests.evaluation.fakes import (
     TokenHead,
     cases,
     cosine,
+    drawn_images,
     evaluation,
     measured,
-    photographs,
 )
 from tests.support.parallel import group, on_ranks
 from zoo.benchmarks.base import Case
@@ -32,8 +32,8 @@ from zoo.sources.sample import ImageRef
 
 def place(results: Results) -> list[tuple[object, ...]]:
     return [
-        (f.benchmark, f.subset, f.figure, f.value, f.n, f.of, f.ties, f.photographs)
-        for f in results.figures
+        (f.benchmark, f.subset, f.metric, f.value, f.n, f.of, f.ties, f.images)
+        for f in results.metrics
     ]
 
 
@@ -45,27 +45,27 @@ def assert_same(first: Results, second: Results) -> None:
 
 @pytest.mark.parametrize("head", [cosine(), TokenHead()], ids=["pooled", "tokens"])
 def test_the_engine_finds_what_a_loop_over_cases_finds(tmp_path: Path, head: Head) -> None:
-    made = cases(photographs(tmp_path, 7))
+    made = cases(drawn_images(tmp_path, 7))
     found = measured(evaluation(tmp_path, made, window_bytes=4000), FakeBackbone(), head)
     by_hand = evaluation(tmp_path, made).run(ByHand(FakeBackbone(), head))
     assert_same(found, by_hand)
-    values = {f.value for f in found.figures}
+    values = {f.value for f in found.metrics}
     assert len(values) > 3, "outcomes vary"
 
 
-def test_each_photograph_and_text_is_encoded_once(tmp_path: Path) -> None:
-    made, backbone = cases(photographs(tmp_path, 7)), FakeBackbone()
+def test_each_image_and_text_is_encoded_once(tmp_path: Path) -> None:
+    made, backbone = cases(drawn_images(tmp_path, 7)), FakeBackbone()
     measured(evaluation(tmp_path, made), backbone, cosine())
     assert backbone.images_seen == 7
     assert backbone.texts_seen == len({text for case in made for text in case.texts})
 
 
 def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Path) -> None:
-    made, backbone = cases(photographs(tmp_path, 7), retrieval=False), FakeBackbone()
+    made, backbone = cases(drawn_images(tmp_path, 7), retrieval=False), FakeBackbone()
     found = measured(evaluation(tmp_path, made, window_bytes=4000), backbone, TokenHead())
     scoring = found.header["scoring"]
     assert scoring["windows"] > 1
-    assert backbone.images_seen == 7 + scoring["photographs encoded twice"] > 7
+    assert backbone.images_seen == 7 + scoring["images encoded twice"] > 7
     assert (
         backbone.texts_seen == scoring["texts"] + scoring["texts encoded twice"] > scoring["texts"]
     )
@@ -74,7 +74,7 @@ def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Pa
 def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
     from zoo.evaluation.portions import windows
 
-    engine = evaluation(tmp_path, cases(photographs(tmp_path, 9), retrieval=False))
+    engine = evaluation(tmp_path, cases(drawn_images(tmp_path, 9), retrieval=False))
     made = windows(engine.plan, image_bytes=100, text_bytes=10, limit=400)
     assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.questions)))
     assert all(
@@ -84,43 +84,43 @@ def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
 
 
 def test_it_runs_again_and_again(tmp_path: Path) -> None:
-    engine, backbone = evaluation(tmp_path, cases(photographs(tmp_path, 5))), FakeBackbone()
+    engine, backbone = evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), FakeBackbone()
     first = measured(engine, backbone, cosine())
     engine.step(backbone, cosine(), next(iter(engine.loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
     assert_same(first, measured(engine, backbone, cosine()))
 
 
-def test_a_case_whose_photograph_is_missing_is_counted_and_not_scored(tmp_path: Path) -> None:
-    images = photographs(tmp_path, 4)
+def test_a_case_whose_image_is_missing_is_counted_and_not_scored(tmp_path: Path) -> None:
+    images = drawn_images(tmp_path, 4)
     (tmp_path / "pictures" / "1.png").unlink()
     made = [
         Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
         for i, image in enumerate(images)
     ]
     found = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
-    figure = found.figures[0]
-    assert (figure.n, figure.of, figure.photographs, figure.photographs_of) == (3, 4, 3, 4)
+    metric = found.metrics[0]
+    assert (metric.n, metric.of, metric.images, metric.images_of) == (3, 4, 3, 4)
     row = next(row for row in found.cases.to_pylist() if row["case"] == "1")
     assert row["right"] is None
     assert row["scores"] is None
     assert row["images"] == ["file:pictures/1.png"]
 
 
-def test_a_retrieval_is_over_the_photographs_that_are_there(tmp_path: Path) -> None:
-    images = photographs(tmp_path, 6)
+def test_a_retrieval_is_over_the_images_that_are_there(tmp_path: Path) -> None:
+    images = drawn_images(tmp_path, 6)
     whole = next(case for case in cases(images) if case.protocol == "retrieval")
     (tmp_path / "pictures" / "2.png").unlink()
     found = {
-        f.figure: f
-        for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).figures
+        f.metric: f
+        for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).metrics
     }
     assert (found["i2t_r@1"].n, found["i2t_r@1"].of) == (5, 6)
     assert (found["t2i_r@5"].n, found["t2i_r@5"].of) == (10, 12)
-    assert found["t2i_r@5"].value == 100.0, "five photographs are left"
+    assert found["t2i_r@5"].value == 100.0, "five images are left"
 
 
-def test_photographs_that_were_trained_on_are_counted_whatever_their_crop(tmp_path: Path) -> None:
-    images = photographs(tmp_path, 3)
+def test_images_that_were_trained_on_are_counted_whatever_their_crop(tmp_path: Path) -> None:
+    images = drawn_images(tmp_path, 3)
     cropped = [ImageRef(image.source, image.key, (0, 0, 4, 4)) for image in images]
     made = [
         Case((image,), ("ab", "cd"), np.array([[True, False]]), "i2t", "pairs", str(i))
@@ -131,12 +131,12 @@ def test_photographs_that_were_trained_on_are_counted_whatever_their_crop(tmp_pa
         FakeBackbone(),
         cosine(),
     )
-    figure = found.figures[0]
-    assert (figure.n, figure.photographs, figure.trained_on) == (6, 3, 1)
+    metric = found.metrics[0]
+    assert (metric.n, metric.images, metric.trained_on) == (6, 3, 1)
 
 
-def test_a_photograph_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path: Path) -> None:
-    (picture,) = photographs(tmp_path, 1)
+def test_a_image_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path: Path) -> None:
+    (picture,) = drawn_images(tmp_path, 1)
     (tmp_path / "val2017").mkdir()
     file = tmp_path / "val2017" / "000000000724.jpg"
     Image.open(tmp_path / picture.key).save(file)
@@ -152,10 +152,10 @@ def test_a_photograph_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path
         for i, image in enumerate(names)
     ]
     for trained in ("coco:724", f"file:{file}"):
-        (figure,) = measured(
+        (metric,) = measured(
             evaluation(tmp_path, made, trained_images=[trained]), FakeBackbone(), cosine()
-        ).figures
-        assert (figure.n, figure.photographs, figure.photographs_of, figure.trained_on) == (
+        ).metrics
+        assert (metric.n, metric.images, metric.images_of, metric.trained_on) == (
             4,
             1,
             1,
@@ -176,14 +176,14 @@ def test_nothing_to_score_is_an_error_before_any_model_work(tmp_path: Path) -> N
 
 
 def test_a_malformed_case_is_named(tmp_path: Path) -> None:
-    images = photographs(tmp_path, 1)
+    images = drawn_images(tmp_path, 1)
     bad = [Case((images[0],), ("ab", "cd"), np.array([[False, False]]), "i2t", "pairs", "k9")]
     with pytest.raises(ZooError, match="case k9 of in_memory/pairs has an image without a right"):
         evaluation(tmp_path, bad).prepare()
 
 
-def test_a_broken_photograph_is_named_also_from_a_worker(tmp_path: Path) -> None:
-    images = photographs(tmp_path, 4)
+def test_a_broken_image_is_named_also_from_a_worker(tmp_path: Path) -> None:
+    images = drawn_images(tmp_path, 4)
     path = tmp_path / "pictures" / "2.png"
     path.write_bytes(path.read_bytes()[:60])
     made = [
@@ -200,12 +200,12 @@ def test_scores_that_are_no_numbers_are_an_error_and_not_wrong_answers(tmp_path:
     backbone = FakeBackbone()
     backbone.image.weight.data.fill_(float("nan"))
     with pytest.raises(ZooError, match="of in_memory/pairs has a score that is not a number"):
-        measured(evaluation(tmp_path, cases(photographs(tmp_path, 3))), backbone, cosine())
+        measured(evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), backbone, cosine())
 
 
 def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -> None:
     engine, backbone, head = (
-        evaluation(tmp_path, cases(photographs(tmp_path, 7))),
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 7))),
         FakeBackbone(),
         cosine(),
     )
@@ -214,7 +214,7 @@ def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
     assert found.header["scoring"]["cases not reached, the run was cut short"] > 0
-    assert all(f.n < f.of for f in found.figures)
+    assert all(f.n < f.of for f in found.metrics)
 
 
 def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path:
         ZooError,
         match=r"Flat gave scores of shape \(2,\) for 1 images and 2 texts: it must be \(1, 2\)",
     ):
-        evaluation(tmp_path, cases(photographs(tmp_path, 3))).run(Flat())
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 3))).run(Flat())
 
 
 def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: 
         def encode_images(self, images, keys=frozenset()):  # type: ignore[no-untyped-def]
             return super().encode_images(images, keys).map(lambda t: t.bfloat16())
 
-    found = measured(evaluation(tmp_path, cases(photographs(tmp_path, 5))), Half(), cosine())
+    found = measured(evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), Half(), cosine())
     assert (found.header["scoring"]["towers"], found.header["scoring"]["pairs"]) == (
         "bfloat16",
         "float32",
@@ -246,7 +246,7 @@ def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: 
 
 
 def test_results_say_which_weights_were_measured(tmp_path: Path) -> None:
-    engine, backbone = evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone()
+    engine, backbone = evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), FakeBackbone()
     first = measured(engine, backbone, cosine()).header["model"]
     backbone.image.weight.data += 1
     second = measured(engine, backbone, cosine()).header["model"]
@@ -289,7 +289,7 @@ def two_ranks(rank: int, folder: str, n: int, tokens: bool) -> None:
 
 @pytest.mark.parametrize(("n", "tokens"), [(7, False), (2, False), (5, True), (25, True)])
 def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) -> None:
-    made = cases(photographs(tmp_path, n))
+    made = cases(drawn_images(tmp_path, n))
     one = measured(
         evaluation(tmp_path, made, window_bytes=4000, shortlist=10),
         FakeBackbone(),
@@ -307,7 +307,7 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
 
     made = [
         Case(
-            (photographs(tmp_path, 1)[0],),
+            (drawn_images(tmp_path, 1)[0],),
             ("ab", "cd"),
             np.array([[True, False]]),
             "i2t",
@@ -329,7 +329,7 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
 def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -> None:
     """The module finishes under the autocast of its steps, where short-lists are encoded."""
     engine, backbone, head = (
-        evaluation(tmp_path, cases(photographs(tmp_path, 5))),
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 5))),
         FakeBackbone(),
         Linear(),
     )

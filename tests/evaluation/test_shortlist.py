@@ -14,9 +14,9 @@ from tests.evaluation.fakes import (
     TokenHead,
     cases,
     cosine,
+    drawn_images,
     evaluation,
     measured,
-    photographs,
 )
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
@@ -37,7 +37,7 @@ class Dear(Cosine):
 
 
 def gallery(folder: Path, n: int) -> Case:
-    return next(case for case in cases(photographs(folder, n)) if case.protocol == "retrieval")
+    return next(case for case in cases(drawn_images(folder, n)) if case.protocol == "retrieval")
 
 
 def recalled(
@@ -66,7 +66,7 @@ def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, see
         texts / np.linalg.norm(texts, axis=1)[:, None]
     ).T
     found = {
-        (o.figure, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
+        (o.metric, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
     }
     for depth in (1, 5, 10):
         for q in range(n):
@@ -95,8 +95,8 @@ def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: i
         10,
     )
     kept = list(recalls(match, *lists.ranks(match, scores.reshape(-1))))
-    assert [(o.figure, o.query, o.right, o.tie) for o in kept] == [
-        (o.figure, o.query, o.right, o.tie) for o in retrieval(match, scores)
+    assert [(o.metric, o.query, o.right, o.tie) for o in kept] == [
+        (o.metric, o.query, o.right, o.tie) for o in retrieval(match, scores)
     ]
 
 
@@ -108,7 +108,7 @@ def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: i
     st.integers(1, 9),
     st.integers(0, 10_000),
 )
-def test_tiles_hold_every_pair_once_and_every_photograph_once(
+def test_tiles_hold_every_pair_once_and_every_image_once(
     n: int, m: int, images_at_once: int, texts_at_once: int, seed: int
 ) -> None:
     generator = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def test_the_engine_orders_short_lists_as_loops_do(tmp_path: Path, head: Head) -
     pictures = [engine.finder.load(image) for image in case.images]
     scores = by_hand.score(pictures, list(case.texts))
     cosines = ByHand(FakeBackbone(), cosine()).score(pictures, list(case.texts))
-    rows = {(row["figure"], row["query"]): row["right"] for row in found.cases.to_pylist()}
+    rows = {(row["metric"], row["query"]): row["right"] for row in found.cases.to_pylist()}
     for depth in (1, 5, 10):
         for q in range(len(case.images)):
             assert rows[f"i2t_r@{depth}", q] == recalled(
@@ -159,7 +159,7 @@ def test_the_engine_orders_short_lists_as_loops_do(tmp_path: Path, head: Head) -
     )
 
 
-def test_each_photograph_is_encoded_once_for_its_vector_and_once_for_its_tokens(
+def test_each_image_is_encoded_once_for_its_vector_and_once_for_its_tokens(
     tmp_path: Path,
 ) -> None:
     backbone = FakeBackbone()
@@ -169,7 +169,7 @@ def test_each_photograph_is_encoded_once_for_its_vector_and_once_for_its_tokens(
 
 def test_a_gallery_cut_short_is_left_unscored(tmp_path: Path) -> None:
     engine, backbone, head = (
-        evaluation(tmp_path, cases(photographs(tmp_path, 7))),
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 7))),
         FakeBackbone(),
         TokenHead(),
     )
@@ -177,7 +177,7 @@ def test_a_gallery_cut_short_is_left_unscored(tmp_path: Path) -> None:
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
-    assert all(f.n == 0 for f in found.figures if f.subset == "gallery")
+    assert all(f.n == 0 for f in found.metrics if f.subset == "gallery")
 
 
 def test_a_score_that_is_no_number_is_an_error(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_score_that_is_no_number_is_an_error(tmp_path: Path) -> None:
         measured(evaluation(tmp_path, [gallery(tmp_path, 3)]), FakeBackbone(), Broken())
 
 
-def test_a_photograph_that_breaks_is_named(tmp_path: Path) -> None:
+def test_a_image_that_breaks_is_named(tmp_path: Path) -> None:
     engine, backbone, head = (
         evaluation(tmp_path, [gallery(tmp_path, 4)]),
         FakeBackbone(),

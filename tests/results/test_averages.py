@@ -8,7 +8,7 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.results.averages import Average, averages, preset_named
-from zoo.results.metrics import Figure
+from zoo.results.metrics import Metric
 from zoo.results.statistics import Sample, interval
 
 SIZES = {
@@ -27,8 +27,8 @@ COLUMNS = {
     "aro::COCO_Order": ("aro", "COCO-Order", "i2t"),
     "aro::Flickr30k_Order": ("aro", "Flickr30k-Order", "i2t"),
     **{
-        f"winoground::{figure}": ("winoground", "winoground", figure)
-        for figure in ("text", "image", "group")
+        f"winoground::{metric}": ("winoground", "winoground", metric)
+        for metric in ("text", "image", "group")
     },
     **{
         f"{s}::{side}/R@1": ("retrieval", s, f"{side}_r@1")
@@ -38,13 +38,13 @@ COLUMNS = {
 }
 
 
-def figure(benchmark: str, subset: str, name: str, value: float | None, of: int = 100) -> Figure:
+def metric(benchmark: str, subset: str, name: str, value: float | None, of: int = 100) -> Metric:
     n = of if value is not None else 0
-    return Figure(benchmark, subset, name, value, value, value, "Wilson", n, of, 0, n, of, 0)
+    return Metric(benchmark, subset, name, value, value, value, "Wilson", n, of, 0, n, of, 0)
 
 
-def taken(preset: str, figures: list[Figure]) -> dict[str, Average]:
-    return {average.name: average for average in averages(preset_named(preset), figures)}
+def taken(preset: str, metrics: list[Metric]) -> dict[str, Average]:
+    return {average.name: average for average in averages(preset_named(preset), metrics)}
 
 
 def rows(path: Path) -> dict[tuple[str, str], dict[str, str]]:
@@ -57,11 +57,11 @@ def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -
     published = rows(shared_data / "golden" / "vl_compo_results.csv")
     assert len(single) == len(published) == 201  # one checkpoint stands twice
     for key, row in single.items():
-        figures = [
-            figure(*place, float(row[column]), SIZES.get(place[1], 100))
+        metrics = [
+            metric(*place, float(row[column]), SIZES.get(place[1], 100))
             for column, place in COLUMNS.items()
         ]
-        found = taken("vl_compo", figures)
+        found = taken("vl_compo", metrics)
         for name in ("aro", "sugarcrepe", "winoground", "i2t_avg", "t2i_avg"):
             assert found[name].value == pytest.approx(float(published[key][name]), abs=1e-6), (
                 key,
@@ -72,31 +72,31 @@ def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -
 
 def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:
     row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
-    figures = [
-        figure("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n)
+    metrics = [
+        metric("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n)
         for subset, n in SIZES.items()
     ]
-    found = taken("official", figures)
+    found = taken("official", metrics)
     assert found["sugarcrepe, mean of 7 subsets"].value == pytest.approx(73.05, abs=0.005)
     assert found["sugarcrepe, by cases"].value == pytest.approx(76.55, abs=0.005)
 
 
 def test_a_mean_without_one_of_its_members_is_withheld_and_says_which() -> None:
-    figures = [
-        figure("sugarcrepe", subset, "i2t", 50.0)
+    metrics = [
+        metric("sugarcrepe", subset, "i2t", 50.0)
         for subset in SIZES
         if subset not in ("swap_obj", "swap_att")
     ]
-    figures.append(figure("sugarcrepe", "swap_att", "i2t", None))
-    average = taken("vl_compo", figures)["sugarcrepe"]
+    metrics.append(metric("sugarcrepe", "swap_att", "i2t", None))
+    average = taken("vl_compo", metrics)["sugarcrepe"]
     assert average.value is None
     assert set(average.missing) == {"sugarcrepe/swap_obj/i2t", "sugarcrepe/swap_att/i2t"}
     assert (average.n, average.of) == (500, 600)
 
 
 def test_the_suite_of_cs_clip_names_the_benchmarks_that_are_not_there() -> None:
-    figures = [figure("winoground", "winoground", "text", 30.0)]
-    suite = taken("cs_clip", figures)["suite of 16"]
+    metrics = [metric("winoground", "winoground", "text", 30.0)]
+    suite = taken("cs_clip", metrics)["suite of 16"]
     assert suite.value is None
     assert "valse" in suite.missing
     assert len(suite.members) == 16
@@ -104,7 +104,7 @@ def test_the_suite_of_cs_clip_names_the_benchmarks_that_are_not_there() -> None:
 
 def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> None:
     scored = [
-        Figure("half_truth", s, "half_truth", v, v, v, "Wilson", 1, of, 0, 1, of, 0)
+        Metric("half_truth", s, "half_truth", v, v, v, "Wilson", 1, of, 0, 1, of, 0)
         for s, v, of in (("obj", 0.0, 30), ("swap", 100.0, 10))
     ]
     assert taken("official", scored)["half_truth, by cases"].value == pytest.approx(25.0)
@@ -113,11 +113,11 @@ def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> Non
 def test_members_count_alike_or_by_their_cases_as_worked_by_hand() -> None:
     """SugarCrepe's seven subsets, of 10 to 70 cases, with 7 to 49 % right; means of means as in vl_compo."""
     subsets = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj")
-    figures = [
-        figure("sugarcrepe", subset, "i2t", 7.0 * k, of=10 * k)
+    metrics = [
+        metric("sugarcrepe", subset, "i2t", 7.0 * k, of=10 * k)
         for k, subset in enumerate((*subsets, "swap_att"), start=1)
     ]
-    official, vl_compo = taken("official", figures), taken("vl_compo", figures)
+    official, vl_compo = taken("official", metrics), taken("vl_compo", metrics)
     assert official["sugarcrepe, mean of 7 subsets"].value == pytest.approx(28.0)
     # 7 (1 + 4 + 9 + 16 + 25 + 36 + 49) / (1 + 2 + 3 + 4 + 5 + 6 + 7)
     assert official["sugarcrepe, by cases"].value == pytest.approx(35.0)
@@ -127,11 +127,11 @@ def test_members_count_alike_or_by_their_cases_as_worked_by_hand() -> None:
 
 
 def test_means_of_benchmarks_that_were_not_run_are_not_listed() -> None:
-    assert set(taken("official", [figure("winoground", "winoground", "text", 1.0)])) == set()
+    assert set(taken("official", [metric("winoground", "winoground", "text", 1.0)])) == set()
 
 
-def recall(subset: str, side: str, photographs: int) -> Figure:
-    return Figure(
+def recall(subset: str, side: str, images: int) -> Metric:
+    return Metric(
         "retrieval",
         subset,
         f"{side}_r@1",
@@ -142,8 +142,8 @@ def recall(subset: str, side: str, photographs: int) -> Figure:
         10,
         10,
         0,
-        photographs,
-        photographs,
+        images,
+        images,
         0,
         gallery_of=5000,
     )
@@ -163,18 +163,18 @@ def test_a_recall_in_a_part_of_the_gallery_is_in_no_average() -> None:
     assert whole["i2t_avg"].value == 50.0
 
 
-def test_averages_have_an_interval_by_photograph_over_the_outcomes_of_their_members() -> None:
+def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members() -> None:
     subsets = list(SIZES)
-    figures = {
-        figure("sugarcrepe", subset, "i2t", 100 * (k + 1) / 8): rate(k + 1, 8)
+    metrics = {
+        metric("sugarcrepe", subset, "i2t", 100 * (k + 1) / 8): rate(k + 1, 8)
         for k, subset in enumerate(subsets)
     }
     (mean,) = [
         a
-        for a in averages(preset_named("official"), list(figures), figures)
+        for a in averages(preset_named("official"), list(metrics), metrics)
         if a.name == "sugarcrepe, mean of 7 subsets"
     ]
-    low, high, how = interval(list(figures.values()), [1 / 7] * 7)
+    low, high, how = interval(list(metrics.values()), [1 / 7] * 7)
     assert (mean.low, mean.high, mean.interval) == (
         pytest.approx(100 * low),
         pytest.approx(100 * high),
@@ -183,8 +183,8 @@ def test_averages_have_an_interval_by_photograph_over_the_outcomes_of_their_memb
     assert mean.low is not None
     assert mean.high is not None
     assert mean.low < 50.0 < mean.high
-    *samples, _ = figures.items()
-    for average in averages(preset_named("official"), list(figures), dict(samples)):
+    *samples, _ = metrics.items()
+    for average in averages(preset_named("official"), list(metrics), dict(samples)):
         assert (average.low, average.high, average.interval) == (None, None, "")
 
 
@@ -194,10 +194,10 @@ def rate(right: int, n: int) -> Sample:
 
 def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> None:
     both = [
-        figure(f"half_truth:preset={rule}", "+Obj", "half_truth", value)
+        metric(f"half_truth:preset={rule}", "+Obj", "half_truth", value)
         for rule, value in (("paper", 40.0), ("public_code", 60.0))
     ]
-    others = [figure("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES]
+    others = [metric("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES]
     found = {name: a.value for name, a in taken("official", [*both, *others]).items()}
     assert found == pytest.approx(
         {
@@ -207,7 +207,7 @@ def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> N
             "sugarcrepe, by cases": 50.0,
         }
     )
-    apart = [figure(f"retrieval:{s}", s, "t2i_r@1", 40.0) for s in ("coco_karpathy", "flickr30k")]
+    apart = [metric(f"retrieval:{s}", s, "t2i_r@1", 40.0) for s in ("coco_karpathy", "flickr30k")]
     assert {name: a.value for name, a in taken("vl_compo", apart).items()} == {"t2i_avg": 40.0}
 
 
@@ -216,7 +216,7 @@ def test_an_unknown_preset_gets_near_names() -> None:
         preset_named("offical")
 
 
-def test_published_right_or_wrong_gives_the_published_figures(shared_data: Path) -> None:
+def test_published_right_or_wrong_gives_the_published_metrics(shared_data: Path) -> None:
     """BiVLC's table of right and wrong for each case of SugarCrepe, aggregated here, is vl_compo's row for the same weights."""
     import gzip
 

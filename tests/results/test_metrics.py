@@ -1,4 +1,4 @@
-"""Figures from outcomes: ties and identities by preset, macro averages, coverage; all of it again from the table alone."""
+"""Metrics from outcomes: ties and identities by preset, macro averages, coverage; all of it again from the table alone."""
 
 import math
 
@@ -8,7 +8,7 @@ from scipy import stats
 
 from zoo.benchmarks.base import Case
 from zoo.results.averages import preset_named
-from zoo.results.metrics import Figure, Macro, Reference, Rules, figures
+from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
 from zoo.results.outcomes import Row, rows, table
 from zoo.results.protocols import judge
 from zoo.results.statistics import wilson
@@ -41,8 +41,8 @@ def order_case(
     return list(rows("aro", case, judge(case, given), frozenset(), scored=scores is not None))
 
 
-def only(rows_: list[Row], rules: Rules) -> Figure:
-    (found,) = figures(table(rows_), rules, {})
+def only(rows_: list[Row], rules: Rules) -> Metric:
+    (found,) = metrics(table(rows_), rules, {})
     return found
 
 
@@ -100,14 +100,14 @@ def test_a_macro_average_leaves_out_relations_and_small_groups() -> None:
         made += order_case(name, ("x", "y"), [2.0, 1.0] if right else [1.0, 2.0], group)
     made += order_case("7", ("x", "y"), None, "under")
     rules = Rules(False, False, {("aro", "COCO-Order"): Macro(without=frozenset({"near"}))})
-    micro, macro = figures(
+    micro, macro = metrics(
         table(made), rules, {("aro", "COCO-Order"): Reference(published={"macro": 59.9})}
     )
-    assert (micro.figure, micro.value, micro.n, micro.of) == ("i2t", pytest.approx(400 / 6), 6, 7)
-    assert (macro.figure, macro.value) == ("macro", pytest.approx(100 * (2 / 3 + 1) / 2))
+    assert (micro.metric, micro.value, micro.n, micro.of) == ("i2t", pytest.approx(400 / 6), 6, 7)
+    assert (macro.metric, macro.value) == ("macro", pytest.approx(100 * (2 / 3 + 1) / 2))
     assert (macro.n, macro.of, macro.published, micro.published) == (5, 6, 59.9, None)
     big = Rules(False, False, {("aro", "*"): Macro(at_least=3)})
-    assert list(figures(table(made), big, {}))[1].value == pytest.approx(200 / 3)
+    assert list(metrics(table(made), big, {}))[1].value == pytest.approx(200 / 3)
 
 
 def test_where_nothing_was_scored_there_is_no_value() -> None:
@@ -146,38 +146,38 @@ def winoground(scores: list[np.ndarray]) -> list[Row]:
 
 
 def test_a_group_score_of_zero_has_wilsons_interval_and_not_none_at_all() -> None:
-    group = figures(table(winoground([np.ones((2, 2)) - np.eye(2)] * 10)), OFFICIAL, {})
+    group = metrics(table(winoground([np.ones((2, 2)) - np.eye(2)] * 10)), OFFICIAL, {})
     for found in group:
         assert (found.value, found.low, found.interval) == (0.0, 0.0, "Wilson")
         assert found.high == pytest.approx(100 * wilson(0, 10)[1])
-        assert found.photographs == 20
+        assert found.images == 20
 
 
 def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effective_number() -> None:
     """Group `a` has three images, `b` one: weights 1/6, 1/6, 1/6 and 1/2 are worth 3 images, by Student's quantile for four."""
     made = [row for i in range(3) for row in order_case(str(i), ("x", "y"), [2.0, 1.0], "a")]
     made += order_case("3", ("x", "y"), [2.0, 1.0], "b")
-    _, macro = figures(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})
+    _, macro = metrics(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})
     assert (macro.value, macro.high) == (100.0, pytest.approx(100.0))
     n = 3 / (stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)) ** 2
     assert macro.low == pytest.approx(100 * wilson(n, n)[0])
     assert "effective" in macro.interval
 
 
-def test_a_published_value_stands_only_beside_a_figure_that_is_counted_as_it_was() -> None:
+def test_a_published_value_stands_only_beside_a_metric_that_is_counted_as_it_was() -> None:
     known = {("aro", "COCO-Order"): Reference(published={"i2t": 47.6, "macro": 59.9})}
     identity = table(order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0], "on"))
     official, strict = (
         Rules(True, False, {("aro", "*"): Macro()}),
         Rules(False, True, {("aro", "*"): Macro()}),
     )
-    assert [f.published for f in figures(identity, official, known, official)] == [47.6, 59.9]
-    assert [f.published for f in figures(identity, strict, known, official)] == [None, None]
+    assert [f.published for f in metrics(identity, official, known, official)] == [47.6, 59.9]
+    assert [f.published for f in metrics(identity, strict, known, official)] == [None, None]
     plain = table(order_case("1", ("a b", "b a"), [3.0, 1.0], "on", first=True))
     plain = plain.set_column(plain.column_names.index("correct_first"), "correct_first", [[False]])
-    assert [f.published for f in figures(plain, strict, known, official)] == [47.6, 59.9]
+    assert [f.published for f in metrics(plain, strict, known, official)] == [47.6, 59.9]
     others = Rules(True, False, {("aro", "*"): Macro(at_least=2)})
-    assert [f.published for f in figures(identity, others, known, official)] == [47.6, None]
+    assert [f.published for f in metrics(identity, others, known, official)] == [47.6, None]
 
 
 def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
@@ -201,7 +201,7 @@ def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
 
 
 def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored() -> None:
-    found = {f.figure: f for f in figures(table(retrieval(4, 2)), OFFICIAL, {})}
+    found = {f.metric: f for f in metrics(table(retrieval(4, 2)), OFFICIAL, {})}
     assert list(found) == [f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)]
     for k in (1, 5, 10):
         for side, options, right in (("i2t", 8, 2), ("t2i", 4, 1)):
@@ -213,14 +213,14 @@ def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored()
 
 def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_beside() -> None:
     known = {("retrieval", "gallery"): Reference(6, {}, {"i2t_r@1": 50.12})}
-    whole = next(iter(figures(table(retrieval(6, 1)), OFFICIAL, known)))
+    whole = next(iter(metrics(table(retrieval(6, 1)), OFFICIAL, known)))
     assert (whole.partial_gallery, whole.gallery_of, whole.published) == (False, 6, 50.12)
     for made in (
         retrieval(6, 1, there=4),
         retrieval(4, 1),
-    ):  # photographs missing; captions missing from the file
-        part = next(iter(figures(table(made), OFFICIAL, known)))
-        assert (part.partial_gallery, part.photographs, part.gallery_of, part.published) == (
+    ):  # images missing; captions missing from the file
+        part = next(iter(metrics(table(made), OFFICIAL, known)))
+        assert (part.partial_gallery, part.images, part.gallery_of, part.published) == (
             True,
             4,
             6,
@@ -228,9 +228,9 @@ def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_
         )
 
 
-def test_figures_come_in_the_order_of_the_outcomes() -> None:
+def test_metrics_come_in_the_order_of_the_outcomes() -> None:
     made = [*winoground([np.eye(2)] * 2), *order_case("1", ("a", "b"), [1.0, 0.0])]
-    assert [f.figure for f in figures(table(made), NO_MACRO, {})] == [
+    assert [f.metric for f in metrics(table(made), NO_MACRO, {})] == [
         "text",
         "image",
         "group",

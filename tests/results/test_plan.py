@@ -11,7 +11,7 @@ from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan, run_names
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.plain_text import PlainText
 
 
@@ -62,7 +62,7 @@ def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text(
             f"image,caption,foil\nx.png,{caption},no\n", encoding="utf-8"
         )
-    plan = make_plan([Pairs("a.csv"), Pairs("b.csv")], [tmp_path], PhotographFinder([tmp_path]))
+    plan = make_plan([Pairs("a.csv"), Pairs("b.csv")], [tmp_path], ImageFinder([tmp_path]))
     assert [(q.benchmark, q.case.texts[0]) for q in plan.questions] == [
         ("pairs:a.csv", "one"),
         ("pairs:b.csv", "two"),

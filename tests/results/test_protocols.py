@@ -25,14 +25,14 @@ def tied_scores(n: int, m: int, trials: int = 300) -> Iterator[np.ndarray]:
         yield generator.integers(0, 4, (n, m)).astype(np.float32)
 
 
-def by_figure(outcomes: list[Outcome]) -> dict[str, Outcome]:
-    assert len({o.figure for o in outcomes}) == len(outcomes)
-    return {o.figure: o for o in outcomes}
+def by_metric(outcomes: list[Outcome]) -> dict[str, Outcome]:
+    assert len({o.metric for o in outcomes}) == len(outcomes)
+    return {o.metric: o for o in outcomes}
 
 
 def test_image_to_text_is_sugarcrepes_strict_comparison() -> None:
     for scores in tied_scores(1, 2):
-        outcome = by_figure(judge(case(np.array([[True, False]]), "i2t"), scores))["i2t"]
+        outcome = by_metric(judge(case(np.array([[True, False]]), "i2t"), scores))["i2t"]
         assert outcome.right == (scores[0, 0] > scores[0, 1])
         assert outcome.tie == (scores[0, 0] == scores[0, 1])
 
@@ -52,7 +52,7 @@ def test_visual_genome_sets_are_wrong_where_argmax_takes_the_false_caption_befor
 
 def test_text_to_image_compares_down_a_column() -> None:
     for scores in tied_scores(3, 1):
-        outcome = by_figure(judge(case(np.array([[False], [True], [False]]), "t2i"), scores))["t2i"]
+        outcome = by_metric(judge(case(np.array([[False], [True], [False]]), "t2i"), scores))["t2i"]
         assert outcome.right == (scores[1, 0] > scores[0, 0] and scores[1, 0] > scores[2, 0])
 
 
@@ -62,7 +62,7 @@ def test_group_has_winogrounds_three_scores() -> None:
         c0_i0, c1_i0, c0_i1, c1_i1 = scores.ravel()
         text = c0_i0 > c1_i0 and c1_i1 > c0_i1
         image = c0_i0 > c0_i1 and c1_i1 > c1_i0
-        found = by_figure(judge(case(np.eye(2, dtype=bool), "group"), scores))
+        found = by_metric(judge(case(np.eye(2, dtype=bool), "group"), scores))
         assert (found["text"].right, found["image"].right, found["group"].right) == (
             text,
             image,
@@ -75,17 +75,17 @@ def test_group_has_winogrounds_three_scores() -> None:
 def test_half_truth_compares_the_anchor_and_completion_the_completed_anchor() -> None:
     for scores in tied_scores(1, 3):
         anchor, false, true = scores[0]
-        found = by_figure(judge(case(np.array([[True, False, True]]), "half_truth"), scores))
+        found = by_metric(judge(case(np.array([[True, False, True]]), "half_truth"), scores))
         assert found["half_truth"].right == (anchor > false)
         assert found["half_truth"].tie == (anchor == false)
         assert found["completion"].right == (true > false)
 
 
-def test_half_truth_without_a_completed_anchor_has_one_figure() -> None:
+def test_half_truth_without_a_completed_anchor_has_one_metric() -> None:
     found = judge(
         case(np.array([[True, False]]), "half_truth"), np.array([[1.0, 0.5]], dtype=np.float32)
     )
-    assert [o.figure for o in found] == ["half_truth"]
+    assert [o.metric for o in found] == ["half_truth"]
 
 
 @pytest.mark.parametrize("step", [1, 4, 100])
@@ -99,7 +99,7 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
         match[0, 0] = match[1, 0] = True
         scores = generator.integers(0, 40, (n, m)).astype(np.float32)
         found = {
-            (o.figure, o.query): o
+            (o.metric, o.query): o
             for o in retrieval_by_rows(match, lambda rows, s=scores: s[rows], step)
         }
         for side, sides_match, sides_scores in (("i2t", match, scores), ("t2i", match.T, scores.T)):
@@ -123,10 +123,10 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
                     assert (outcome.right or outcome.tie) == bool(set(kindest[:k]) & set(right))
 
 
-def test_retrieval_outcomes_name_the_photographs_they_are_about() -> None:
+def test_retrieval_outcomes_name_the_images_they_are_about() -> None:
     match = np.array([[True, True, False], [False, False, True]])
     found = {
-        (o.figure, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))
+        (o.metric, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))
     }
     assert found["i2t_r@1", 1].images == (1,)
     assert found["t2i_r@1", 1].images == (0,)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 
-from tests.evaluation.fakes import FakeBackbone, cases, cosine, evaluation, measured, photographs
+from tests.evaluation.fakes import FakeBackbone, cases, cosine, drawn_images, evaluation, measured
 from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
@@ -24,7 +24,7 @@ from zoo.results.tables import TextTable
 
 @pytest.fixture
 def run(tmp_path: Path) -> tuple[Path, Results]:
-    images = photographs(tmp_path, 6)
+    images = drawn_images(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     made = evaluation(
         tmp_path,
@@ -67,13 +67,13 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
         "trained_on",
         "chance",
         "published",
-    } <= content["presets"][0]["figures"][0].keys()
+    } <= content["presets"][0]["metrics"][0].keys()
 
 
 def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = cases(photographs(tmp_path, 3), retrieval=False)
+    made = cases(drawn_images(tmp_path, 3), retrieval=False)
     long = " ".join("abcdef" for _ in range(5))
     made[0] = replace(made[0], texts=(long, made[0].texts[1]))
     made[4] = replace(made[4], texts=(long, f"{long} too"))
@@ -88,7 +88,7 @@ def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
 
 def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> None:
     rows = pq.read_table(run[0] / "cases.parquet").to_pylist()
-    assert len({(r["subset"], r["case"], r["query"], r["figure"]) for r in rows}) == len(rows)
+    assert len({(r["subset"], r["case"], r["query"], r["metric"]) for r in rows}) == len(rows)
     missing = [r for r in rows if r["subset"] == "pairs" and "file:pictures/5.png" in r["images"]]
     assert [r["right"] for r in missing] == [None]
     assert all(len(r["scores"]) == len(r["match"]) for r in rows if r["scores"] is not None)
@@ -97,26 +97,26 @@ def test_one_row_an_outcome_null_where_not_scored(run: tuple[Path, Results]) -> 
 def test_failures_can_be_read_as_an_outcome_brings_the_texts_it_is_about(
     run: tuple[Path, Results],
 ) -> None:
-    asked = {(c.subset, c.id): c for c in cases(photographs(run[0].parent, 6))}
+    asked = {(c.subset, c.id): c for c in cases(drawn_images(run[0].parent, 6))}
     for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
         if row["subset"] == "gallery":
             continue
         texts = asked[row["subset"], row["case"]].texts
-        columns = {"half_truth": (0, 1), "completion": (2, 1)}.get(row["figure"])
-        assert row["texts"] == [texts[j] for j in columns or range(len(texts))], row["figure"]
+        columns = {"half_truth": (0, 1), "completion": (2, 1)}.get(row["metric"])
+        assert row["texts"] == [texts[j] for j in columns or range(len(texts))], row["metric"]
 
 
 def test_a_gallery_is_not_repeated_in_each_of_its_outcomes(run: tuple[Path, Results]) -> None:
     """A text asks with itself, an image with its two right texts."""
     for row in pq.read_table(run[0] / "cases.parquet").to_pylist():
         if row["subset"] == "gallery":
-            assert len(row["texts"]) == (1 if row["figure"].startswith("t2i") else 2)
+            assert len(row["texts"]) == (1 if row["metric"].startswith("t2i") else 2)
 
 
 def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
     tmp_path: Path,
 ) -> None:
-    case = cases(photographs(tmp_path, 2))[0]
+    case = cases(drawn_images(tmp_path, 2))[0]
     image = case.images[0]
     named = replace(case, id="another", subset="another", group="another")
     assert fingerprint(named) == fingerprint(case)
@@ -138,7 +138,7 @@ def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Re
         read(folder)
 
 
-def test_figures_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
+def test_metrics_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
     folder, results = run
     assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
 
@@ -174,18 +174,22 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
         pq.read_table(folder / "cases.parquet")
         .drop_columns(["options", "right_options", "texts", "question"])
         .replace_schema_metadata(None)
+        .rename_columns({"metric": "figure"})
     )
     pq.write_table(older, folder / "cases.parquet")
-    content = json.loads((folder / "results.json").read_text("utf-8"))
-    (folder / "results.json").write_text(json.dumps({**content, "schema": 1}), encoding="utf-8")
-    again = read(folder).recounted([preset_named("strict")]).figures
-    assert [f.value for f in again] == [f.value for f in results.counted[1].figures]
+    content = (folder / "results.json").read_text("utf-8")
+    for former, name in report.FORMER.items():
+        content = content.replace(f'"{name}": ', f'"{former}": ')
+    content = json.dumps({**json.loads(content), "schema": 1})
+    (folder / "results.json").write_text(content, encoding="utf-8")
+    again = read(folder).recounted([preset_named("strict")]).metrics
+    assert [f.value for f in again] == [f.value for f in results.counted[1].metrics]
     (folder / "results.json").unlink()
     with pytest.raises(ZooError, match="older zoo"):
         read(folder)
 
 
-def test_a_recall_among_some_photographs_is_said_to_be_easier(
+def test_a_recall_among_some_images_is_said_to_be_easier(
     run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
 ) -> None:
     show(run[1])
@@ -230,13 +234,13 @@ def test_outcomes_that_differ_come_with_their_margins(
     _, first = run
     other = FakeBackbone()
     other.image.weight.data *= -1
-    images = photographs(tmp_path, 6)
+    images = drawn_images(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     second = measured(evaluation(tmp_path, cases(images)), other, cosine())
     runs = matched(first.cases, second.cases)
     found = differences(runs)
     assert found
-    pairs = [d for d in found if d.figure == "i2t"]
+    pairs = [d for d in found if d.metric == "i2t"]
     assert all(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
@@ -248,7 +252,7 @@ def test_outcomes_that_differ_come_with_their_margins(
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
     other = measured(
-        evaluation(tmp_path, cases(photographs(tmp_path, 3))), FakeBackbone(), cosine()
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), FakeBackbone(), cosine()
     )
     with pytest.raises(ZooError, match="not over the same cases"):
         matched(run[1].cases, other.cases)
@@ -287,7 +291,7 @@ def test_the_report_fits_100_columns(
 def test_scalars_are_the_first_presets_values(run: tuple[Path, Results]) -> None:
     scalars = run[1].scalars()
     assert scalars["in_memory/pairs/i2t"] == run[1].value("in_memory", "pairs", "i2t")
-    with pytest.raises(ZooError, match="no figure in_memory/pairs/t2i"):
+    with pytest.raises(ZooError, match="no metric in_memory/pairs/t2i"):
         run[1].value("in_memory", "pairs", "t2i")
 
 
@@ -305,9 +309,9 @@ def test_a_row_a_metric_and_preset_goes_to_pandas(
     results = run[1]
     rows = results.records()
     assert [(r["preset"], r["subset"], r["metric"], r["value"]) for r in rows] == [
-        (counted.preset, f.subset, f.figure, f.value)
+        (counted.preset, f.subset, f.metric, f.value)
         for counted in results.counted
-        for f in counted.figures
+        for f in counted.metrics
     ]
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
     assert results.to_pandas() == rows
@@ -325,7 +329,7 @@ def test_a_data_frame_has_them_in_columns(run: tuple[Path, Results]) -> None:
 
 def test_metrics_are_laid_out_in_markdown_latex_and_html(run: tuple[Path, Results]) -> None:
     results = run[1]
-    pairs = next(f for f in results.figures if f.subset == "pairs")
+    pairs = next(f for f in results.metrics if f.subset == "pairs")
     value, ends = f"{pairs.value:.1f}", f"{pairs.low:.1f} to {pairs.high:.1f}"
     row = ["in_memory", "pairs", "i2t", value, ends, "5 / 6", "", "50.0", ""]
     assert f"| {' | '.join(row)} |" in results.to_markdown().splitlines()

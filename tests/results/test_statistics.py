@@ -157,7 +157,7 @@ def test_groups_that_differ_vary_less_than_like_ones_of_the_same_mean() -> None:
 
 
 def test_an_average_of_rates_over_shared_images_varies_with_them_together() -> None:
-    """The mean of a figure with itself varies like the figure; of two over other images it varies less, by the root of 2."""
+    """The mean of a metric with itself varies like the metric; of two over other images it varies less, by the root of 2."""
     right = np.arange(400) % 3 == 0
     one = sample(right, np.arange(400))
     low, high, _ = interval([one], [1.0])

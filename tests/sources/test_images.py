@@ -8,12 +8,12 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.sources.images import (
-    BrokenPhotograph,
-    PhotographFinder,
+    BrokenImage,
+    ImageFinder,
     coco_ref,
     flickr_ref,
     identity,
-    photograph_ref,
+    image_ref,
 )
 from zoo.sources.sample import ImageRef
 
@@ -36,31 +36,29 @@ def put(
         "000000391895.jpg",
     ],
 )
-def test_a_coco_photograph_is_found_by_its_number_whatever_the_year_and_style(tmp_path, path):
+def test_a_coco_image_is_found_by_its_number_whatever_the_year_and_style(tmp_path, path):
     file = put(tmp_path / path)
-    assert (
-        PhotographFinder([tmp_path]).find(coco_ref("val2014/COCO_val2014_000000391895.jpg")) == file
-    )
+    assert ImageFinder([tmp_path]).find(coco_ref("val2014/COCO_val2014_000000391895.jpg")) == file
 
 
-def test_flickr8k_names_find_flickr30k_photographs_and_the_other_way_round(tmp_path):
+def test_flickr8k_names_find_flickr30k_images_and_the_other_way_round(tmp_path):
     eight = put(tmp_path / "flickr8k/images/1007129816_e794419615.jpg")
     thirty = put(tmp_path / "flickr30k-images/36979.jpg")
-    finder = PhotographFinder([tmp_path])
-    assert finder.find(photograph_ref("flickr30k-images/1007129816.jpg")) == eight
+    finder = ImageFinder([tmp_path])
+    assert finder.find(image_ref("flickr30k-images/1007129816.jpg")) == eight
     assert finder.find(flickr_ref("36979_abcdef0123.jpg")) == thirty
 
 
 @pytest.mark.parametrize("folder", ["VG_100K", "VG_100K_2", "images"])
 def test_visual_genome_is_looked_for_in_its_folders(tmp_path, folder):
     file = put(tmp_path / "visual_genome" / folder / "2317429.jpg")
-    assert PhotographFinder([tmp_path]).find(ImageRef("visual_genome", "2317429")) == file
+    assert ImageFinder([tmp_path]).find(ImageRef("visual_genome", "2317429")) == file
 
 
 def test_files_are_found_under_any_root_or_by_absolute_path(tmp_path):
     put(tmp_path / "one/a.png")
     file = put(tmp_path / "two/deep/b.png")
-    finder = PhotographFinder([tmp_path / "one", tmp_path / "two"])
+    finder = ImageFinder([tmp_path / "one", tmp_path / "two"])
     assert finder.find(ImageRef("file", "deep/b.png")) == file
     assert finder.find(ImageRef("file", str(file))) == file
     assert finder.missing([ImageRef("file", "deep/b.png"), ImageRef("file", "c.png")]) == [
@@ -71,7 +69,7 @@ def test_files_are_found_under_any_root_or_by_absolute_path(tmp_path):
 def test_a_folder_is_listed_once(tmp_path, monkeypatch):
     for i in range(50):
         put(tmp_path / f"val2014/COCO_val2014_{i:012d}.jpg", size=(1, 1))
-    finder = PhotographFinder([tmp_path])
+    finder = ImageFinder([tmp_path])
     assert finder.find(ImageRef("coco", "0")) is not None
     monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"{path} is listed again"))
     assert finder.missing([ImageRef("coco", str(i)) for i in range(60)]) == [
@@ -83,14 +81,14 @@ def test_the_crop_is_cut_before_anything_else(tmp_path):
     picture = Image.new("RGB", (10, 10))
     picture.putpixel((3, 4), (255, 255, 255))
     picture.save(tmp_path / "a.png")
-    cropped = PhotographFinder([tmp_path]).load(ImageRef("file", "a.png", (3, 4, 2, 1)))
+    cropped = ImageFinder([tmp_path]).load(ImageRef("file", "a.png", (3, 4, 2, 1)))
     assert cropped.size == (2, 1)
     assert [cropped.getpixel((x, 0)) for x in (0, 1)] == [(255, 255, 255), (0, 0, 0)]
 
 
 def test_grey_pictures_become_rgb(tmp_path):
     Image.new("L", (2, 2), 7).save(tmp_path / "grey.png")
-    assert PhotographFinder([tmp_path]).load(ImageRef("file", "grey.png")).getpixel((0, 0)) == (
+    assert ImageFinder([tmp_path]).load(ImageRef("file", "grey.png")).getpixel((0, 0)) == (
         7,
         7,
         7,
@@ -103,24 +101,24 @@ def test_a_truncated_jpeg_is_an_error_that_names_the_file(tmp_path, share):
     Image.effect_noise((64, 64), 80).save(file)
     whole = file.read_bytes()
     file.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(BrokenPhotograph, match=r"000000000007\.jpg .*not a whole picture"):
-        PhotographFinder([tmp_path]).load(ImageRef("coco", "7"))
+    with pytest.raises(BrokenImage, match=r"000000000007\.jpg .*not a whole picture"):
+        ImageFinder([tmp_path]).load(ImageRef("coco", "7"))
 
 
 def test_a_file_that_is_no_picture_is_an_error_that_names_it(tmp_path):
     (tmp_path / "a.jpg").write_text("hello")
-    with pytest.raises(BrokenPhotograph, match=r"a\.jpg"):
-        PhotographFinder([tmp_path]).load(ImageRef("file", "a.jpg"))
+    with pytest.raises(BrokenImage, match=r"a\.jpg"):
+        ImageFinder([tmp_path]).load(ImageRef("file", "a.jpg"))
 
 
-def test_loading_a_missing_photograph_says_where_it_was_looked_for(tmp_path):
+def test_loading_a_missing_image_says_where_it_was_looked_for(tmp_path):
     with pytest.raises(ZooError, match=r"coco:7 is in none of .*val2017"):
-        PhotographFinder([tmp_path]).load(ImageRef("coco", "7"))
+        ImageFinder([tmp_path]).load(ImageRef("coco", "7"))
 
 
 def test_a_root_that_is_no_folder_is_refused(tmp_path):
     with pytest.raises(ZooError, match="nowhere"):
-        PhotographFinder([tmp_path / "nowhere"])
+        ImageFinder([tmp_path / "nowhere"])
 
 
 def jpeg(colour: tuple[int, int, int]) -> bytes:
@@ -134,7 +132,7 @@ def test_rows_of_a_parquet_file_are_pictures(tmp_path, nested):
     pictures = [jpeg((i, 0, 0)) for i in range(5)]
     cells = [{"bytes": p, "path": None} for p in pictures] if nested else pictures
     pq.write_table(pa.table({"image": cells}), tmp_path / "x.parquet", row_group_size=2)
-    finder = PhotographFinder([tmp_path])
+    finder = ImageFinder([tmp_path])
     assert [
         finder.load(ImageRef("parquet", f"x.parquet#{i}#image")).getpixel((0, 0))[0]
         for i in (4, 0, 3, 2, 1)
@@ -159,8 +157,8 @@ def test_rows_of_a_parquet_file_are_pictures(tmp_path, nested):
         ("/abs/000000391895.jpg", ImageRef("file", "/abs/000000391895.jpg")),
     ],
 )
-def test_a_published_path_says_which_photograph_is_meant(text, ref):
-    assert photograph_ref(text) == ref
+def test_a_published_path_says_which_image_is_meant(text, ref):
+    assert image_ref(text) == ref
 
 
 @pytest.mark.parametrize(
@@ -173,7 +171,7 @@ def test_a_published_path_says_which_photograph_is_meant(text, ref):
     ],
 )
 def test_a_reference_survives_being_written(ref):
-    assert photograph_ref(str(ref)) == ref
+    assert image_ref(str(ref)) == ref
 
 
 def test_one_looping_link_does_not_hide_its_folder_and_is_named_where_it_is_wanted(tmp_path):
@@ -181,7 +179,7 @@ def test_one_looping_link_does_not_hide_its_folder_and_is_named_where_it_is_want
     loop = file.with_name("000000000008.jpg")
     loop.symlink_to(loop)
     (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
-    finder = PhotographFinder([tmp_path])
+    finder = ImageFinder([tmp_path])
     assert finder.find(ImageRef("coco", "7")) == file
     assert finder.find(ImageRef("coco", "8")) is None
     assert finder.hint(ImageRef("coco", "8")) == (
@@ -198,11 +196,11 @@ def test_a_folder_that_may_not_be_listed_is_named_as_such(tmp_path, monkeypatch)
 
     monkeypatch.setattr("os.scandir", refuse)
     with pytest.raises(ZooError, match=r"cannot be listed \(Permission denied\): .*may read"):
-        PhotographFinder([tmp_path]).find(ImageRef("file", "a.png"))
+        ImageFinder([tmp_path]).find(ImageRef("file", "a.png"))
 
 
-def test_the_shared_photographs_are_found(shared_data):
-    finder = PhotographFinder([shared_data])
+def test_the_shared_images_are_found(shared_data):
+    finder = ImageFinder([shared_data])
     names = sorted(p.name for p in (shared_data / "coco/val2017").iterdir())
     assert not finder.missing([coco_ref(name) for name in names])
     assert finder.load(coco_ref(names[0])).mode == "RGB"
@@ -226,5 +224,5 @@ def test_the_shared_photographs_are_found(shared_data):
         ("parquet:w.parquet#0#image_1", "parquet:w.parquet#0#image_1"),
     ],
 )
-def test_a_photograph_is_the_same_one_however_it_is_named(name, known):
-    assert identity(photograph_ref(name)) == known
+def test_a_image_is_the_same_one_however_it_is_named(name, known):
+    assert identity(image_ref(name)) == known

@@ -12,13 +12,13 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.cli.doctor import examine
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan
-from zoo.sources.images import OwnImages, PhotographFinder, photograph_ref
+from zoo.sources.images import ImageFinder, OwnImages, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.sample import ImageRef
-from zoo.sources.source import Source, read, with_photographs
+from zoo.sources.source import Source, read, with_images
 
 COCO, FLICKR8K, FLICKR30K = "000000000724.jpg", "1007129816_e794419615.jpg", "1007129816.jpg"
 PUBLISHED, EDITED = (255, 0, 0), (0, 0, 255)
@@ -65,8 +65,8 @@ Made = Callable[[Path, str], Reader]
 
 def source(root: Path, reader: Reader) -> tuple[Source, tuple[int, int, int]]:
     """Returns the source and the colour of its one image."""
-    finder = PhotographFinder([root])
-    found = with_photographs(read(reader), finder, tolerate_missing=False)
+    finder = ImageFinder([root])
+    found = with_images(read(reader), finder, tolerate_missing=False)
     pixel = finder.load(found.samples[0].image).getpixel((0, 0))
     assert isinstance(pixel, tuple)
     return found, pixel[:3]
@@ -103,7 +103,7 @@ def test_a_published_name_is_taken_for_the_published_image_where_nothing_is_ther
     found, colour = source(root, made(root.parent / "mine", name))
     assert colour == PUBLISHED
     assert (str(found.samples[0].image), found.samples[0].image_id) == (known, known)
-    assert {to: path.key for path, to in found.by_name.items()} == {photograph_ref(known): name}
+    assert {to: path.key for path, to in found.by_name.items()} == {image_ref(known): name}
     assert found.describe()["images_by_name"] == 1
 
 
@@ -138,7 +138,7 @@ def test_pairs_ask_about_the_edited_image_and_say_what_is_taken_by_name(root: Pa
     file = root.parent / "mine/pairs.csv"
     rows = [f"edited/{COCO},a,b", f"{FLICKR30K},a,b", f"/moved/{COCO},a,b"]
     file.write_text("\n".join(["image,caption,foil", *rows]) + "\n")
-    finder = PhotographFinder([root])
+    finder = ImageFinder([root])
     plan = make_plan([Pairs(str(file))], [root], finder)
     assert [finder.load(image).getpixel((0, 0))[:3] for image in plan.images] == [  # type: ignore[index]
         EDITED,
@@ -157,7 +157,7 @@ def test_half_truths_of_an_edited_image_are_asked_about_it(root: Path, made_root
     for image_id, colour in ((f"edited/{COCO}", EDITED), ("coco:724", PUBLISHED)):
         units = root.parent / "mine/units.jsonl"
         units.write_text(json.dumps({**unit, "image_id": image_id}) + "\n")
-        finder = PhotographFinder([root])
+        finder = ImageFinder([root])
         plan = make_plan([HalfTruth(str(units))], [root], finder)
         assert finder.load(plan.images[0]).getpixel((0, 0)) == colour
 

@@ -11,7 +11,7 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.sources.images import BrokenPhotograph, PhotographFinder
+from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.sources.sample import ImageRef
 
@@ -33,7 +33,7 @@ def transparent(path: Path) -> None:
 
 
 def pixels(path: Path, decoding: Decoding = AS_PUBLISHED, source: str = "file") -> np.ndarray:
-    return np.asarray(PhotographFinder([path.parent], decoding).load(ImageRef(source, path.name)))
+    return np.asarray(ImageFinder([path.parent], decoding).load(ImageRef(source, path.name)))
 
 
 @pytest.mark.parametrize("name", ["grey.png", "grey.tiff"])
@@ -50,7 +50,7 @@ def test_numbers_of_which_none_is_known_to_be_white_are_refused(
     tmp_path: Path, dtype: type
 ) -> None:
     Image.fromarray(np.full((2, 2), 1, dtype)).save(tmp_path / "a.tiff")
-    with pytest.raises(BrokenPhotograph, match=r"a\.tiff .*32 bits"):
+    with pytest.raises(BrokenImage, match=r"a\.tiff .*32 bits"):
         pixels(tmp_path / "a.tiff")
 
 
@@ -97,7 +97,7 @@ def test_published_images_stay_as_their_scripts_have_them(tmp_path: Path, made: 
     )
     made(tmp_path / "winoground/images/a.png")
     (case,) = Winoground().read(tmp_path).cases
-    found = PhotographFinder([tmp_path], Decoding(True, "white")).load(case.images[0])
+    found = ImageFinder([tmp_path], Decoding(True, "white")).load(case.images[0])
     assert np.array_equal(np.asarray(found), asked)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.flickr_token import FlickrToken
@@ -79,7 +79,7 @@ class TestKarpathy:
                 karpathy(tmp_path / "k.json", (5, "train", ["one"]), (6, "train", [" "]))
             ).samples()
 
-    def test_flickr_photographs_are_known_by_their_dataset(self, tmp_path):
+    def test_flickr_images_are_known_by_their_dataset(self, tmp_path):
         image = {
             "filename": "1007129816.jpg",
             "imgid": 0,
@@ -98,7 +98,7 @@ class TestKarpathy:
             shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
         ).samples()
         assert (len(samples), len({s.image for s in samples})) == (480, 96)
-        assert not PhotographFinder([shared_data]).missing(s.image for s in samples)
+        assert not ImageFinder([shared_data]).missing(s.image for s in samples)
 
 
 class TestCocoCaptions:
@@ -143,7 +143,7 @@ class TestCocoCaptions:
 
 
 class TestFlickrToken:
-    def test_only_the_split_is_read_and_the_misspelt_photograph_is_survived(self, tmp_path, caplog):
+    def test_only_the_split_is_read_and_the_misspelt_image_is_survived(self, tmp_path, caplog):
         (tmp_path / "t.txt").write_text(
             "1_aa.jpg#0\tA dog .\n2258277193_586949ec62.jpg.1#0\tpeople\n2_bb.jpg#0\ta cat\n1_aa.jpg#1\tit\n"
         )
@@ -154,7 +154,7 @@ class TestFlickrToken:
             ("1", "it", "1_aa.jpg#1", "4"),
         ]
         assert [s.image.key for s in FlickrToken(tmp_path / "t.txt").samples()] == ["1", "2", "1"]
-        assert "1 captions of a misspelt photograph" in caplog.text
+        assert "1 captions of a misspelt image" in caplog.text
 
     @pytest.mark.parametrize(
         "broken",
@@ -189,7 +189,7 @@ class TestFlickrToken:
         with pytest.raises(ZooError, match=r"t\.txt cannot be read \(No such file"):
             FlickrToken(tmp_path / "t.txt").samples()
 
-    def test_the_shared_training_photographs(self, shared_data):
+    def test_the_shared_training_images(self, shared_data):
         folder = shared_data / "flickr8k"
         samples = FlickrToken(
             folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt"
@@ -199,7 +199,7 @@ class TestFlickrToken:
             len({s.image for s in samples}),
             len({s.caption_id for s in samples}),
         ) == (20_000, 4_000, 20_000)
-        assert not PhotographFinder([shared_data]).missing(s.image for s in samples)
+        assert not ImageFinder([shared_data]).missing(s.image for s in samples)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(

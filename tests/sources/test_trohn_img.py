@@ -12,7 +12,7 @@ from PIL import Image
 from tests.datamodules.small import Watcher, WordTokenizer
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.sample import ImageRef
@@ -28,12 +28,12 @@ def png(color: tuple[int, int, int]) -> bytes:
 
 
 def shard(path: Path, first: int, n: int, **columns: list[object]) -> Path:
-    """Writes a shard as the hub has it; positives are red photographs in coco/train2017, negatives green."""
-    photographs = path.parents[1] / "coco" / "train2017"
-    photographs.mkdir(parents=True, exist_ok=True)
+    """Writes a shard as the hub has it; positives are red images in coco/train2017, negatives green."""
+    images = path.parents[1] / "coco" / "train2017"
+    images.mkdir(parents=True, exist_ok=True)
     names = [f"{first + i:012d}.jpg" for i in range(n)]
     for name in names:
-        (photographs / name).write_bytes(png(RED))
+        (images / name).write_bytes(png(RED))
     table = {
         "image_id": names,
         "caption": [f"{first + i} is red " for i in range(n)],
@@ -77,7 +77,7 @@ def test_a_row_is_a_positive_and_its_companion(trohn: Path) -> None:
 def test_splits_are_told_by_name_and_pictures_are_found(trohn: Path) -> None:
     assert {s.split for s in TrohnImg(trohn).samples()} == {"train", "validation"}
     assert len(TrohnImg(trohn, "validation").samples()) == 4
-    finder = PhotographFinder([trohn.parent])
+    finder = ImageFinder([trohn.parent])
     colors = [finder.load(s.image).getpixel((0, 0)) for s in TrohnImg(trohn, "train").samples()]
     assert colors == [RED, GREEN] * 5
 

@@ -57,7 +57,7 @@ def random_case(
     missing: float = 0.3,
     filling: int = 1,
 ) -> Case:
-    """Returns a case with shared captions, rows of one photograph, missing negatives, units and foils, and filling rows at the end."""
+    """Returns a case with shared captions, rows of one image, missing negatives, units and foils, and filling rows at the end."""
     g = torch.Generator().manual_seed(seed)
 
     def draw(*shape: int, absent: float = missing) -> Tensor:

@@ -90,7 +90,7 @@ data:
   init_args:
     train: {class_path: zoo.sources.readers.csv_table.CsvTable, init_args: {file: ROOT/captions.tsv}}
     val_images: 4
-    photographs: [ROOT]
+    image_roots: [ROOT]
     negatives: {class_path: zoo.negatives.negclip_swap.NegCLIPSwap}
     units: {class_path: zoo.units.sampler.UnitSampler, init_args: {file: ROOT/units.jsonl}}
     batch_size: 4

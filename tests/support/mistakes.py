@@ -69,7 +69,7 @@ def names(folder: Path) -> set[str]:
 
 
 def truncated_jpeg(root: Path) -> Path:
-    """Makes the photograph of the fourth caption of a made root a JPEG that ends too early; returns its path."""
+    """Makes the image of the fourth caption of a made root a JPEG that ends too early; returns its path."""
     picture, broken = root / "pictures" / "003.png", root / "pictures" / "003.jpg"
     Image.open(picture).resize((200, 200)).save(broken)
     broken.write_bytes(broken.read_bytes()[:900])

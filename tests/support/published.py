@@ -14,7 +14,7 @@ from zoo.language.tagger import tagger
 from zoo.negatives.replace import parts_of
 from zoo.negatives.table import write_table
 
-CAPTIONS = 2  # of a photograph
+CAPTIONS = 2  # of an image
 SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 

@@ -29,7 +29,7 @@ def last_checkpoint(folder: Path, version: int = 0) -> Path:
 
 
 def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[int, float]:
-    """Returns a run's figures by step."""
+    """Returns a run's metrics by step."""
     with (folder / "runs" / f"version_{version}" / "metrics.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row.get(column)]
         return {int(row["step"]): float(row[column]) for row in rows}

@@ -91,7 +91,7 @@ def numbers(
     datamodule = CaptionDataModule(
         train=captions,
         val=captions,
-        photographs=[str(root)],
+        image_roots=[str(root)],
         batch_size=BATCH,
         negatives=NegCLIPSwap(),
         units=UnitSampler(str(root / "units.jsonl")),
@@ -234,7 +234,7 @@ def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
     means = {n: sum(w * e[n] for w, e in zip(weights, expected, strict=True)) for n in expected[0]}
     assert validated == pytest.approx({f"val/{n}": v for n, v in means.items()}, rel=1e-5)
     trainer.fit(module, loaded(batches[:1]))
-    of_step = {n: v for n, v in expected[0].items() if n != "loss_captions"} | {"rate_head": 0.25}
+    of_step = {n: v for n, v in expected[0].items() if n != "loss_captions"} | {"lr_head": 0.25}
     assert seen.steps == [pytest.approx({f"train/{n}": v for n, v in of_step.items()}, rel=1e-5)]
 
 

@@ -76,7 +76,7 @@ def hold(
     named = dict(module.named_parameters())
     matrices = {id(p) for p in named.values() if p.ndim >= 2}
     trained = {id(p) for p in named.values() if p.requires_grad}
-    peaks = {part: optimization.rate(part) for part in ("image", "text", "head")}
+    peaks = {part: optimization.peak(part) for part in ("image", "text", "head")}
     part_of = {id(p): module.part(name) for name, p in named.items()}
     assert len(groups.steps) == len(shares)
     for step, share in zip(groups.steps, shares, strict=True):

@@ -48,8 +48,8 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
-def after(steps: int, figures: dict[int, float]) -> dict[int, float]:
-    return {step: value for step, value in figures.items() if step >= steps}
+def after(steps: int, metrics: dict[int, float]) -> dict[int, float]:
+    return {step: value for step, value in metrics.items() if step >= steps}
 
 
 @pytest.mark.parametrize(

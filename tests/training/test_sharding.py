@@ -128,8 +128,8 @@ def test_a_sharded_run_is_that_of_one_process_and_goes_on_from_its_checkpoint(
     two = command(tmp_path / "two", *common, *SHARDED, ranks=2)
     expected = losses(one, column="val/loss")
     assert losses(two, column="val/loss") == pytest.approx(expected, rel=1e-5)
-    figure = "benchmark/pairs/colours/i2t"
-    assert losses(two, column=figure) == losses(one, column=figure)
+    metric = "benchmark/pairs/colours/i2t"
+    assert losses(two, column=metric) == losses(one, column=metric)
     first = command(tmp_path / "first", *common, *SHARDED, "--trainer.max_steps", "2", ranks=2)
     again = command(
         tmp_path / "again", *common, *SHARDED, "--ckpt_path", str(last_checkpoint(first)), ranks=2

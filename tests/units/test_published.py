@@ -86,7 +86,7 @@ def test_both_spellings_give_the_same_units(tmp_path: Path, row: dict[str, objec
     )
 
 
-def test_the_photograph_is_named_by_its_coco_number(tmp_path: Path) -> None:
+def test_the_image_is_named_by_its_coco_number(tmp_path: Path) -> None:
     (record,) = read_units(
         write(tmp_path, [{**NEW, "image_path": "COCO/train2014/COCO_train2014_000000391895.jpg"}])
     ).values()

@@ -33,8 +33,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Part:
-    """A subset of a benchmark. files: its annotation files under the data root; n: cases as published; chance: in per cent by figure;
-    published: OpenAI ViT-B/32's values in per cent by figure name; how: how to get the files; named: whether the user named the files, so
+    """A subset of a benchmark. files: its annotation files under the data root; n: cases as published; chance: in per cent by metric;
+    published: OpenAI ViT-B/32's values in per cent by metric name; how: how to get the files; named: whether the user named the files, so
     that they may lie in the working directory too, and their absence is an error."""
 
     subset: str

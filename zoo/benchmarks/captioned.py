@@ -5,14 +5,14 @@ from pathlib import Path
 
 from zoo.benchmarks.annotations import read_list
 from zoo.errors import ZooError
-from zoo.sources.images import photograph_ref
+from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """A photograph and its captions, as raw as in the file."""
+    """An image and its captions, as raw as in the file."""
 
     image: ImageRef
     captions: tuple[str, ...]
@@ -23,7 +23,7 @@ def read_captioned(path: Path) -> list[Captioned]:
     records: dict[ImageRef, Captioned] = {}
     for i, entry in enumerate(read_list(path)):
         origin = f"{path}[{i}]"
-        image = photograph_ref(field(entry, "image", str, origin))
+        image = image_ref(field(entry, "image", str, origin))
         captions = field(entry, "caption", list, origin)
         blank = next(
             (k for k, text in enumerate(captions) if not isinstance(text, str) or not text.strip()),
@@ -33,7 +33,7 @@ def read_captioned(path: Path) -> list[Captioned]:
             raise ZooError(f"{origin} has no text as caption {blank}: write one or take it out")
         if image in records:
             raise ZooError(
-                f"{origin} is photograph {image} a second time: put its captions into one record"
+                f"{origin} is image {image} a second time: put its captions into one record"
             )
         records[image] = Captioned(image, tuple(captions))
     return list(records.values())

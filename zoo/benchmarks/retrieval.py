@@ -1,4 +1,4 @@
-"""Retrieval: every photograph against every caption of a test split, both ways."""
+"""Retrieval: every image against every caption of a test split, both ways."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
 
 
 def _recalls(*values: float) -> dict[str, float]:
-    """values: in per cent, at 1, 5 and 10, of texts and then of photographs; OpenAI ViT-B/32's as vl_compo measured them."""
+    """values: in per cent, at 1, 5 and 10, of texts and then of images; OpenAI ViT-B/32's as vl_compo measured them."""
     return dict(
         zip((f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)), values, strict=True)
     )
@@ -32,7 +32,7 @@ PARTS = {
             ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
             5_000,
             f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
-            "photographs go to DATA_ROOT/coco/val2014",
+            "images go to DATA_ROOT/coco/val2014",
             published=_recalls(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
         Part(
@@ -44,7 +44,7 @@ PARTS = {
             ),
             1_000,
             f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
-            "photographs (ask their owners at shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
+            "images (ask their owners at shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
             published=_recalls(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
         Part(
@@ -52,7 +52,7 @@ PARTS = {
             ("flickr8k/Flickr8k.token.txt",),
             1_000,
             "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) into DATA_ROOT/flickr8k; "
-            "photographs (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
+            "images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
         ),
     )
 }
@@ -61,7 +61,7 @@ PARTS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, text for image and image for text; one case a source, with all of its captions.
 
-    source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader of captions. `n` of a part counts photographs.
+    source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader of captions. `n` of a part counts images.
     """
 
     name = "retrieval"
@@ -99,9 +99,7 @@ class Retrieval(Benchmark):
             counts.append((part, len(case.images)))
             reading.cases.append(case)
             reading.files.extend(files)
-        reading.notes.update(
-            {key: f"{note} (photographs)" for key, note in count_notes(counts).items()}
-        )
+        reading.notes.update({key: f"{note} (images)" for key, note in count_notes(counts).items()})
         return reading
 
 
@@ -125,7 +123,7 @@ def _test_split(path: Path) -> list[Pair]:
 
 
 def _case(subset: str, pairs: list[Pair]) -> Case:
-    """Every pair is a right answer; so are no others, as in the published protocol, even where two photographs share a caption."""
+    """Every pair is a right answer; so are no others, as in the published protocol, even where two images share a caption."""
     images = list(dict.fromkeys(image for image, _ in pairs))
     row = {image: i for i, image in enumerate(images)}
     match = np.zeros((len(images), len(pairs)), dtype=bool)

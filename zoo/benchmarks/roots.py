@@ -6,10 +6,10 @@ from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Reading
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 
 
-def settled(reading: Reading, finder: PhotographFinder) -> Reading:
+def settled(reading: Reading, finder: ImageFinder) -> Reading:
     """Returns the reading with every image by the reference that it is known as, and notes on those that are taken by name alone and on
     a user's own that carry an orientation or transparency."""
     asked = dict.fromkeys(image for case in reading.cases for image in case.images)

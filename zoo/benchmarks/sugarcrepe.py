@@ -1,4 +1,4 @@
-"""SugarCrepe (Hsieh et al. 2023): one photograph, a caption and a fluent foil made by one edit."""
+"""SugarCrepe (Hsieh et al. 2023): one image, a caption and a fluent foil made by one edit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from zoo.support.text_files import field
 
 HOW = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into DATA_ROOT/sugarcrepe; "
-    "photographs are COCO's val2017, in DATA_ROOT/coco/val2017"
+    "images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
 # subset: cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it (the authors print 61.4 for swap_obj)
 PUBLISHED = {

@@ -1,4 +1,4 @@
-"""Winoground (Thrush et al. 2022): two photographs and two captions of the same words."""
+"""Winoground (Thrush et al. 2022): two images and two captions of the same words."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from zoo.support.text_files import field, json_line, numbered_lines
 HOW = (
     "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
     "`huggingface-cli download --repo-type dataset facebook/winoground --local-dir DATA_ROOT/winoground` with your token; "
-    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. The photographs may not be passed on"
+    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. The images may not be passed on"
 )
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
 PART = Part(
@@ -33,7 +33,7 @@ TAGS = ("collapsed_tag", "tag")
 
 
 class Winoground(Benchmark):
-    """Winoground: 400 cases of two photographs and two captions; a case's group is its tag (Object, Relation or Both).
+    """Winoground: 400 cases of two images and two captions; a case's group is its tag (Object, Relation or Both).
 
     file: another place of the annotations: a parquet, a folder of parquet shards, or an examples.jsonl with a folder `images` beside it.
     """
@@ -81,13 +81,13 @@ def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
         origin = f"{path}:{number}"
         row = json_line(line, origin, "fetch the file again")
         images = tuple(
-            ImageRef("published", _photograph(path, root, field(row, f"image_{k}", str, origin)))
+            ImageRef("published", _image(path, root, field(row, f"image_{k}", str, origin)))
             for k in (0, 1)
         )
         yield _case(row, images, origin)
 
 
-def _photograph(path: Path, root: Path, stem: str) -> str:
+def _image(path: Path, root: Path, stem: str) -> str:
     name = stem if Path(stem).suffix else f"{stem}.png"
     return _under(path.parent / "images" / name, root)
 

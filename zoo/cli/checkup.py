@@ -18,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.mistakes import mistake
 from zoo.negatives.base import NegativeGenerator
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.sources.source import Source, located, read
@@ -105,7 +105,7 @@ def _data(settings: Namespace) -> Iterator[Need]:
     ):
         if reader is not None:
             yield from _captions(what, reader, sources, data)
-    finder = PhotographFinder([root for root in roots if root.is_dir()], data.decoding)
+    finder = ImageFinder([root for root in roots if root.is_dir()], data.decoding)
     if sources:
         yield _images(sources, finder, roots)
     captions = " ".join(map(str, data.train_reader.files[:1]))
@@ -155,7 +155,7 @@ def _fetch(file: Path) -> str:
     )
 
 
-def _images(sources: list[Source], finder: PhotographFinder, roots: list[Path]) -> Need:
+def _images(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> Need:
     images: dict[ImageRef, None] = {}
     for source in sources:
         images.update(dict.fromkeys(located(source, finder).images))

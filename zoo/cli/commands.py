@@ -21,7 +21,7 @@ COMMANDS = {
     ),
     "rescore": (
         "zoo.cli.rescore:main",
-        "make a run's figures again from its cases.parquet, under another preset",
+        "make a run's metrics again from its cases.parquet, under another preset",
     ),
     "doctor": (
         "zoo.cli.doctor:main",

@@ -27,7 +27,7 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
-from zoo.results.metrics import Figure
+from zoo.results.metrics import Metric
 from zoo.scenes.cache import render_scenes
 from zoo.scenes.sheet import contact_sheet
 from zoo.sources.readers.scenes import Scenes
@@ -78,21 +78,21 @@ def main(argv: list[str]) -> int:
     folder = chosen.out / "scenes"
     render_scenes(folder, chosen.scenes, workers=chosen.workers)
     sheet = contact_sheet(folder, chosen.out / "scenes.png")
-    figures = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
-    console.print(table(figures))
+    metrics = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
+    console.print(table(metrics))
     widest = max(
         (f.high - f.low) / 2
-        for row in figures.values()
+        for row in metrics.values()
         for f in row.values()
         if f.high is not None and f.low is not None
     )
     console.print(
         f"Beside each accuracy its 95 % interval, up to {widest:.0f} points to either side: differences smaller than that are noise, and "
-        "another seed moves the figures as well. Chance is 50 %: an accuracy below it says that a wrong detail raises the score more often "
+        "another seed moves the metrics as well. Chance is 50 %: an accuracy below it says that a wrong detail raises the score more often "
         "than it lowers it."
     )
     console.print(
-        f"pictures: {picture(figures, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
+        f"pictures: {picture(metrics, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
     )
     console.print(
         f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py is the long version, with three seeds and a control."
@@ -102,15 +102,15 @@ def main(argv: list[str]) -> int:
 
 def tuned_arms(
     folder: Path, steps: int, tuning_steps: int, console: Console
-) -> dict[str, dict[str, Figure]]:
-    """folder: of rendered scenes. Returns the figures of CLIP, NegCLIP and CS-CLIP by condition, all tuned on from one tower."""
+) -> dict[str, dict[str, Metric]]:
+    """folder: of rendered scenes. Returns the metrics of CLIP, NegCLIP and CS-CLIP by condition, all tuned on from one tower."""
     # the same text is true of many scenes of a batch: texts known to be true of an image are no candidates against it
     masks = {"mask_same_image": True, "mask_same_text": True}
     torch.manual_seed(0)
     start = module_of(CLIP(**masks), 1e-3)
     console.rule(f"CLIP from nothing, {steps} steps")
     train(start, folder, steps)
-    figures = {}
+    metrics = {}
     for name, objective in (
         ("CLIP", CLIP(**masks)),
         ("NegCLIP", NegCLIP(**masks)),
@@ -120,16 +120,16 @@ def tuned_arms(
         module.load_state_dict(start.state_dict())
         console.rule(f"tuned on with {name}, {tuning_steps} steps")
         train(module, folder, tuning_steps)
-        figures[name] = measure(module, folder)
-    return figures
+        metrics[name] = measure(module, folder)
+    return metrics
 
 
-def module_of(objective: Objective, rate: float) -> ZooModule:
-    """Returns a new tower for scenes with an objective and a peak rate."""
+def module_of(objective: Objective, lr: float) -> ZooModule:
+    """Returns a new tower for scenes with an objective and a peak learning rate."""
     return ZooModule(
         Backbone("zoo-scenes"),
         objective,
-        optimizer=Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05),
+        optimizer=Optimization(lr=lr, weight_decay=0.05, warmup_share=0.05),
     )
 
 
@@ -158,7 +158,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
     ).fit(module, datamodule=data)
 
 
-def measure(module: ZooModule, folder: Path) -> dict[str, Figure]:
+def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
     """Returns half-truth accuracy by condition, and that of attribute swaps, on the scenes of a folder's test split."""
     questions = [
         HalfTruth(str((folder / "units.test.jsonl").absolute()), preset="paper"),
@@ -172,22 +172,22 @@ def measure(module: ZooModule, folder: Path) -> dict[str, Figure]:
     assert results is not None
     wanted = {(name, "half_truth"): name for name in CONDITIONS} | {("test", "i2t"): SWAPS}
     return {
-        wanted[f.subset, f.figure]: f
-        for f in results.figures
-        if (f.subset, f.figure) in wanted and f.value is not None
+        wanted[f.subset, f.metric]: f
+        for f in results.metrics
+        if (f.subset, f.metric) in wanted and f.value is not None
     }
 
 
-def table(figures: dict[str, dict[str, Figure]]) -> Table:
-    """Returns the table of figures: conditions down, arms across, with intervals."""
+def table(metrics: dict[str, dict[str, Metric]]) -> Table:
+    """Returns the table of metrics: conditions down, arms across, with intervals."""
     shown = Table(title="accuracy in % on held-out scenes (95 % interval)")
     shown.add_column("half-truths")
-    for arm in figures:
+    for arm in metrics:
         shown.add_column(arm, justify="right")
     shown.add_column("chance", justify="right")
     shown.add_column("n", justify="right")
-    for name in rows(figures):
-        row = [arm.get(name) for arm in figures.values()]
+    for name in rows(metrics):
+        row = [arm.get(name) for arm in metrics.values()]
         cells = [f"{f.value:.0f} ({f.low:.0f}-{f.high:.0f})" if f else "" for f in row]
         shown.add_row(
             name, *cells, "50", str(max(f.n for f in row if f)), end_section=name == CONDITIONS[-1]
@@ -195,12 +195,12 @@ def table(figures: dict[str, dict[str, Figure]]) -> Table:
     return shown
 
 
-def picture(figures: dict[str, dict[str, Figure]], path: Path) -> Path:
-    """Draws the figures as bars with intervals and the chance level; returns the path."""
-    names = rows(figures)
+def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
+    """Draws the metrics as bars with intervals and the chance level; returns the path."""
+    names = rows(metrics)
     drawing = matplotlib.figure.Figure(figsize=(10, 4.5), layout="constrained")
     axes = drawing.subplots()
-    for k, (arm, row) in enumerate(figures.items()):
+    for k, (arm, row) in enumerate(metrics.items()):
         known = [(i, row[n]) for i, n in enumerate(names) if n in row]
         heights = [f.value or 0.0 for _, f in known]
         below = [max(h - (f.low or 0.0), 0.0) for h, (_, f) in zip(heights, known, strict=True)]
@@ -226,6 +226,6 @@ def picture(figures: dict[str, dict[str, Figure]], path: Path) -> Path:
     return path
 
 
-def rows(figures: dict[str, dict[str, Figure]]) -> list[str]:
+def rows(metrics: dict[str, dict[str, Metric]]) -> list[str]:
     """Returns the names of what was measured, in the paper's order."""
-    return [name for name in (*CONDITIONS, SWAPS) if any(name in row for row in figures.values())]
+    return [name for name in (*CONDITIONS, SWAPS) if any(name in row for row in metrics.values())]

@@ -12,7 +12,7 @@ from zoo.benchmarks.base import Benchmark, Case, Part
 from zoo.benchmarks.catalog import asked_for, offered
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.arguments import Parser, listed
 
@@ -22,8 +22,8 @@ NEED_A_FILE = ("half_truth", "pairs")
 
 @dataclass(frozen=True)
 class Finding:
-    """One subset of a benchmark. n: questions in its annotations, 0 where these are absent; scorable: with all photographs; published:
-    how many questions the published file has; photographs: those asked for; found: those of them that are there. how: to get the files.
+    """One subset of a benchmark. n: questions in its annotations, 0 where these are absent; scorable: with all images; published:
+    how many questions the published file has; images: those asked for; found: those of them that are there. how: to get the files.
     note: what the report says of its files, such as where derived ones are."""
 
     benchmark: str
@@ -31,7 +31,7 @@ class Finding:
     n: int
     scorable: int
     published: int | None
-    photographs: frozenset[ImageRef]
+    images: frozenset[ImageRef]
     found: frozenset[ImageRef]
     how: str
     note: str = ""
@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
         if given.benchmarks
         else [name for name in offered() if name not in NEED_A_FILE]
     )
-    finder = PhotographFinder(given.data_root)
+    finder = ImageFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
     for asked in asked_for(names):
@@ -81,11 +81,11 @@ def main(argv: list[str]) -> int:
     _list(console, "made from the annotations", _made(findings))
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
-    _list(console, "photographs that are missing", _missing(findings, finder))
+    _list(console, "images that are missing", _missing(findings, finder))
     return 1 if broken else 0
 
 
-def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -> list[Finding]:
+def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:
     """Returns one finding a subset, of those that are absent too; raises ZooError where an annotation file is broken."""
     reading = settled(read(asked, roots), finder)
     parts = {part.subset: part for part in asked.parts}
@@ -108,10 +108,10 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: PhotographFinder) -
 
 
 def _finding(
-    name: str, subset: str, cases: list[Case], part: Part | None, finder: PhotographFinder
+    name: str, subset: str, cases: list[Case], part: Part | None, finder: ImageFinder
 ) -> Finding:
-    photographs = frozenset(_uncropped(image) for case in cases for image in case.images)
-    found = photographs.difference(finder.missing(photographs))
+    images = frozenset(_uncropped(image) for case in cases for image in case.images)
+    found = images.difference(finder.missing(images))
     n = scorable = 0
     gallery = False
     for case in cases:
@@ -120,9 +120,7 @@ def _finding(
         n += len(case.texts) if gallery else 1
         scorable += int(case.match[there].any(0).sum()) if gallery else int(there.all())
     published = None if part is None or gallery else part.n
-    return Finding(
-        name, subset, n, scorable, published, photographs, found, part.how if part else ""
-    )
+    return Finding(name, subset, n, scorable, published, images, found, part.how if part else "")
 
 
 def _uncropped(image: ImageRef) -> ImageRef:
@@ -133,16 +131,16 @@ def _table(findings: Iterable[Finding]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("benchmark", "subset"):
         table.add_column(column, no_wrap=True)
-    for column in ("cases", "scorable", "photographs", "found"):
+    for column in ("cases", "scorable", "images", "found"):
         table.add_column(column, justify="right")
     for f in findings:
         cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
-        figures = (
-            (cases, f"{f.scorable:,}", f"{len(f.photographs):,}", f"{len(f.found):,}")
+        metrics = (
+            (cases, f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found):,}")
             if f.n
             else ("absent", "", "", "")
         )
-        table.add_row(f.benchmark, f.subset, *figures)
+        table.add_row(f.benchmark, f.subset, *metrics)
     return table
 
 
@@ -161,11 +159,11 @@ def _made(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
 
 
-def _missing(findings: Iterable[Finding], finder: PhotographFinder) -> Iterator[str]:
-    """Yields a line for each source of photographs of which some are missing."""
+def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
+    """Yields a line for each source of images of which some are missing."""
     by_source: dict[str, set[ImageRef]] = {}
     for f in findings:
-        for image in f.photographs - f.found:
+        for image in f.images - f.found:
             by_source.setdefault(image.source, set()).add(image)
     yield from (
         f"{source}: {len(images):,}; {finder.hint(min(images))}"

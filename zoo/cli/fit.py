@@ -286,7 +286,7 @@ class ZooCLI(LightningCLI):
         return path
 
     def before_validate(self) -> None:
-        """Leaves out checkpoints, of which a measurement writes none, and a folder of figures where `out` says where results go."""
+        """Leaves out checkpoints, of which a measurement writes none, and a folder of metrics where `out` says where results go."""
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:

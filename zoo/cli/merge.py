@@ -12,7 +12,7 @@ from zoo.checkpoints.merge import checkpoint_of, merge
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.report import CASES, RESULTS, Results
-from zoo.results.trajectory import FIGURES, PICTURE, Trajectory, show, write
+from zoo.results.trajectory import METRICS, PICTURE, Trajectory, show, write
 from zoo.support.arguments import Parser, listed
 
 MOST = 1_000  # steps between two alphas; each is a checkpoint
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--benchmarks", help="measure each, by commas")
     parser.add_argument(
-        "--data_root", default=".", help="where the benchmarks' files and photographs lie"
+        "--data_root", default=".", help="where the benchmarks' files and images lie"
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="write over what the folder holds of such a merge"
@@ -73,7 +73,7 @@ def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -
     """Raises ZooError, before any work, where another merge would lose what it wrote."""
     files = [checkpoint_of(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
-    kept = [*files, *results, out / FIGURES, out / PICTURE]
+    kept = [*files, *results, out / METRICS, out / PICTURE]
     there = next((path for path in kept if path.exists()), None)
     if there is not None and not overwrite:
         raise ZooError(

@@ -89,7 +89,7 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
         return value if name == INLINE else name
     if not data_roots:
         raise ZooError(
-            f"{Path(name).name} reads files under {PLACE}: say where photographs and captions lie by --data_root DIR"
+            f"{Path(name).name} reads files under {PLACE}: say where images and captions lie by --data_root DIR"
         )
     if len(data_roots) > 1:
         raise ZooError(

@@ -1,4 +1,4 @@
-"""`zoo rescore`: figures made again from cases.parquet, or compared with those of another run."""
+"""`zoo rescore`: metrics made again from cases.parquet, or compared with those of another run."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from zoo.support.arguments import Parser, listed
 def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets; returns the exit status."""
     parser = Parser(
-        prog="zoo rescore", description="Make the figures of a run again from its cases.parquet."
+        prog="zoo rescore", description="Make the metrics of a run again from its cases.parquet."
     )
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
     parser.add_argument(
@@ -102,7 +102,7 @@ def _compare(runs: Matched, preset: Preset) -> None:
         f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else "")
     )
     for difference in found[:10]:
-        place = f"{difference.benchmark}/{difference.subset}/{difference.figure}, case {difference.case}"
+        place = f"{difference.benchmark}/{difference.subset}/{difference.metric}, case {difference.case}"
         console.print(
             f"  {place}: margins {difference.first_margin:.3g} and {difference.second_margin:.3g}"
         )

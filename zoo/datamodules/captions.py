@@ -1,4 +1,4 @@
-"""CaptionDataModule: photographs and captions of any reader, with negatives, units and hard images."""
+"""CaptionDataModule: images and captions of any reader, with negatives, units and hard images."""
 
 import logging
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
 from zoo.batch import MISSING, Batch
 from zoo.datamodules.collate import Collate, StoredCollate
-from zoo.datamodules.dataset import CaptionDataset, Images, Photographs
-from zoo.datamodules.features import Features, FeatureStore, StoredPhotographs, check_fixed
+from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Images
+from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.negatives.base import NegativeGenerator
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.pictures import Decoding
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
-from zoo.sources.source import Source, read, split_by_image, with_photographs
+from zoo.sources.source import Source, read, split_by_image, with_images
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.support.spec import spec
 from zoo.units.sampler import UnitSampler
@@ -45,18 +45,18 @@ class Provides:
 
 
 class CaptionDataModule(Ranged, LightningDataModule):
-    """Batches of photographs and captions.
+    """Batches of images and captions.
 
     What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and devices; training resumes between any
     two batches. Raises ZooError, before the first batch, for whatever is wrong with the following and can be known then.
 
     Args:
         train: the captions to train on.
-        photographs: data roots in which photographs are looked for.
-        val: the captions of the validation loss; without it, val_share or val_images of the training photographs are held out, or there
+        image_roots: data roots in which images are looked for.
+        val: the captions of the validation loss; without it, val_share or val_images of the training images are held out, or there
             is none.
-        val_share: share of the photographs to hold out, with all of their captions.
-        val_images: number of photographs to hold out, in place of a share.
+        val_share: share of the images to hold out, with all of their captions.
+        val_images: number of images to hold out, in place of a share.
         batch_size: rows of one step over all devices, hard images not counted; the devices must divide it.
         val_batch_size: the same for validation; batch_size where None.
         negatives: makers of sentence negatives, one column each.
@@ -65,14 +65,14 @@ class CaptionDataModule(Ranged, LightningDataModule):
         hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP); in validation,
             only such as are never rows by themselves (TROHN-Img).
         redraw: whether negatives and units are drawn anew in every epoch; else once, before the first.
-        features: encodes photographs and texts once, for frozen towers, and reads them from a folder; augmentation is off and redraw false.
-        captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one a photograph and epoch.
+        features: encodes images and texts once, for frozen towers, and reads them from a folder; augmentation is off and redraw false.
+        captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one an image and epoch.
         seed: what order, augmentation, negatives and units are drawn from; on the command line that of seed_everything where None, else 0.
         workers: processes that load, on each device.
-        expect_n: the number of training photographs that there must be.
+        expect_n: the number of training images that there must be.
         overlong: 'cut' reports captions over the context length, counted in a sample; 'error' looks at all and refuses them.
-        tolerate_missing: leave out photographs that are not found, counted and reported.
-        tolerate_broken: make rows of photographs that cannot be decoded empty, counted and reported.
+        tolerate_missing: leave out images that are not found, counted and reported.
+        tolerate_broken: make rows of images that cannot be decoded empty, counted and reported.
         evaluation: benchmarks to run with every validation.
         upright: whether a user's own images are turned as their EXIF orientation says; published ones never are.
         background: the colour under transparent pixels of a user's own images, such as white; where None, the colour that they hide is
@@ -82,7 +82,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
     def __init__(
         self,
         train: Reader,
-        photographs: list[str],
+        image_roots: list[str],
         val: Reader | None = None,
         val_share: OpenUnitInterval | None = None,
         val_images: PositiveInt | None = None,
@@ -110,7 +110,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             raise ZooError(
                 "val, val_share and val_images each say what to validate on: give one of them"
             )
-        self.train_reader, self.val_reader, self.roots = train, val, photographs
+        self.train_reader, self.val_reader, self.roots = train, val, image_roots
         self.val_share, self.val_images = val_share, val_images
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
         self.generators = (
@@ -130,7 +130,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
         self.decoding = Decoding(upright, background)
         self.broken: set[str] = set()
         self._resumed: dict[str, Any] | None = None
-        self._store: tuple[FeatureStore, StoredPhotographs] | None = None
+        self._store: tuple[FeatureStore, StoredImages] | None = None
         self.overlong_found: dict[str, int] = {}
 
     @property
@@ -141,12 +141,12 @@ class CaptionDataModule(Ranged, LightningDataModule):
         )
 
     @cached_property
-    def finder(self) -> PhotographFinder:
-        return PhotographFinder(self.roots, self.decoding)
+    def finder(self) -> ImageFinder:
+        return ImageFinder(self.roots, self.decoding)
 
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
-        """Training and validation captions whose photographs are there."""
+        """Training and validation captions whose images are there."""
         train = self._source(self.train_reader)
         if self.val_share is not None or self.val_images is not None:
             return split_by_image(train, self.val_share, self.val_images)
@@ -156,7 +156,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
 
     def _source(self, reader: Reader) -> Source:
         used = read(reader).where(lambda sample: self.hard_images or not sample.companion_only)
-        return with_photographs(used, self.finder, self.tolerate_missing)
+        return with_images(used, self.finder, self.tolerate_missing)
 
     @cached_property
     def texts(self) -> CaptionTexts:
@@ -206,7 +206,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             self._report("%s", note)
         if val is not None and (shared := len(train.image_ids & val.image_ids)):
             self._report(
-                "%s of %s validation photographs are trained on as well",
+                "%s of %s validation images are trained on as well",
                 f"{shared:,}",
                 f"{len(val.image_ids):,}",
             )
@@ -222,7 +222,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
                 )
             if source is not None and source.missing:
                 self._report(
-                    "%s photographs of the %s captions are missing and left out",
+                    "%s images of the %s captions are missing and left out",
                     f"{source.missing:,}",
                     name,
                 )
@@ -276,7 +276,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
         return loaders
 
     def trained_images(self) -> list[str]:
-        """Returns the training photographs, as references in text."""
+        """Returns the training images, as references in text."""
         return [str(image) for image in self.sources[0].images]
 
     def describe(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
 
     def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
-        images: Images = Photographs(self.finder, transform)
+        images: Images = ImageFiles(self.finder, transform)
         collate = Collate(self._backbone.tokenizer)
         if self.features is not None:
             store, images = self._encoded_once()
@@ -347,7 +347,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             seen=count_broken,
         )
 
-    def _encoded_once(self) -> tuple[FeatureStore, StoredPhotographs]:
+    def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
         """The store with all that is asked of it, made when the first loader is: before, a resumed run has not loaded its weights."""
         assert self.trainer is not None
         if self._store is None:
@@ -385,7 +385,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
         n = len(train.image_ids)
         if self.expect_n is not None and n != self.expect_n:
             raise ZooError(
-                f"there are {n:,} training photographs, and data.expect_n says {self.expect_n:,}: check the source, or change expect_n"
+                f"there are {n:,} training images, and data.expect_n says {self.expect_n:,}: check the source, or change expect_n"
             )
 
     def _check_companions(self, train: Source) -> None:
@@ -460,7 +460,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             if image not in self.broken:
                 self.broken.add(image)
                 log.warning(
-                    "photograph %s is broken: its rows are empty (%d so far)",
+                    "image %s is broken: its rows are empty (%d so far)",
                     image,
                     len(self.broken),
                 )

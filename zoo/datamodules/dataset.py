@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from zoo.batch import MISSING
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
-from zoo.sources.images import BrokenPhotograph, PhotographFinder
+from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import Pair
@@ -25,7 +25,7 @@ Transform = Callable[[Image.Image], Tensor]
 @dataclass(frozen=True)
 class Row:
     """One row of a batch before its texts are tokens. image: what `Images` gave. caption: None for a filling row. sample: position in the
-    source, -1 for filling; a row with a sample and no caption is one whose photograph was broken. negatives: K, pairs: N."""
+    source, -1 for filling; a row with a sample and no caption is one whose image was broken. negatives: K, pairs: N."""
 
     image: Tensor
     caption: str | None
@@ -42,15 +42,15 @@ class Images(Protocol):
     def blank(self) -> Tensor: ...
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
-        """Returns the image; what is random about it is a function of the seed. Raises BrokenPhotograph where it cannot be decoded."""
+        """Returns the image; what is random about it is a function of the seed. Raises BrokenImage where it cannot be decoded."""
         ...
 
 
 @dataclass(frozen=True)
-class Photographs:
-    """Photographs, decoded and transformed to [3, H, W]. transform: random by torch's global generator alone."""
+class ImageFiles:
+    """Images, decoded and transformed to [3, H, W]. transform: random by torch's global generator alone."""
 
-    finder: PhotographFinder
+    finder: ImageFinder
     transform: Transform
 
     @cached_property
@@ -71,8 +71,8 @@ class CaptionDataset(Dataset[list[Row]]):
     """Rows by (epoch, entry): the primary row and, where there are `companions`, the row of one hard image.
 
     samples: all of the source. entries: positions in it, one group a row, of which each epoch draws one (a group of one is a caption; all
-    captions of a photograph are a group where one a photograph is wanted). companions: positions in it that may come along. transform: PIL
-    image to tensor, random by torch's global generator alone. A photograph that cannot be decoded raises ZooError, or makes a filling row
+    captions of an image are a group where one an image is wanted). companions: positions in it that may come along. transform: PIL
+    image to tensor, random by torch's global generator alone. An image that cannot be decoded raises ZooError, or makes a filling row
     where `tolerate_broken`.
     """
 
@@ -129,9 +129,9 @@ class CaptionDataset(Dataset[list[Row]]):
         sample = self.samples[index]
         try:
             image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
-        except BrokenPhotograph as error:
+        except BrokenImage as error:
             if not self.tolerate_broken:
-                raise BrokenPhotograph(
+                raise BrokenImage(
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
             return self._filling(index)

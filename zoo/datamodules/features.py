@@ -1,7 +1,7 @@
-"""Frozen features: what frozen towers make of photographs and texts, encoded once, kept on disk and read by every epoch.
+"""Frozen features: what frozen towers make of images and texts, encoded once, kept on disk and read by every epoch.
 
     manifest.json                what the features depend on: weights, preprocessing, tokenizer, token keys, precision
-    images/*.safetensors         by reference, crop and size of the photograph's file
+    images/*.safetensors         by reference, crop and size of the image's file
     texts/*.safetensors          by the text
 
 Every file is written beside and renamed. A folder belongs to one manifest; runs that share it share its features.
@@ -27,7 +27,7 @@ from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.datamodules.dataset import Transform
 from zoo.datamodules.shards import DTYPES, Precision, Shards
 from zoo.errors import ZooError
-from zoo.sources.images import BrokenPhotograph, PhotographFinder
+from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
 from zoo.support.files import sweep, write_beside
@@ -56,21 +56,21 @@ class Features(metaclass=RangedType):
 
 
 @dataclass(frozen=True)
-class StoredPhotographs:
-    """The rows of photographs in the store, by reference; stands where a data set would decode and transform them."""
+class StoredImages:
+    """The rows of images in the store, by reference; stands where a data set would decode and transform them."""
 
     stored: dict[ImageRef, int]
     blank: Tensor = dataclasses.field(default_factory=lambda: torch.tensor(0))
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
-        """Returns the row, as a scalar; raises BrokenPhotograph for what could not be encoded."""
+        """Returns the row, as a scalar; raises BrokenImage for what could not be encoded."""
         if image not in self.stored:
-            raise BrokenPhotograph(f"{image} is not a whole picture: fetch it again")
+            raise BrokenImage(f"{image} is not a whole picture: fetch it again")
         return torch.tensor(self.stored[image])
 
 
 class FeatureStore:
-    """Encoded photographs and texts of one backbone, on disk.
+    """Encoded images and texts of one backbone, on disk.
 
     Raises ZooError where the folder holds features of other weights or settings, or a damaged file.
     """
@@ -98,27 +98,27 @@ class FeatureStore:
 
     def fill(
         self,
-        photographs: Sequence[ImageRef],
+        images: Sequence[ImageRef],
         texts: Sequence[str],
         backbone: Backbone,
-        finder: PhotographFinder,
+        finder: ImageFinder,
         workers: int = 0,
         tolerate_broken: bool = False,
-    ) -> StoredPhotographs:
-        """Encodes what is not there yet, each rank its share, and returns where the photographs are.
+    ) -> StoredImages:
+        """Encodes what is not there yet, each rank its share, and returns where the images are.
 
         The backbone encodes on the device that it is on. Raises ZooError, on every rank, where the store would grow over its limit (before
-        anything is encoded), where a file cannot be written, and for a broken photograph unless tolerated.
+        anything is encoded), where a file cannot be written, and for a broken image unless tolerated.
         """
-        names = {ref: _name(ref, finder) for ref in photographs}
+        names = {ref: _name(ref, finder) for ref in images}
         new_images = [ref for ref, name in names.items() if name not in self.images]
         new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
         if new_images or new_texts:
             self._refuse_over_limit(new_images, new_texts, backbone)
         gather_objects(None)  # no rank writes before every rank has seen what is missing
         encoder = _Encoder(backbone, finder, workers, tolerate_broken)
-        images = encoder.images(_share(new_images), names, frozenset(self.images.keys))
-        together(lambda: _written(self.images, images, IMAGES_A_FILE))
+        encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
+        together(lambda: _written(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of like length are cut alike
         texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
         together(lambda: _written(self.texts, texts_encoded, TEXTS_A_FILE))
@@ -130,14 +130,14 @@ class FeatureStore:
             sum(text not in self.texts for text in new_texts),
             tolerate_broken,
         )
-        return StoredPhotographs(stored)
+        return StoredImages(stored)
 
     def _refuse_over_limit(
         self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone
     ) -> None:
         each = DTYPES[self.settings.precision].itemsize
         size = self.images.bytes + self.texts.bytes
-        probe = _Encoder(backbone, PhotographFinder([]), 0, False)
+        probe = _Encoder(backbone, ImageFinder([]), 0, False)
         if images:
             item = probe.blank_image(frozenset(self.images.keys))
             size += (
@@ -158,28 +158,28 @@ class FeatureStore:
             )
         if size > self.settings.limit_gib * GIB:
             raise ZooError(
-                f"{len(images):,} photographs and {len(texts):,} texts would make {self.folder} {size / GIB:.3g} GiB large, and "
+                f"{len(images):,} images and {len(texts):,} texts would make {self.folder} {size / GIB:.3g} GiB large, and "
                 f"data.features.limit_gib is {self.settings.limit_gib:g}: raise it, or set data.features.precision to fp16"
             )
 
     def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
         if texts or (images and not tolerate_broken):
             raise ZooError(
-                f"{self.folder} lacks {images:,} photographs and {texts:,} texts that other processes encoded: give data.features.folder a "
+                f"{self.folder} lacks {images:,} images and {texts:,} texts that other processes encoded: give data.features.folder a "
                 "place that all of them share"
             )
 
 
 def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
     """redrawn: whether texts are drawn anew in every epoch. Raises ZooError where features would not be what a step encodes."""
-    wants = "data.features encodes photographs and texts once"
+    wants = "data.features encodes images and texts once"
     if any(backbone.trains(tower) for tower in ("image", "text")):
         raise ZooError(
             f"{wants}, and model.backbone.tune is {backbone.tune}: set it to none, or data.features to null"
         )
     if spec(backbone)["init_args"]["augment"]:
         raise ZooError(
-            f"{wants}, and model.backbone.augment crops training photographs at random: set it to false, or data.features to null"
+            f"{wants}, and model.backbone.augment crops training images at random: set it to false, or data.features to null"
         )
     if redrawn:
         raise ZooError(
@@ -236,11 +236,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:12]}..."
 
 
-def _name(ref: ImageRef, finder: PhotographFinder) -> str:
+def _name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
-        raise ZooError(f"photograph {ref} is not there: {finder.hint(ref)}")
-    # the same photograph in another size, or decoded in another way, is another input
+        raise ZooError(f"image {ref} is not there: {finder.hint(ref)}")
+    # the same image in another size, or decoded in another way, is another input
     return " ".join(
         filter(None, (str(ref), str(path.stat().st_size), str(finder.decoding_of(ref))))
     )
@@ -276,11 +276,9 @@ def _write(shards: Shards, parts: Sequence[Part]) -> None:
 
 
 class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
-    """Photographs as the towers take them, errors as values: a worker's exception would come with its traceback."""
+    """Images as the towers take them, errors as values: a worker's exception would come with its traceback."""
 
-    def __init__(
-        self, refs: Sequence[ImageRef], finder: PhotographFinder, transform: Transform
-    ) -> None:
+    def __init__(self, refs: Sequence[ImageRef], finder: ImageFinder, transform: Transform) -> None:
         self.refs, self.finder, self.transform = refs, finder, transform
 
     def __len__(self) -> int:
@@ -297,7 +295,7 @@ class _Encoder:
     """Encodes batch by batch, in the precision of the weights, on the device that they are on."""
 
     def __init__(
-        self, backbone: Backbone, finder: PhotographFinder, workers: int, tolerate_broken: bool
+        self, backbone: Backbone, finder: ImageFinder, workers: int, tolerate_broken: bool
     ) -> None:
         self.backbone, self.finder, self.workers, self.tolerate_broken = (
             backbone,
@@ -314,12 +312,12 @@ class _Encoder:
     ) -> Iterator[Part]:
         decoded = _Decoded(refs, self.finder, self.backbone.eval_transform)
         loader = DataLoader(decoded, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
-        for batch in _tracked(loader, "encoding photographs"):
+        for batch in _tracked(loader, "encoding images"):
             whole = []
             for ref, pixels, error in batch:
                 if pixels is not None:
                     whole.append((names[ref], pixels))
-                elif not (self.tolerate_broken and isinstance(error, BrokenPhotograph)):
+                elif not (self.tolerate_broken and isinstance(error, BrokenImage)):
                     raise error
             if whole:
                 pixels = torch.stack([pixels for _, pixels in whole])

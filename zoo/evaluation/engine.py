@@ -1,4 +1,4 @@
-"""Evaluation: encodes what benchmarks ask for, each photograph and text once, scores the pairs that cases name, judges and reports."""
+"""Evaluation: encodes what benchmarks ask for, each image and text once, scores the pairs that cases name, judges and reports."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ from zoo.results.outcomes import Row, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.protocols import RECALLS, Outcome, judge, recalls
 from zoo.results.report import CUT, SHORT_LISTS, Results, refuse_results, report
-from zoo.sources.images import PhotographFinder, identity, photograph_ref
+from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.distributed import gather_objects, rank, world_size
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
@@ -48,11 +48,11 @@ class Evaluation(Ranged):
     """One run of some benchmarks on one model; it can run again and again in `fit`.
 
     benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. data_root: where annotations and
-    photographs are, one folder or several, the first that has a thing wins. out: the folder of results.json and cases.parquet, None to
+    images are, one folder or several, the first that has a thing wins. out: the folder of results.json and cases.parquet, None to
     write nothing. presets: ways of counting and averaging, `official` where None; the first is logged. image_batch, text_batch: items
     encoded at once. window_bytes: of tokens held at once, for heads that read tokens. shortlist: how many candidates by cosine a head
-    orders where a pair costs it too much for a whole gallery. workers: processes that load photographs, on each
-    device. trained_images: photographs that the model was trained on, as references in text. overwrite: whether results that
+    orders where a pair costs it too much for a whole gallery. workers: processes that load images, on each
+    device. trained_images: images that the model was trained on, as references in text. overwrite: whether results that
     lie in `out` may be lost. upright: whether a user's own images are turned as their EXIF orientation says; background: the colour under
     their transparent pixels, where None the one that they hide. Images of published benchmarks are always decoded as their scripts do.
     """
@@ -89,7 +89,7 @@ class Evaluation(Ranged):
         self.window_bytes, self.shortlist = window_bytes, shortlist
         self.trained_images = frozenset(trained_images or ())
         self.overwrite = overwrite
-        self.finder = PhotographFinder(self.roots, Decoding(upright, background))
+        self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self._plan: Plan | None = None
         self._notes: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class Evaluation(Ranged):
         return self._plan
 
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
-        """Returns the loaders whose portions `step` takes: photographs and texts, or windows of both for a head that reads tokens."""
+        """Returns the loaders whose portions `step` takes: images and texts, or windows of both for a head that reads tokens."""
         if self._cut is None and rank() == 0:
             self._cut = portions.cut_texts(self.plan, backbone.tokenizer)
         maker = self._maker(backbone)
@@ -126,7 +126,7 @@ class Evaluation(Ranged):
         images, texts = portions.encoded_twice(made)
         self._notes = {
             "windows": len(made),
-            "photographs encoded twice": images,
+            "images encoded twice": images,
             "texts encoded twice": texts,
         }
         galleries = [self.plan.questions[q] for q in self._galleries]
@@ -144,7 +144,7 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
-        """Encodes one portion, and scores its questions where it has any; raises ZooError for a broken photograph."""
+        """Encodes one portion, and scores its questions where it has any; raises ZooError for a broken image."""
         portion.checked()
         images = texts = None
         # Items without a question are wanted for their pooled vectors, whatever the head reads.
@@ -152,9 +152,7 @@ class Evaluation(Ranged):
             (head.image_keys, head.text_keys) if portion.questions else (frozenset(), frozenset())
         )
         if portion.pixels is not None:
-            images = portions.encode_photographs(
-                backbone, portion.pixels, image_keys, self.image_batch
-            )
+            images = portions.encode_pixels(backbone, portion.pixels, image_keys, self.image_batch)
             self._dtype = str(images.pooled.dtype).removeprefix("torch.")
         if portion.texts is not None:
             texts = backbone.encode_texts(portion.texts, text_keys).rows(portion.bank_rows)
@@ -173,7 +171,7 @@ class Evaluation(Ranged):
         """about: what results say of the model. Gathers, scores, judges, writes; returns the results on every rank and is ready to start
         again.
 
-        Raises ZooError, on every rank, where scores are not finite or the results cannot be written, and for a broken photograph.
+        Raises ZooError, on every rank, where scores are not finite or the results cannot be written, and for a broken image.
         """
         reranked: dict[int, Share] = {}
         broken: ZooError | None = None
@@ -311,7 +309,7 @@ class Evaluation(Ranged):
     def _rows(
         self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question]
     ) -> Iterator[Row]:
-        trained = frozenset(identity(photograph_ref(image)) for image in self.trained_images)
+        trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
         for question, outcomes in judged:
             yield from rows(question.benchmark, question.case, outcomes, trained)
         for benchmark, case in [*self.plan.unscored, *((q.benchmark, q.case) for q in left)]:

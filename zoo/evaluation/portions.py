@@ -1,4 +1,4 @@
-"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct photograph and text once, or, for heads
+"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct image and text once, or, for heads
 that read tokens, windows of cases with all that they need."""
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from zoo.backbones.overlong import overlong
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.results.plan import Plan, Question
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import Shard, rank, world_size
 from zoo.support.worker import outlast
@@ -33,11 +33,11 @@ def _no_rows() -> Tensor:
 
 @dataclass(frozen=True)
 class Portion:
-    """Photographs and texts to encode.
+    """Images and texts to encode.
 
     image_rows: [n] rows of the plan, FILLING where a rank has nothing to do; pixels: [n, 3, H, W]. text_rows: [m] rows of the plan;
     texts: the bank of their distinct token ids; bank_rows: [m] rows into it. questions: those to be scored with these, for heads that
-    read tokens. error: what is wrong with a photograph, in a sentence.
+    read tokens. error: what is wrong with an image, in a sentence.
     """
 
     image_rows: Tensor = field(default_factory=_no_rows)
@@ -49,7 +49,7 @@ class Portion:
     error: str | None = None
 
     def checked(self) -> "Portion":
-        """Returns this portion; raises ZooError where a photograph of it is broken."""
+        """Returns this portion; raises ZooError where an image of it is broken."""
         if self.error is not None:
             raise ZooError(self.error)
         return self
@@ -98,12 +98,12 @@ class Maker:
 
     images: Sequence[ImageRef]
     texts: Sequence[str]
-    finder: PhotographFinder
+    finder: ImageFinder
     transform: Transform
     tokenizer: Tokenizer
 
     def of_images(self, rows: Sequence[int]) -> Portion:
-        """Returns the photographs of those rows; filling is the first photograph."""
+        """Returns the images of those rows; filling is the first image."""
         try:
             pixels = [self.transform(self.finder.load(self.images[max(row, 0)])) for row in rows]
         except ZooError as error:  # as a value: a worker's exception would come with its traceback
@@ -122,7 +122,7 @@ class Maker:
         return replace(self._of_both(window.images, window.texts), questions=window.questions)
 
     def of_tile(self, tile: Tile) -> Portion:
-        """Returns the tile's photographs, where it has any, and texts."""
+        """Returns the tile's images, where it has any, and texts."""
         return self._of_both(tile.images, tile.texts)
 
     def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
@@ -177,7 +177,7 @@ def loader(
 def item_loaders(
     questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int
 ) -> list[DataLoader[Any]]:
-    """Returns a loader of the questions' distinct photographs and one of their distinct texts, those of like length together."""
+    """Returns a loader of the questions' distinct images and one of their distinct texts, those of like length together."""
     images, texts = (
         sorted({row for q in questions for row in getattr(q, side).tolist()})
         for side in ("images", "texts")
@@ -195,7 +195,7 @@ def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[
     return DataLoader(Rows(made), None, num_workers=workers, collate_fn=make)
 
 
-def encode_photographs(
+def encode_pixels(
     backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int
 ) -> Encoded:
     """pixels: [n, 3, H, W]. Returns them encoded, `batch` at a time."""
@@ -214,7 +214,7 @@ def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """image_bytes, text_bytes: of one item, encoded. Returns windows of all questions but galleries, sorted by photograph, that hold at
+    """image_bytes, text_bytes: of one item, encoded. Returns windows of all questions but galleries, sorted by image, that hold at
     most `limit` bytes each, or one question."""
     named = [
         q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"
@@ -244,7 +244,7 @@ def _windows(
 
 
 def encoded_twice(made: Sequence[Window]) -> tuple[int, int]:
-    """Returns how many photographs and texts more the windows encode than there are distinct ones."""
+    """Returns how many images and texts more the windows encode than there are distinct ones."""
     counts = [
         np.array([row for w in made for row in getattr(w, side)], dtype=np.int64)
         for side in ("images", "texts")

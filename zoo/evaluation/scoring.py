@@ -1,4 +1,4 @@
-"""Scoring: from encoded photographs and texts to the scores of the pairs that questions name, and their outcomes."""
+"""Scoring: from encoded images and texts to the scores of the pairs that questions name, and their outcomes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -23,7 +23,7 @@ def reads_tokens(head: Head) -> bool:
 
 
 def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
-    """Returns the bytes of the tokens that a head reads of one photograph and of one text."""
+    """Returns the bytes of the tokens that a head reads of one image and of one text."""
     shapes = backbone.shapes
     return (
         4 * len(head.image_keys) * ((shapes.patches or 0) + shapes.prefix) * shapes.image_width,

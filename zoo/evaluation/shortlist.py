@@ -1,5 +1,5 @@
-"""Short-lists: where a pair costs a head too much for a whole gallery, the cosine of pooled vectors chooses K texts for every photograph
-and K photographs for every text, and the head orders those."""
+"""Short-lists: where a pair costs a head too much for a whole gallery, the cosine of pooled vectors chooses K texts for every image
+and K images for every text, and the head orders those."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
-from zoo.evaluation.portions import Portion, Tile, encode_photographs
+from zoo.evaluation.portions import Portion, Tile, encode_pixels
 from zoo.heads.base import Head
 from zoo.results.protocols import Mask, Ranks, Scores
 
@@ -18,8 +18,8 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ShortLists:
-    """A gallery's candidates. texts: [n, K] for each of n photographs, images: [m, K] for each of m texts; pairs: [P], sorted, the distinct
-    pairs of a photograph i and a text j in either list, as i * m + j."""
+    """A gallery's candidates. texts: [n, K] for each of n images, images: [m, K] for each of m texts; pairs: [P], sorted, the distinct
+    pairs of an image i and a text j in either list, as i * m + j."""
 
     texts: Rows
     images: Rows
@@ -27,11 +27,11 @@ class ShortLists:
 
     @property
     def rows(self) -> tuple[Rows, Rows]:
-        """The photograph and the text of every pair, [P] each."""
+        """The image and the text of every pair, [P] each."""
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
     def ranks(self, match: Mask, scores: Scores) -> tuple[Ranks, Ranks]:
-        """match: [n, m]; scores: [P]. Returns the ranks of photographs among texts and of texts among photographs. An answer that is on no
+        """match: [n, m]; scores: [P]. Returns the ranks of images among texts and of texts among images. An answer that is on no
         short-list scores minus infinity, under all that are."""
         n, m = len(self.texts), len(self.images)
         of_images, of_texts = np.arange(n)[:, None], np.arange(m)[:, None]
@@ -64,8 +64,8 @@ def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int)
 def tiles(
     lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, texts_at_once: int
 ) -> list[list[Tile]]:
-    """images, texts: the gallery's rows of the plan. Returns runs of tiles, one for each `images_at_once` photographs, that hold every pair
-    once; the first tile of a run brings the photographs, and each its texts."""
+    """images, texts: the gallery's rows of the plan. Returns runs of tiles, one for each `images_at_once` images, that hold every pair
+    once; the first tile of a run brings the images, and each its texts."""
     i, j = lists.rows
     runs = []
     for start in range(0, len(images), images_at_once):
@@ -104,7 +104,7 @@ def score_tiles(
         portion = portion.checked().to(device)
         if portion.pixels is not None:
             images = head.prepare_images(
-                encode_photographs(backbone, portion.pixels, head.image_keys, image_batch)
+                encode_pixels(backbone, portion.pixels, head.image_keys, image_batch)
             )
         assert images is not None
         assert portion.texts is not None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 # How many of 10,000 prepositions are this one in 51,010 captions of COCO and Flickr8k, at least 1; "_" stands for a space. Words of one
-# line may say the same of a photograph, so that none of them stands in for another.
+# line may say the same of an image, so that none of them stands in for another.
 _LISTED = """
 in 2129 inside 26 inside_of 18 within 2 into 107 in_the_middle_of 25
 on 1744 on_top_of 90 on_the_top_of 3 atop 7 onto 24 upon 2 over 155 above 35

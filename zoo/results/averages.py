@@ -1,4 +1,4 @@
-"""Averages: named presets that say what counts as right and which figures enter which mean. A mean that lacks a member is withheld."""
+"""Averages: named presets that say what counts as right and which metrics enter which mean. A mean that lacks a member is withheld."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,28 +7,28 @@ from typing import Literal
 
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, near
-from zoo.results.metrics import MACRO, Figure, Macro, Rules, plain
+from zoo.results.metrics import MACRO, Macro, Metric, Rules, plain
 from zoo.results.statistics import Sample, interval
 
 
 @dataclass(frozen=True)
 class Member:
-    """A figure that enters a mean. subset: '*' is all that the benchmark has. unscorable: the engine has no such benchmark."""
+    """A metric that enters a mean. subset: '*' is all that the benchmark has. unscorable: the engine has no such benchmark."""
 
     benchmark: str
     subset: str = "*"
-    figure: str = "i2t"
+    metric: str = "i2t"
     unscorable: bool = False
 
     def __str__(self) -> str:
         return (
-            self.benchmark if self.unscorable else f"{self.benchmark}/{self.subset}/{self.figure}"
+            self.benchmark if self.unscorable else f"{self.benchmark}/{self.subset}/{self.metric}"
         )
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean of figures or of means. weighting: all members alike, or by their numbers of cases in the file."""
+    """A mean of metrics or of means. weighting: all members alike, or by their numbers of cases in the file."""
 
     name: str
     members: tuple["Mean | Member", ...]
@@ -67,15 +67,15 @@ class Preset:
 
 
 def averages(
-    preset: Preset, figures: Sequence[Figure], samples: Mapping[Figure, Sample | None] | None = None
+    preset: Preset, metrics: Sequence[Metric], samples: Mapping[Metric, Sample | None] | None = None
 ) -> list[Average]:
-    """samples: what the figures were made of, for intervals; none is given without them.
+    """samples: what the metrics were made of, for intervals; none is given without them.
 
-    Returns the preset's means that have at least one of their members among the figures. Of a benchmark that was asked for twice over the
+    Returns the preset's means that have at least one of their members among the metrics. Of a benchmark that was asked for twice over the
     same subsets, each run gets means of its own.
     """
     taken: dict[Average, None] = {}
-    for run, chosen in _runs(figures).items():
+    for run, chosen in _runs(metrics).items():
         for mean in preset.means:
             average = _average(preset.name, mean, chosen, samples or {}, run)
             if average.n:
@@ -83,32 +83,32 @@ def averages(
     return list(taken)
 
 
-def _runs(figures: Sequence[Figure]) -> dict[str, list[Figure]]:
-    """Returns the figures without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
+def _runs(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
+    """Returns the metrics without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
     no benchmark was asked for twice over the same subsets."""
-    times = Counter((plain(f.benchmark), f.subset, f.figure) for f in figures)
+    times = Counter((plain(f.benchmark), f.subset, f.metric) for f in metrics)
     again = dict.fromkeys(
-        f.benchmark for f in figures if times[plain(f.benchmark), f.subset, f.figure] > 1
+        f.benchmark for f in metrics if times[plain(f.benchmark), f.subset, f.metric] > 1
     )
     return {
-        run: [f for f in figures if f.benchmark == run or f.benchmark not in again] for run in again
-    } or {"": list(figures)}
+        run: [f for f in metrics if f.benchmark == run or f.benchmark not in again] for run in again
+    } or {"": list(metrics)}
 
 
 def _average(
     preset: str,
     mean: Mean,
-    figures: Sequence[Figure],
-    samples: Mapping[Figure, Sample | None],
+    metrics: Sequence[Metric],
+    samples: Mapping[Metric, Sample | None],
     run: str,
 ) -> Average:
-    taken = _take(mean, figures)
-    used = [figure for figure, _ in taken.shares]
+    taken = _take(mean, metrics)
+    used = [metric for metric, _ in taken.shares]
     n, of = sum(f.n for f in used), sum(f.of for f in used)
     value = low = high = None
     how = ""
     if used and not taken.missing:
-        value = sum(share * (figure.value or 0) for figure, share in taken.shares)
+        value = sum(share * (metric.value or 0) for metric, share in taken.shares)
         made_of = [sample for sample in map(samples.get, used) if sample is not None]
         if len(made_of) == len(used):
             low, high, how = interval(made_of, [share for _, share in taken.shares])
@@ -132,20 +132,20 @@ def _average(
 
 @dataclass(frozen=True)
 class _Taken:
-    """The figures of a mean with their shares in it, which sum to 1; its number of cases; and what keeps it from being taken."""
+    """The metrics of a mean with their shares in it, which sum to 1; its number of cases; and what keeps it from being taken."""
 
-    shares: list[tuple[Figure, float]]
+    shares: list[tuple[Metric, float]]
     cases: int
     missing: list[str]
 
 
-def _take(node: Mean | Member, figures: Sequence[Figure]) -> _Taken:
+def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
     if isinstance(node, Member):
         used = [
             f
-            for f in figures
+            for f in metrics
             if plain(f.benchmark) == node.benchmark
-            and f.figure == node.figure
+            and f.metric == node.metric
             and node.subset in ("*", f.subset)
         ]
         cases = sum(f.of for f in used)
@@ -155,26 +155,26 @@ def _take(node: Mean | Member, figures: Sequence[Figure]) -> _Taken:
             else [str(node)]
         )
         return _Taken([(f, f.of / cases) for f in used], cases, missing)
-    taken = [_take(member, figures) for member in node.members]
+    taken = [_take(member, metrics) for member in node.members]
     cases = sum(t.cases for t in taken)
     parts = [
         1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken
     ]
     shares = [
-        (figure, part * share)
+        (metric, part * share)
         for t, part in zip(taken, parts, strict=True)
-        for figure, share in t.shares
+        for metric, share in t.shares
     ]
     return _Taken(shares, cases, [m for t in taken for m in t.missing])
 
 
-def _named(figure: Figure) -> str:
+def _named(metric: Metric) -> str:
     gallery = (
-        f" (a gallery of {figure.photographs:,} of {figure.gallery_of:,})"
-        if figure.partial_gallery
+        f" (a gallery of {metric.images:,} of {metric.gallery_of:,})"
+        if metric.partial_gallery
         else ""
     )
-    return f"{figure.benchmark}/{figure.subset}/{figure.figure}{gallery}"
+    return f"{metric.benchmark}/{metric.subset}/{metric.metric}{gallery}"
 
 
 def preset_named(name: str) -> Preset:
@@ -186,8 +186,8 @@ def preset_named(name: str) -> Preset:
     return PRESETS[name]
 
 
-def _members(benchmark: str, subsets: Iterable[str], figure: str = "i2t") -> tuple[Member, ...]:
-    return tuple(Member(benchmark, subset, figure) for subset in subsets)
+def _members(benchmark: str, subsets: Iterable[str], metric: str = "i2t") -> tuple[Member, ...]:
+    return tuple(Member(benchmark, subset, metric) for subset in subsets)
 
 
 def _absent(*names: str) -> tuple[Member, ...]:
@@ -200,7 +200,7 @@ REPLACE = _members("sugarcrepe", ("replace_obj", "replace_att", "replace_rel"))
 SWAP = _members("sugarcrepe", ("swap_obj", "swap_att"))
 ADD = _members("sugarcrepe", ("add_obj", "add_att"))
 WINOGROUND = {
-    figure: Member("winoground", "winoground", figure) for figure in ("text", "image", "group")
+    metric: Member("winoground", "winoground", metric) for metric in ("text", "image", "group")
 }
 
 # The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or odd, VG-Attribution without pairs of
@@ -215,7 +215,7 @@ OWN_MEANS = (
     Mean("sugarcrepe, mean of 7 subsets", (*ADD, *REPLACE, *SWAP)),
     Mean("sugarcrepe, by cases", (*ADD, *REPLACE, *SWAP), "cases"),
     Mean("aro, mean of 4", (*ARO_MACRO, *ARO_ORDER)),
-    Mean("half_truth, by cases", (Member("half_truth", figure="half_truth"),), "cases"),
+    Mean("half_truth, by cases", (Member("half_truth", metric="half_truth"),), "cases"),
 )
 CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
     Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
@@ -264,7 +264,7 @@ PRESETS = {
         ),
         Preset(
             "cs_clip",
-            "the aggregation of CS-CLIP's Table 11 over official protocols: not its figures, which come from other ones",
+            "the aggregation of CS-CLIP's Table 11 over official protocols: not its metrics, which come from other ones",
             Rules(official_ties=True, drop_identical=False, macros=ALL_GROUPS),
             (
                 *(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)),
@@ -273,7 +273,7 @@ PRESETS = {
         ),
         Preset(
             "vl_compo",
-            "the averages of vl_compo's tables, deduced from its published figures",
+            "the averages of vl_compo's tables, deduced from its published metrics",
             Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
             (
                 *VL_COMPO_BENCHMARKS,

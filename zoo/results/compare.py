@@ -41,7 +41,7 @@ class Difference:
     subset: str
     case: str
     query: int
-    figure: str
+    metric: str
     first_right: bool
     second_right: bool
     first_margin: float
@@ -167,7 +167,7 @@ def _margin(run: pa.Table, row: int, rules: Rules) -> float:
 def _rows_by_question(run: pa.Table, asked: list[str]) -> dict[tuple[str, str, Hashable], int]:
     """asked: the columns that tell what a case asks. Returns the number of each row by benchmark, subset and what it asks; what is asked
     several times is told apart by its order."""
-    names = ["benchmark", "subset", "figure", "query"]
+    names = ["benchmark", "subset", "metric", "query"]
     columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
     columns += [list(map(str, run[name].to_pylist())) for name in asked]
     times: Counter[Hashable] = Counter()

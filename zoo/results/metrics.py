@@ -1,4 +1,4 @@
-"""Figures: what the outcomes of a benchmark come to, with interval, coverage and ties. Values are in per cent."""
+"""Metrics: what the outcomes of a benchmark come to, with interval, coverage and ties. Values are in per cent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from zoo.results.protocols import recall_depth
 from zoo.results.statistics import Sample, interval
 
 MACRO = "macro"
-# chance is one in the number of options; other figures take it from the benchmark
+# chance is one in the number of options; other metrics take it from the benchmark
 BY_OPTIONS = ("i2t", "t2i", "half_truth", "completion")
 
 Place = tuple[str, str, str]
@@ -21,7 +21,7 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Reference:
-    """What is known of a subset beforehand. n: cases as published, of a retrieval photographs; chance, published: in per cent by figure,
+    """What is known of a subset beforehand. n: cases as published, of a retrieval images; chance, published: in per cent by metric,
     the latter of OpenAI's ViT-B/32."""
 
     n: int | None = None
@@ -55,7 +55,7 @@ class Rules:
         return self.macros.get((name, subset), self.macros.get((name, "*")))
 
     def counts_like(self, other: "Rules", part: pa.Table) -> bool:
-        """Whether both count the rows of one figure alike, macro averages apart."""
+        """Whether both count the rows of one metric alike, macro averages apart."""
         ties = (
             self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
         )
@@ -66,19 +66,19 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Metric:
     """One number of the report.
 
-    figure: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
-    nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. photographs,
-    photographs_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
-    cent, where known; the latter only where this is counted as it was. gallery_of: of a recall, how many photographs the whole gallery
+    metric: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
+    nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. images,
+    images_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
+    cent, where known; the latter only where this is counted as it was. gallery_of: of a recall, how many images the whole gallery
     has.
     """
 
     benchmark: str
     subset: str
-    figure: str
+    metric: str
     value: float | None
     low: float | None
     high: float | None
@@ -86,8 +86,8 @@ class Figure:
     n: int
     of: int
     ties: int
-    photographs: int
-    photographs_of: int
+    images: int
+    images_of: int
     trained_on: int
     chance: float | None = None
     published: float | None = None
@@ -100,8 +100,8 @@ class Figure:
 
     @property
     def partial_gallery(self) -> bool:
-        """Whether it is a recall among some of the photographs, which is easier than among all and not comparable with it."""
-        return self.gallery_of is not None and self.photographs < self.gallery_of
+        """Whether it is a recall among some of the images, which is easier than among all and not comparable with it."""
+        return self.gallery_of is not None and self.images < self.gallery_of
 
 
 def plain(benchmark: str) -> str:
@@ -109,17 +109,17 @@ def plain(benchmark: str) -> str:
     return benchmark.partition(":")[0]
 
 
-def figures(
+def metrics(
     outcomes: pa.Table,
     rules: Rules,
     references: Mapping[tuple[str, str], Reference],
     published: Rules | None = None,
-) -> dict[Figure, Sample | None]:
+) -> dict[Metric, Sample | None]:
     """references: by benchmark and subset. published: the rules under which the references' values were found, these where None.
 
-    Returns the figures in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
+    Returns the metrics in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
     """
-    found: dict[Figure, Sample | None] = {}
+    found: dict[Metric, Sample | None] = {}
     for place, rows in places(outcomes).items():
         part = outcomes.take(rows)
         benchmark, subset, name = place
@@ -127,22 +127,22 @@ def figures(
         official = rules if published is None else published
         alike = rules.counts_like(official, part)
         outcome = judged(part, rules.official_ties, rules.drop_identical)
-        figure, sample = _figure(place, name, outcome, known, alike)
-        found[figure] = sample
+        metric, sample = _metric(place, name, outcome, known, alike)
+        found[metric] = sample
         macro = rules.macro(benchmark, subset)
         if macro is not None:
             alike = alike and macro == official.macro(benchmark, subset)
-            figure, sample = _figure(
+            metric, sample = _metric(
                 (benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike
             )
-            found[figure] = sample
+            found[metric] = sample
     return found
 
 
 def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
-    """Returns the rows of each benchmark, subset and figure, in the order in which they come."""
+    """Returns the rows of each benchmark, subset and metric, in the order in which they come."""
     found: dict[Place, list[int]] = {}
-    columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "figure"))
+    columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "metric"))
     for row, place in enumerate(zip(*columns, strict=True)):
         found.setdefault(place, []).append(row)
     return {place: np.array(rows) for place, rows in found.items()}
@@ -162,10 +162,10 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
     return outcome.where(counts[index])
 
 
-def _figure(
+def _metric(
     place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
-) -> tuple[Figure, Sample | None]:
-    """counted: the figure whose outcomes these are. alike: whether they are counted as the published ones were."""
+) -> tuple[Metric, Sample | None]:
+    """counted: the metric whose outcomes these are. alike: whether they are counted as the published ones were."""
     scored = outcome.where(outcome.scored)
     n, name = len(scored.right), place[2]
     sample = low = high = chance = None
@@ -184,11 +184,11 @@ def _figure(
         for image, s in zip(images, seen, strict=True)
         if s
     }
-    photographs = len({image for images in scored.images for image in images})
-    photographs_of = len({image for images in outcome.images for image in images})
-    gallery_of = None if recall_depth(name) is None else max(photographs_of, known.n or 0)
-    whole = gallery_of is None or photographs == gallery_of
-    return Figure(
+    images = len({image for images in scored.images for image in images})
+    images_of = len({image for images in outcome.images for image in images})
+    gallery_of = None if recall_depth(name) is None else max(images_of, known.n or 0)
+    whole = gallery_of is None or images == gallery_of
+    return Metric(
         *place,
         value=_per_cent(None if sample is None else sample.value),
         low=_per_cent(low),
@@ -197,8 +197,8 @@ def _figure(
         n=n,
         of=len(outcome.right),
         ties=int(scored.tie.sum()),
-        photographs=photographs,
-        photographs_of=photographs_of,
+        images=images,
+        images_of=images_of,
         trained_on=len(trained),
         chance=known.chance.get(name) if chance is None else _per_cent(chance),
         published=known.published.get(name) if alike and whole else None,
@@ -206,17 +206,17 @@ def _figure(
     ), sample
 
 
-def _chance(figure: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
+def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
     """Returns the mean chance of queries, None where their options do not tell it.
 
     Of a recall at K, with m right answers among N: 1 - C(N - m, K) / C(N, K), by factors.
     """
-    depth = recall_depth(figure)
+    depth = recall_depth(metric)
     if depth is not None and scored.right_options.all():
         i = np.arange(depth)
         left = np.clip(scored.options[:, None] - scored.right_options[:, None] - i, 0, None)
         return float(weight @ (1 - (left / np.clip(scored.options[:, None] - i, 1, None)).prod(1)))
-    return float(weight @ (1 / scored.options)) if figure in BY_OPTIONS else None
+    return float(weight @ (1 / scored.options)) if metric in BY_OPTIONS else None
 
 
 def _per_cent(share: float | None) -> float | None:

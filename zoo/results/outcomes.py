@@ -1,4 +1,4 @@
-"""Outcomes as a table: one row an outcome, null where a case was not scored. What figures are made of, and what `cases.parquet` holds."""
+"""Outcomes as a table: one row an outcome, null where a case was not scored. What metrics are made of, and what `cases.parquet` holds."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ class Row:
     right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as
     right. match: which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone).
     options, right_options: of a retrieval, how many answers there were and how many of them are right. images: the identities of the
-    photographs it is about; trained: which of them the model was trained on. texts: those it is about, in the order of `scores` where
+    images it is about; trained: which of them the model was trained on. texts: those it is about, in the order of `scores` where
     those are of one text each; of a retrieval the query's own alone, and not the gallery's. question: the `fingerprint` of its case.
     """
 
@@ -35,7 +35,7 @@ class Row:
     group: str | None
     protocol: str
     query: int
-    figure: str
+    metric: str
     scores: list[float] | None
     match: list[bool] | None
     identical: list[bool] | None
@@ -58,7 +58,7 @@ SCHEMA = pa.schema(
         ("group", pa.string()),
         ("protocol", pa.string()),
         ("query", pa.int64()),
-        ("figure", pa.string()),
+        ("metric", pa.string()),
         ("scores", pa.list_(pa.float32())),
         ("match", pa.list_(pa.bool_())),
         ("identical", pa.list_(pa.bool_())),
@@ -82,11 +82,11 @@ def rows(
     trained: frozenset[str],
     scored: bool = True,
 ) -> Iterator[Row]:
-    """trained: identities of the photographs that the model was trained on. Yields the rows of a case; one that is not scored brings the
+    """trained: identities of the images that the model was trained on. Yields the rows of a case; one that is not scored brings the
     outcomes of any scores."""
-    photographs, question = [identity(image) for image in case.images], fingerprint(case)
+    images, question = [identity(image) for image in case.images], fingerprint(case)
     for outcome in outcomes:
-        about = [photographs[i] for i in outcome.images]
+        about = [images[i] for i in outcome.images]
         yield Row(
             benchmark=benchmark,
             subset=case.subset,
@@ -94,10 +94,10 @@ def rows(
             group=case.group,
             protocol=case.protocol,
             query=outcome.query,
-            figure=outcome.figure,
+            metric=outcome.metric,
             scores=outcome.scores.tolist() if scored else None,
             match=outcome.match.tolist(),
-            identical=identical(case, outcome.query) if outcome.figure == "i2t" else None,
+            identical=identical(case, outcome.query) if outcome.metric == "i2t" else None,
             right=outcome.right if scored else None,
             tie=outcome.tie if scored else None,
             correct_first=case.correct_first,
@@ -148,7 +148,7 @@ def table(rows: Iterable[Row]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcomes of one figure under one preset: [q] each. row: of the table. scored: false where a case was not. tie: by `>` wrong and
+    """The outcomes of one metric under one preset: [q] each. row: of the table. scored: false where a case was not. tie: by `>` wrong and
     by `>=` right. options: how many answers there were to choose from; right_options: how many of them are right, 0 where that is not
     kept."""
 
@@ -184,7 +184,7 @@ class Judged:
 
 
 def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
-    """part: rows of one figure. official_ties: a tie is right where the official script lists the right answer first, else it is wrong.
+    """part: rows of one metric. official_ties: a tie is right where the official script lists the right answer first, else it is wrong.
     drop_identical: wrong texts equal to the right one are no options; a query that has no other wrong option is left out."""
     scored = ~np.asarray(part["right"].is_null())
     right = np.array(part["right"].fill_null(False), dtype=bool)

@@ -1,4 +1,4 @@
-"""Plan: what a run of benchmarks asks, its distinct photographs and texts, and what cannot be scored. Free of torch."""
+"""Plan: what a run of benchmarks asks, its distinct images and texts, and what cannot be scored. Free of torch."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.benchmarks.catalog import ARGUMENT
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.spec import spec
 
@@ -29,7 +29,7 @@ class Question:
 
 @dataclass
 class Plan:
-    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose photographs are missing. readings, parts: by
+    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose images are missing. readings, parts: by
     benchmark, named as `run_names` does; absent: parts without annotation files."""
 
     images: list[ImageRef] = field(default_factory=list)
@@ -41,10 +41,8 @@ class Plan:
     parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
 
 
-def make_plan(
-    benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: PhotographFinder
-) -> Plan:
-    """Reads the benchmarks and looks for their photographs.
+def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: ImageFinder) -> Plan:
+    """Reads the benchmarks and looks for their images.
 
     Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
     """
@@ -152,13 +150,13 @@ def _check(benchmark: str, case: Case) -> None:
         )
 
 
-def _nothing(made: Plan, finder: PhotographFinder) -> str:
+def _nothing(made: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
     if made.unscored:
         benchmark, case = made.unscored[0]
         image = next(image for image in case.images if finder.find(image) is None)
         return (
-            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its photographs under {roots} "
+            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its images under {roots} "
             f"(first missing: {image}, of {benchmark}/{case.subset}); {finder.hint(image)}"
         )
     if made.absent:

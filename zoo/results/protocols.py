@@ -25,14 +25,14 @@ Rows = Callable[[slice], Scores]
 class Outcome:
     """One answer to one query.
 
-    figure: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
+    metric: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
     rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
     for retrieval the best right and the hardest wrong score (minus infinity off a short-list), and beside them how many options there
     were and how many of them are right, None elsewhere. images: rows of the case's images that the query is about; texts: columns of its
     texts, in the order of `scores` where those are of one text each.
     """
 
-    figure: str
+    metric: str
     query: int
     right: bool
     tie: bool
@@ -86,11 +86,11 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
     """Winoground's three: `text` (every image chooses its text), `image` (every text chooses its image), `group` (both)."""
     text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
     image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
-    for figure, answers in (("text", text), ("image", image), ("group", [*text, *image])):
+    for metric, answers in (("text", text), ("image", image), ("group", [*text, *image])):
         right = all(r for r, _ in answers)
         tie = not right and all(r or t for r, t in answers)
         images, texts = (tuple(range(n)) for n in match.shape)
-        yield Outcome(figure, 0, right, tie, scores.ravel(), match.ravel(), images, texts)
+        yield Outcome(metric, 0, right, tie, scores.ravel(), match.ravel(), images, texts)
 
 
 def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -98,11 +98,11 @@ def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
     has a second right text: that one, the anchor truly completed, above the half-truth."""
     for i in range(len(match)):
         true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
-        for figure, column in zip(("half_truth", "completion"), true, strict=False):
+        for metric, column in zip(("half_truth", "completion"), true, strict=False):
             pair = np.array([column, false[0]])
             right, tie = above_all(scores[i, pair], match[i, pair])
             texts = int(column), int(false[0])
-            yield Outcome(figure, i, right, tie, scores[i, pair], match[i, pair], (i,), texts)
+            yield Outcome(metric, i, right, tie, scores[i, pair], match[i, pair], (i,), texts)
 
 
 def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
@@ -140,9 +140,9 @@ def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
                 )
 
 
-def recall_depth(figure: str) -> int | None:
-    """Returns k of a figure 'i2t_r@k' or 't2i_r@k', None of any other."""
-    _, recall, k = figure.partition("_r@")
+def recall_depth(metric: str) -> int | None:
+    """Returns k of a metric 'i2t_r@k' or 't2i_r@k', None of any other."""
+    _, recall, k = metric.partition("_r@")
     return int(k) if recall else None
 
 

@@ -1,4 +1,4 @@
-"""Report: what a run found, as results.json, cases.parquet and a table; and figures made again from them."""
+"""Report: what a run found, as results.json, cases.parquet and a table; and metrics made again from them."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, near, need
 from zoo.results import protocols
 from zoo.results.averages import Average, Preset, averages, preset_named
-from zoo.results.metrics import Figure, Reference, figures
+from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.plan import Plan
 from zoo.results.tables import TextTable, averages_table, metrics_table
@@ -25,7 +25,14 @@ from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import json_value, opened
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+# names before schema 4
+FORMER = {
+    "figure": "metric",
+    "figures": "metrics",
+    "photographs": "images",
+    "photographs_of": "images_of",
+}
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
@@ -35,26 +42,26 @@ SHORT_LISTS = "retrieval"
 
 @dataclass(frozen=True)
 class Counted:
-    """The figures and averages under one preset."""
+    """The metrics and averages under one preset."""
 
     preset: str
     says: str
-    figures: tuple[Figure, ...]
+    metrics: tuple[Metric, ...]
     averages: tuple[Average, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """What a run found; it prints as its table. header: all that results.json says beside figures; cases: one row an outcome."""
+    """What a run found; it prints as its table. header: all that results.json says beside metrics; cases: one row an outcome."""
 
     header: dict[str, Any]
     counted: tuple[Counted, ...]
     cases: pa.Table
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
-        """The figures of the first preset."""
-        return self.counted[0].figures
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of the first preset."""
+        return self.counted[0].metrics
 
     @property
     def averages(self) -> tuple[Average, ...]:
@@ -62,22 +69,22 @@ class Results:
         return self.counted[0].averages
 
     def scalars(self) -> dict[str, float]:
-        """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/figure'."""
+        """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/metric'."""
         return {
-            f"{f.benchmark}/{f.subset}/{f.figure}": f.value
-            for f in self.figures
+            f"{f.benchmark}/{f.subset}/{f.metric}": f.value
+            for f in self.metrics
             if f.value is not None
         }
 
-    def value(self, benchmark: str, subset: str, figure: str) -> float | None:
+    def value(self, benchmark: str, subset: str, metric: str) -> float | None:
         """Returns one value of the first preset in per cent, None where it was not scored; raises ZooError where there is no such
-        figure."""
-        for found in self.figures:
-            if (found.benchmark, found.subset, found.figure) == (benchmark, subset, figure):
+        metric."""
+        for found in self.metrics:
+            if (found.benchmark, found.subset, found.metric) == (benchmark, subset, metric):
                 return found.value
-        known = ", ".join(f"{f.benchmark}/{f.subset}/{f.figure}" for f in self.figures)
+        known = ", ".join(f"{f.benchmark}/{f.subset}/{f.metric}" for f in self.metrics)
         raise ZooError(
-            f"the results have no figure {benchmark}/{subset}/{figure}: they have {known}"
+            f"the results have no metric {benchmark}/{subset}/{metric}: they have {known}"
         )
 
     def __repr__(self) -> str:
@@ -97,14 +104,10 @@ class Results:
 
     def records(self) -> list[dict[str, Any]]:
         """Returns a row a metric and preset, with all that results.json says of it."""
-        names = {"figure": "metric", "photographs": "images", "photographs_of": "images_of"}
         return [
-            {
-                "preset": counted.preset,
-                **{names.get(name, name): value for name, value in asdict(figure).items()},
-            }
+            {"preset": counted.preset, **asdict(metric)}
             for counted in self.counted
-            for figure in counted.figures
+            for metric in counted.metrics
         ]
 
     def to_pandas(self) -> Any:
@@ -148,7 +151,7 @@ class Results:
     def _table(self, counted: Counted) -> TextTable:
         said = [f"preset {counted.preset}: {counted.says}"]
         random = random_weights(self.header["model"].get("weights", {}))
-        return metrics_table(counted.figures, [*said, *([] if random is None else [random])])
+        return metrics_table(counted.metrics, [*said, *([] if random is None else [random])])
 
     def as_json(self) -> dict[str, Any]:
         """Returns what results.json holds."""
@@ -195,7 +198,7 @@ def report(
 def count(
     cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
 ) -> tuple[Counted, ...]:
-    """Returns figures, in the order of the header's benchmarks and their parts, and averages by preset."""
+    """Returns metrics, in the order of the header's benchmarks and their parts, and averages by preset."""
     order = [
         (name, subset)
         for name, benchmark in header["benchmarks"].items()
@@ -204,7 +207,7 @@ def count(
     place = {key: i for i, key in enumerate(order)}
     known, official, counted = references(header), preset_named("official").rules, []
     for preset in presets:
-        samples = figures(cases, preset.rules, known, official)
+        samples = metrics(cases, preset.rules, known, official)
         found = sorted(samples, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
         counted.append(
             Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples)))
@@ -222,7 +225,7 @@ def references(header: Mapping[str, Any]) -> dict[tuple[str, str], Reference]:
 
 
 def software() -> dict[str, str]:
-    """Returns the versions of what figures depend on."""
+    """Returns the versions of what metrics depend on."""
     found = {"python": platform.python_version()}
     for package in SOFTWARE:
         try:
@@ -288,6 +291,7 @@ def read(run: Path) -> Results:
             raise ZooError(
                 f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo"
             )
+        cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
         for field in SCHEMA:
             if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
                 cases = cases.append_column(field, pa.nulls(len(cases), field.type))
@@ -306,7 +310,13 @@ def read(run: Path) -> Results:
     return Results(header, counted or count(cases, [preset_named("official")], header), cases)
 
 
+def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record of whatever schema under the names of this one."""
+    return {FORMER.get(name, name): value for name, value in record.items()}
+
+
 def _counted(preset: Mapping[str, Any]) -> Counted:
+    preset = _named_anew(preset)
     averages = (
         Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
         for a in preset["averages"]
@@ -314,7 +324,7 @@ def _counted(preset: Mapping[str, Any]) -> Counted:
     return Counted(
         preset["preset"],
         preset["says"],
-        tuple(Figure(**figure) for figure in preset["figures"]),
+        tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
         tuple(averages),
     )
 

@@ -1,4 +1,4 @@
-"""The report on the screen: figures, averages and what is absent, readable at 100 columns."""
+"""The report on the screen: metrics, averages and what is absent, readable at 100 columns."""
 
 from collections.abc import Iterator
 from io import StringIO
@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zoo.results.metrics import Figure
+from zoo.results.metrics import Metric
 from zoo.results.report import CUT, SHORT_LISTS, Results
 from zoo.results.tables import TextTable, averages_table, metrics_table
 from zoo.support.provenance import random_weights
@@ -37,7 +37,7 @@ def screen() -> Console:
 
 
 def shown(results: Results) -> RenderableType:
-    """Returns the report: by preset a table of figures and its averages, then the notes and the parts without annotation files."""
+    """Returns the report: by preset a table of metrics and its averages, then the notes and the parts without annotation files."""
     return Group(*_lines(results))
 
 
@@ -47,7 +47,7 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        yield _rich(metrics_table(counted.figures))
+        yield _rich(metrics_table(counted.metrics))
         if counted.averages:
             yield _rich(averages_table(counted.averages))
             yield from (
@@ -56,7 +56,7 @@ def _lines(results: Results) -> Iterator[RenderableType]:
                 if a.value is None
             )
         yield Text("")
-    yield from _remarks(results.figures)
+    yield from _remarks(results.metrics)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
     for place, n in results.header["scoring"].get(CUT, {}).items():
@@ -81,15 +81,15 @@ def _rich(made: TextTable) -> Table:
     return table
 
 
-def _remarks(figures: tuple[Figure, ...]) -> Iterator[Text]:
+def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
     """What each subset's images were: how many are there, how many the model was trained on."""
-    subsets = {(f.benchmark, f.subset): f for f in reversed(figures) if f.figure != "macro"}
+    subsets = {(f.benchmark, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
     for (benchmark, subset), f in reversed(subsets.items()):
-        if f.photographs < f.photographs_of or f.trained_on or f.partial_gallery:
-            found = f"{f.photographs:,} of {f.photographs_of:,} images found"
+        if f.images < f.images_of or f.trained_on or f.partial_gallery:
+            found = f"{f.images:,} of {f.images_of:,} images found"
             if f.partial_gallery:
                 found = (
-                    f"a gallery of {f.photographs:,} images, of {f.gallery_of:,}: "
+                    f"a gallery of {f.images:,} images, of {f.gallery_of:,}: "
                     "easier than the whole, not comparable"
                 )
             trained = f"; the model was trained on {f.trained_on:,} of them" if f.trained_on else ""

@@ -19,7 +19,7 @@ Labels = NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Sample:
-    """The outcomes that one figure is made of: [n] each. cluster: labels of the images that each asks about; group: labels of a macro
+    """The outcomes that one metric is made of: [n] each. cluster: labels of the images that each asks about; group: labels of a macro
     average, all alike for a rate."""
 
     right: Floats

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from zoo.results.averages import Average
-from zoo.results.metrics import Figure
+from zoo.results.metrics import Metric
 
 METRICS = ("benchmark", "subset", "metric", "%", "95 % interval", "n / of all", "ties", "chance")
 PUBLISHED = "B/32"
@@ -57,22 +57,22 @@ class TextTable:
         return f"<table>{said}{head}<tbody>{body}</tbody></table>"
 
 
-def metrics_table(figures: Sequence[Figure], says: Sequence[str] = ()) -> TextTable:
+def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTable:
     """Lays metrics out.
 
     Args:
-        figures: in the order of their rows; a benchmark is named in the first of its rows.
+        metrics: in the order of their rows; a benchmark is named in the first of its rows.
         says: what is to be known before the table is read.
 
     Returns:
         A row a metric.
     """
-    before = ["", *(f.benchmark for f in figures)]
+    before = ["", *(f.benchmark for f in metrics)]
     rows = tuple(
         (
             f.benchmark if f.benchmark != last else "",
             f.subset,
-            f.figure,
+            f.metric,
             number(f.value),
             interval(f),
             f"{f.n:,} / {f.of:,}",
@@ -80,7 +80,7 @@ def metrics_table(figures: Sequence[Figure], says: Sequence[str] = ()) -> TextTa
             number(f.chance),
             number(f.published),
         )
-        for f, last in zip(figures, before, strict=False)
+        for f, last in zip(metrics, before, strict=False)
     )
     return TextTable((*METRICS, PUBLISHED), rows, tuple(says))
 
@@ -99,7 +99,7 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def interval(found: Figure | Average) -> str:
+def interval(found: Metric | Average) -> str:
     """Returns a 95 % interval as it is printed, nothing where there is none."""
     return "" if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
 

@@ -1,4 +1,4 @@
-"""What models on the line between two sets of weights score: a table, a picture and the figures."""
+"""What models on the line between two sets of weights score: a table, a picture and the metrics."""
 
 import json
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ from rich.table import Table
 from zoo.results.show import screen
 from zoo.support.files import write_beside
 
-FIGURES, PICTURE = "trajectory.json", "trajectory.png"
+METRICS, PICTURE = "trajectory.json", "trajectory.png"
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """alphas: shares of the tuned weights, ascending. scores: of each, in per cent, by 'benchmark/subset/figure'."""
+    """alphas: shares of the tuned weights, ascending. scores: of each, in per cent, by 'benchmark/subset/metric'."""
 
     alphas: list[float]
     scores: list[dict[str, float]]
 
     @property
-    def figures(self) -> list[str]:
-        """The figures that all of them have, in order."""
+    def metrics(self) -> list[str]:
+        """The metrics that all of them have, in order."""
         return [name for name in self.scores[0] if all(name in scores for scores in self.scores)]
 
 
 def show(trajectory: Trajectory) -> None:
-    """Prints a row a figure and a column an alpha."""
+    """Prints a row a metric and a column an alpha."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("%, by alpha", overflow="fold")
     for alpha in trajectory.alphas:
         table.add_column(f"{alpha:g}", justify="right", no_wrap=True)
-    for name in trajectory.figures:
+    for name in trajectory.metrics:
         table.add_row(name, *(f"{scores[name]:.1f}" for scores in trajectory.scores))
     screen().print(table)
 
@@ -42,17 +42,17 @@ def write(trajectory: Trajectory, folder: Path) -> None:
     scores = [
         {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
     ]
-    write_beside(folder / FIGURES, json.dumps(scores, indent=1).encode())
+    write_beside(folder / METRICS, json.dumps(scores, indent=1).encode())
     write_beside(folder / PICTURE, picture(trajectory))
 
 
 def picture(trajectory: Trajectory) -> bytes:
-    """Returns a PNG: a line a figure over alpha, named where it ends."""
+    """Returns a PNG: a line a metric over alpha, named where it ends."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
-    for name in trajectory.figures:
+    for name in trajectory.metrics:
         axes.plot(
             trajectory.alphas,
             [scores[name] for scores in trajectory.scores],

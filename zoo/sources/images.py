@@ -1,4 +1,4 @@
-"""Finds photographs in whichever folder of the data roots holds them, and opens them. Free of torch."""
+"""Finds images in whichever folder of the data roots holds them, and opens them. Free of torch."""
 
 import io
 import os
@@ -45,8 +45,8 @@ _FLICKR_PLAIN = re.compile(r"[1-9]\d{4,}\.jpe?g", re.IGNORECASE)
 _NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
 
 
-class BrokenPhotograph(ZooError):
-    """A photograph that is there but cannot be decoded."""
+class BrokenImage(ZooError):
+    """An image that is there but cannot be decoded."""
 
 
 def coco_ref(name: str, origin: str = "") -> ImageRef:
@@ -60,7 +60,7 @@ def flickr_ref(name: str) -> ImageRef:
     return _named("flickr", name)
 
 
-def photograph_ref(text: str) -> ImageRef:
+def image_ref(text: str) -> ImageRef:
     """text: a path as published, or a reference written by `str`. Returns the reference that it most likely means.
 
     A COCO name means COCO wherever it stands; a folder of Visual Genome or Flickr says what its numbers mean; an absolute path and
@@ -78,7 +78,7 @@ class OwnImages:
 
     Args:
         folder: The folder of the file that names the images. A path is looked for there, then from the working directory;
-            `PhotographFinder` looks under the data roots.
+            `ImageFinder` looks under the data roots.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,8 +98,8 @@ class OwnImages:
 
 
 def identity(ref: ImageRef) -> str:
-    """Returns by what a photograph is counted and compared: its reference without the crop, and its data set and number where the path
-    of a file tells them, so that a photograph is the same one however it was named."""
+    """Returns by what an image is counted and compared: its reference without the crop, and its data set and number where the path
+    of a file tells them, so that an image is the same one however it was named."""
     if ref.source != "file":
         return str(replace(ref, crop=None))
     path = PurePosixPath(ref.key)
@@ -160,11 +160,11 @@ def _example(source: str) -> str:
     }[source]
 
 
-class PhotographFinder:
+class ImageFinder:
     """Resolves references to files under the data roots. Every folder is listed once, when first needed.
 
     Args:
-        roots: Folders laid out as the docs say; the first that holds a photograph wins.
+        roots: Folders laid out as the docs say; the first that holds an image wins.
         decoding: How a user's own images are decoded; those of data sets and benchmarks are decoded as their scripts do.
 
     Raises:
@@ -181,7 +181,7 @@ class PhotographFinder:
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
-        """Returns the file that holds the photograph, or None."""
+        """Returns the file that holds the image, or None."""
         if ref.source in FOLDERS:
             return self._listed(ref.source).get(ref.key)
         if ref.source in ("file", "published"):
@@ -189,7 +189,7 @@ class PhotographFinder:
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
         raise ZooError(
-            f"{ref}: {ref.source!r} is not a source of photographs: choose one of {', '.join(SOURCES)}"
+            f"{ref}: {ref.source!r} is not a source of images: choose one of {', '.join(SOURCES)}"
         )
 
     def settled(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
@@ -206,14 +206,14 @@ class PhotographFinder:
         return [ref for ref in refs if self.find(ref) is None]
 
     def load(self, ref: ImageRef) -> Image.Image:
-        """Returns the photograph in RGB, cropped where the reference says so.
+        """Returns the image in RGB, cropped where the reference says so.
 
-        Raises ZooError where it is not found, BrokenPhotograph (a ZooError) where it cannot be decoded, both naming it.
+        Raises ZooError where it is not found, BrokenImage (a ZooError) where it cannot be decoded, both naming it.
         """
         path = self.find(ref)
         if path is None:
             raise ZooError(
-                f"photograph {ref} is in none of {', '.join(map(str, self.roots)) or 'the data roots (none given)'}: {self.hint(ref)}"
+                f"image {ref} is in none of {', '.join(map(str, self.roots)) or 'the data roots (none given)'}: {self.hint(ref)}"
             )
         content = self._cell(path, ref) if ref.source == "parquet" else path
         try:
@@ -221,10 +221,10 @@ class PhotographFinder:
                 picture = rgb(file, self.decoding_of(ref))
         except PermissionError as error:
             raise ZooError(
-                f"photograph {path} cannot be read ({error.strerror}): let yourself read it"
+                f"image {path} cannot be read ({error.strerror}): let yourself read it"
             ) from error
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BrokenPhotograph(
+            raise BrokenImage(
                 f"{path} ({ref}) is not a whole picture ({error}): fetch it again"
             ) from error
         if ref.crop is None:
@@ -250,7 +250,7 @@ class PhotographFinder:
         return Carried(looked, turned, transparent)
 
     def hint(self, ref: ImageRef) -> str:
-        """Returns where a photograph of that source is looked for, as the end of a sentence."""
+        """Returns where an image of that source is looked for, as the end of a sentence."""
         astray = next(self._astray(ref), None)
         if astray is not None:
             return (
@@ -305,7 +305,7 @@ class PhotographFinder:
         value = self._row(path, row, column, ref)
         content = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(content, bytes):
-            raise BrokenPhotograph(
+            raise BrokenImage(
                 f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column"
             )
         return io.BytesIO(content)

@@ -1,11 +1,11 @@
-"""What a reader yields: references to photographs, and samples that pair them with captions. Free of torch."""
+"""What a reader yields: references to images, and samples that pair them with captions. Free of torch."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
-    """A photograph by name. source: 'coco', 'visual_genome', 'flickr' (key: the numeric id as text), 'file' (key: a path, absolute or under
+    """An image by name. source: 'coco', 'visual_genome', 'flickr' (key: the numeric id as text), 'file' (key: a path, absolute or under
     a data root), 'published' (the same, of a benchmark's own images) or 'parquet' (key: 'FILE#ROW#COLUMN'). crop: left, top, width and
     height in pixels, before any resize."""
 
@@ -21,9 +21,9 @@ class ImageRef:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One caption of one photograph.
+    """One caption of one image.
 
-    image_id: equal for all captions of a photograph, the unit of splits. caption_id: unique in its source, by which units are looked up.
+    image_id: equal for all captions of an image, the unit of splits. caption_id: unique in its source, by which units are looked up.
     split: the source's own name for it, or None. negatives: sentence negatives that came with the source. companions: positions, in
     the source's list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages. companion_only: whether it makes no row
     by itself, and comes along as another's companion at most.

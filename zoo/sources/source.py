@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zoo.errors import ZooError
-from zoo.sources.images import PhotographFinder
+from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
@@ -19,7 +19,7 @@ from zoo.support.text_files import opened
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader gave. samples: all of them; kept: positions of those in use. missing: photographs that were not found and tolerated.
+    """What a reader gave. samples: all of them; kept: positions of those in use. missing: images that were not found and tolerated.
     by_name: what stands in for paths at which nothing is, by their names."""
 
     reader: Reader
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def images(self) -> list[ImageRef]:
-        """The photographs in use, each once, in order of first use."""
+        """The images in use, each once, in order of first use."""
         return list(dict.fromkeys(self.samples[index].image for index in self.kept))
 
     @property
@@ -47,7 +47,7 @@ class Source:
         return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
 
     def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
-        """Returns the groups of positions of which a row draws one: every caption by itself, or those of a photograph together."""
+        """Returns the groups of positions of which a row draws one: every caption by itself, or those of an image together."""
         if captions_per_image == "all":
             return list(zip(self.rows, strict=True))
         groups: dict[str, list[int]] = {}
@@ -78,8 +78,8 @@ def read(reader: Reader) -> Source:
     return Source(reader, samples, list(range(len(samples))))
 
 
-def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing: bool) -> Source:
-    """Returns the source without samples whose photograph is missing, every photograph by the reference that it is known as; raises
+def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
+    """Returns the source without samples whose image is missing, every image by the reference that it is known as; raises
     ZooError that lists the first missing unless they are tolerated."""
     source = located(source, finder)
     images = source.images
@@ -89,15 +89,15 @@ def with_photographs(source: Source, finder: PhotographFinder, tolerate_missing:
     if not tolerate_missing or len(missing) == len(images):
         roots = ", ".join(map(str, finder.roots)) or "no data root"
         raise ZooError(
-            f"{len(missing):,} of {len(images):,} photographs are missing under {roots} ({', '.join(map(str, missing[:3]))}"
+            f"{len(missing):,} of {len(images):,} images are missing under {roots} ({', '.join(map(str, missing[:3]))}"
             f"{', ...' if len(missing) > 3 else ''}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
         )
     absent = frozenset(missing)
     return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
 
 
-def located(source: Source, finder: PhotographFinder) -> Source:
-    """Returns the source with every photograph by the reference that it is known as."""
+def located(source: Source, finder: ImageFinder) -> Source:
+    """Returns the source with every image by the reference that it is known as."""
     known = finder.settled(source.images)
     if not known:
         return source
@@ -118,13 +118,13 @@ def _known_as(sample: Sample, known: dict[ImageRef, ImageRef]) -> Sample:
 def split_by_image(
     source: Source, share: float | None, n_images: int | None
 ) -> tuple[Source, Source]:
-    """Returns (train, validation). The photographs with the smallest hashes of their ids are held out, all captions of each together:
+    """Returns (train, validation). The images with the smallest hashes of their ids are held out, all captions of each together:
     n_images of them, or that share of all. Raises ZooError where nothing is left on a side."""
     ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
     n = n_images if n_images is not None else round((share or 0) * len(ids))
     if not 0 < n < len(ids):
         raise ZooError(
-            f"val_share or val_images holds out {n:,} of {len(ids):,} photographs: leave at least one on each side"
+            f"val_share or val_images holds out {n:,} of {len(ids):,} images: leave at least one on each side"
         )
     held_out = frozenset(ids[:n])
     return source.where(lambda s: s.image_id not in held_out), source.where(

@@ -89,7 +89,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """best.ckpt: the one with the lowest validation loss, or the lowest or highest (mode) of another figure that is logged."""
+    """best.ckpt: the one with the lowest validation loss, or the lowest or highest (mode) of another metric that is logged."""
 
     def __init__(
         self,

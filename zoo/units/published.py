@@ -54,10 +54,8 @@ def _record(row: dict[str, Any], where: str, source: dict[str, Any]) -> UnitReco
         for i, r in enumerate(_maybe_list(row, "relations", where))
     )
     caption = text_field(row, _spelling(row, "original_caption", "caption"), where).strip()
-    photograph = _COCO_NUMBER.search(_part(row, "image_path", where, ""))
-    image_id = (
-        f"coco:{int(photograph[1])}" if photograph else caption_id.rpartition("_")[0] or caption_id
-    )
+    image = _COCO_NUMBER.search(_part(row, "image_path", where, ""))
+    image_id = f"coco:{int(image[1])}" if image else caption_id.rpartition("_")[0] or caption_id
     return UnitRecord(caption_id, image_id, caption, entities, relations, source)
 
 

@@ -75,7 +75,7 @@ def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
     assert extractor.dropped["symmetric_swap"] == 1
 
 
-def test_who_photographs_something_is_not_where_that_is() -> None:
+def test_who_images_something_is_not_where_that_is() -> None:
     assert extract("A man takes photos of something off camera").relations == ()
 
 

@@ -11,17 +11,17 @@ from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, 
 from zoo.benchmarks.aro.order import ordered
 from zoo.benchmarks.base import Benchmark, Case, Part, Reading
 from zoo.errors import ZooError
-from zoo.sources.images import photograph_ref
+from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field
 
 VISUAL_GENOME_HOW = (
-    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its photographs are vgr_vga_images.zip "
+    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its images are vgr_vga_images.zip "
     "(id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), unpacked in DATA_ROOT/visual_genome"
 )
 ORDER_HOW = (
     "put {file} (BLIP's annotation, storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
-    "its photographs go to DATA_ROOT/{photographs}"
+    "its images go to DATA_ROOT/{images}"
 )
 RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
     "VG-Relation",
@@ -82,7 +82,7 @@ class ARO(Benchmark):
                 COCO_ORDER,
                 (f"aro/{coco}",),
                 25_010,
-                ORDER_HOW.format(file=coco, photographs="coco/val2014"),
+                ORDER_HOW.format(file=coco, images="coco/val2014"),
                 chance={"i2t": 20.0},
                 published={"i2t": 47.6},
             ),
@@ -90,7 +90,7 @@ class ARO(Benchmark):
                 FLICKR_ORDER,
                 (f"aro/{flickr}",),
                 5_000,
-                ORDER_HOW.format(file=flickr, photographs="flickr30k"),
+                ORDER_HOW.format(file=flickr, images="flickr30k"),
                 chance={"i2t": 20.0},
                 published={"i2t": 59.6},
             ),
@@ -133,7 +133,7 @@ def _swapped(path: Path, subset: str) -> Iterator[Case]:
 
 
 def _cropped(entry: Any, origin: str) -> ImageRef:
-    image = photograph_ref(f"visual_genome/{field(entry, 'image_path', str, origin)}")
+    image = image_ref(f"visual_genome/{field(entry, 'image_path', str, origin)}")
     left, top, width, height = (
         int(field(entry, f"bbox_{side}", (int, float), origin)) for side in "xywh"
     )

@@ -19,7 +19,7 @@ from zoo.errors import ZooError
 from zoo.language.tagger import SPACY_MODEL, Tagger
 from zoo.language.tagger import tagger as tagger_named
 from zoo.negatives.aro import perturbations, pre_caption
-from zoo.sources.images import photograph_ref
+from zoo.sources.images import image_ref
 from zoo.support.files import beside
 from zoo.support.text_files import field, json_line, numbered_lines
 
@@ -109,7 +109,7 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
     for number, line in lines:
         origin = f"{path}:{number}"
         row = _object(line, origin)
-        image = photograph_ref(field(row, "image", str, origin))
+        image = image_ref(field(row, "image", str, origin))
         texts = tuple(field(row, "texts", list, origin))
         if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
             raise ZooError(

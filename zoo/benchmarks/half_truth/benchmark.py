@@ -40,7 +40,7 @@ class HalfTruth(Benchmark):
         max_images: How many images are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
             relations apart).
         seed: Of all draws.
-        photographs: A reader of the captions, where the image ids of the units do not say which image they mean (CS-CLIP's
+        captions: A reader of the captions, where the image ids of the units do not say which image they mean (CS-CLIP's
             published ones do not); captions are looked up by caption id, and all that the reader has of an image are known.
         subsets: The conditions wanted, None for all; their cases are those of the whole.
     """
@@ -55,7 +55,7 @@ class HalfTruth(Benchmark):
         preset: str = CHECKED,
         max_images: PositiveInt = 5_000,
         seed: int = 0,
-        photographs: Reader | None = None,
+        captions: Reader | None = None,
         subsets: list[str] | None = None,
     ) -> None:
         self.subsets = chosen(self.name, subsets, self.offers)
@@ -63,12 +63,12 @@ class HalfTruth(Benchmark):
             raise ZooError(
                 f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
             )
-        self.units, self.preset, self.max_images, self.seed, self.photographs = (
+        self.units, self.preset, self.max_images, self.seed, self.captions = (
             units,
             preset,
             max_images,
             seed,
-            photographs,
+            captions,
         )
 
     @property
@@ -108,14 +108,14 @@ class HalfTruth(Benchmark):
         return Reading(cases, unit_files(path), [], self._notes(records, texts, doubtful))
 
     def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
-        """Returns the photograph of every record that is asked about, by caption id."""
+        """Returns the image of every record that is asked about, by caption id."""
         records = {made.record.caption_id: made.record for made in texts}
-        if self.photographs is not None:
-            known = {sample.caption_id: sample.image for sample in self.photographs.samples()}
+        if self.captions is not None:
+            known = {sample.caption_id: sample.image for sample in self.captions.samples()}
             unknown = next((caption_id for caption_id in records if caption_id not in known), None)
             if unknown is not None:
                 raise ZooError(
-                    f"{path}: caption {unknown} is none of {type(self.photographs).__name__}'s: give the captions that the units are of"
+                    f"{path}: caption {unknown} is none of {type(self.captions).__name__}'s: give the captions that the units are of"
                 )
             return {caption_id: known[caption_id] for caption_id in records}
         images = OwnImages(path if path.is_dir() else path.parent)
@@ -123,10 +123,10 @@ class HalfTruth(Benchmark):
 
     def _captions(self, records: list[UnitRecord]) -> dict[str, list[str]]:
         """Returns the captions that the reader of the images has of each image, by the image id of the units."""
-        if self.photographs is None:
+        if self.captions is None:
             return {}
         of_image: dict[str, list[str]] = {}
-        samples = {sample.caption_id: sample for sample in self.photographs.samples()}
+        samples = {sample.caption_id: sample for sample in self.captions.samples()}
         for sample in samples.values():
             of_image.setdefault(sample.image_id, []).append(sample.caption)
         asked = {r.image_id: samples.get(r.caption_id) for r in records}
@@ -142,7 +142,7 @@ class HalfTruth(Benchmark):
         texts: list[HalfTruthTexts],
         doubtful: dict[str, Doubtful],
     ) -> dict[str, str]:
-        photographs = len({record.image_id for record in records})
+        images = len({record.image_id for record in records})
         asked = len({made.record.image_id for made in texts})
         found = {made.condition for made in texts}
         makers = Counter(
@@ -151,7 +151,7 @@ class HalfTruth(Benchmark):
         return {
             "preset": self.preset,
             "seed": str(self.seed),
-            "photographs": f"{asked:,} of {photographs:,} in the units file",
+            "images": f"{asked:,} of {images:,} in the units file",
             "units": "; ".join(
                 f"{maker or 'source not said'} ({n:,} captions)"
                 for maker, n in makers.most_common(3)

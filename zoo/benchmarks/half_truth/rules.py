@@ -69,8 +69,8 @@ def paper(
 ) -> list[HalfTruthTexts]:
     """Appendix C: 'anchor and foil' against 'anchor'; the anchor is any entity for entity conditions, an argument for relation conditions.
 
-    One caption a photograph is drawn among those that yield a case, and for each condition that it allows one anchor, then one
-    added unit, then one foil. +Rand's entity is drawn from another photograph and shares no word, in whatever form, with any caption or
+    One caption an image is drawn among those that yield a case, and for each condition that it allows one anchor, then one
+    added unit, then one foil. +Rand's entity is drawn from another image and shares no word, in whatever form, with any caption or
     entity of this one (function words apart).
     """
     by_image: dict[str, list[UnitRecord]] = {}
@@ -162,7 +162,7 @@ def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set
 
 
 def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Random) -> str | None:
-    """Returns an entity of another photograph that shares no word with what is said of this one, None where so many draws find none."""
+    """Returns an entity of another image that shares no word with what is said of this one, None where so many draws find none."""
     for _ in range(DRAWS):
         other = rng.choice(records)
         if other.image_id != image_id and other.entities:
@@ -260,10 +260,10 @@ def public_code(
 ) -> list[HalfTruthTexts]:
     """The public code: first match in file order, lower case, relation foils alone; captions are not looked at.
 
-    Of every photograph the first caption with an ordered pair (A, B) of entities where B has a foil gives 'a and foil' against 'a';
+    Of every image the first caption with an ordered pair (A, B) of entities where B has a foil gives 'a and foil' against 'a';
     +Rand's entity is the B of another such caption, whatever the image shows. A, B, foils and subjects of relations
     have a word that says something (`_says_something`). The first caption with a relation that has two
-    kinds of foil gives the foil relation alone against its subject, also for Subj, where the anchor is not in the text. Photographs of
+    kinds of foil gives the foil relation alone against its subject, also for Subj, where the anchor is not in the text. Images of
     entities and of relations are counted apart.
     """
     pairs = _first_of_each_image(records, _foiled_pair, max_images)

@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 class FlickrToken(Reader):
     """A token file of Flickr8k or Flickr30k.
 
-    file: the captions. split: a file with one name a line, such as Flickr_8k.trainImages.txt; all photographs where None. Flickr8k's file
-    misspells one photograph ('NAME.jpg.1#0'), of which no picture exists: it is left out, and that is logged.
+    file: the captions. split: a file with one name a line, such as Flickr_8k.trainImages.txt; all images where None. Flickr8k's file
+    misspells one image ('NAME.jpg.1#0'), of which no picture exists: it is left out, and that is logged.
     """
 
     def __init__(self, file: Path, split: Path | None = None) -> None:
@@ -71,7 +71,7 @@ class FlickrToken(Reader):
                 )
         if slips:
             log.warning(
-                "%s: %d captions of a misspelt photograph ('.jpg.1') are left out", self.file, slips
+                "%s: %d captions of a misspelt image ('.jpg.1') are left out", self.file, slips
             )
         if wanted is not None and self.split is not None:
             absent = next(((n, line) for n, line in wanted.items() if n not in refs), None)

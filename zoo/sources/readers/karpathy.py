@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from zoo.errors import ZooError, near
-from zoo.sources.images import OwnImages, photograph_ref
+from zoo.sources.images import OwnImages, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.support.text_files import caption, field, read_json
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class KarpathyJson(Reader):
     """Karpathy & Fei-Fei's splits.
 
-    file: dataset_coco.json or a file of its layout. splits: those to take; papers train on train and restval, 113,287 photographs of
+    file: dataset_coco.json or a file of its layout. splits: those to take; papers train on train and restval, 113,287 images of
     COCO, and a count that differs from the published one is logged. A caption's id is 'DATASET_IMGID_SENTID', as in CS-CLIP's units.
     Raises ZooError for a split that Karpathy's files do not have.
     """
@@ -98,7 +98,7 @@ def _reference(image: dict[str, Any], dataset: str, origin: str, own: OwnImages)
         return ImageRef("coco", str(field(image, "cocoid", int, origin)))
     name = field(image, "filename", str, origin)
     if dataset.startswith("flickr"):
-        return photograph_ref(f"{image.get('filepath', dataset)}/{name}")
+        return image_ref(f"{image.get('filepath', dataset)}/{name}")
     return own.ref(str(PurePosixPath(image.get("filepath", "")) / name))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.sources.images import photograph_ref
+from zoo.sources.images import image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import Table
 from zoo.sources.sample import Sample
@@ -43,7 +43,7 @@ class NegClipTsv(Reader):
             negatives = tuple(
                 text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin)
             )
-            ref = photograph_ref(row["filepath"])
+            ref = image_ref(row["filepath"])
             text = caption(row["title"], origin)
             samples.append(
                 Sample(

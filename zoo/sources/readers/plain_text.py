@@ -1,4 +1,4 @@
-"""Plain text: one caption a line, no photographs."""
+"""Plain text: one caption a line, no images."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from zoo.support.text_files import numbered_lines
 class PlainText(Reader):
     """A text file with one caption a line, for what needs captions alone.
 
-    Blank lines are left out. A caption's id is its line, from 1; its photograph is 'file:FILE:LINE', which does not exist.
+    Blank lines are left out. A caption's id is its line, from 1; its image is 'file:FILE:LINE', which does not exist.
     """
 
     def __init__(self, file: Path) -> None:

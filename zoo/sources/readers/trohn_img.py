@@ -22,7 +22,7 @@ class TrohnImg(Reader):
     """TROHN-Img (Miranda et al., 2024): `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and `negative_image`.
 
     path: a shard, or a folder with shards at any depth. split: 'train' or 'validation', by the shards' names; None for all. The positive
-    photograph is found in COCO. A row gives a sample whose id is 'SHARD#ROW', with the negative caption as its sentence negative, and a
+    image is found in COCO. A row gives a sample whose id is 'SHARD#ROW', with the negative caption as its sentence negative, and a
     second sample, the negative pair, which is its companion and never a row by itself. Raises ZooError for what is no such parquet.
     """
 
@@ -67,14 +67,14 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
                 raise ZooError(
                     f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again"
                 )
-        photograph = coco_ref(row["image_id"], origin)
+        image = coco_ref(row["image_id"], origin)
         made = ImageRef("parquet", f"{file}#{i}#{PICTURE}")
         true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
         yield (
             Sample(
-                photograph,
+                image,
                 true,
-                str(photograph),
+                str(image),
                 number,
                 split,
                 (false,),
