@@ -165,7 +165,7 @@ def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> N
     ).recipe()
     assert json.loads(json.dumps(recipe)) == recipe
     assert recipe["objective"]["init_args"]["lambda_u"] == 0.25
-    assert recipe["backbone"]["class_path"] == "zoo.backbones.backbone.Backbone"
+    assert recipe["backbone"]["class_path"] == "zoo.backbones.Backbone"
     assert (recipe["optimizer"]["lr"], recipe["seed"]) == (1e-3, 7)
 
 

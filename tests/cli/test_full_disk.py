@@ -123,7 +123,9 @@ def test_a_file_is_whole_or_as_before(command: str, share: float, old: bool) -> 
 
 @SOME
 @given(share=st.floats(0, 1, exclude_max=True))
-def test_a_cache_of_scenes_holds_whole_files_alone_and_is_gone_on_with(share: float) -> None:
+def test_a_cache_of_scenes_holds_whole_files_alone_and_is_gone_on_with(
+    renderer: None, share: float
+) -> None:
     _, source = made()
     room = int(share * max(map(len, whole("scenes").values())))
     with TemporaryDirectory() as name:

@@ -138,6 +138,6 @@ def test_what_the_system_refuses_is_told_as_such(
     def refuse(arguments: list[str]) -> int:
         raise OSError(number, os.strerror(number), "/some/file")
 
-    monkeypatch.setattr("zoo.cli.dispatch", refuse)
+    monkeypatch.setattr("zoo.cli.commands.dispatch", refuse)
     sentence = said([]).sentence
     assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {mend}")

@@ -194,5 +194,5 @@ def test_the_last_checkpoint_is_refused_to_a_trainer_that_does_not_tell_a_steps_
     from zoo.training.callbacks import LastCheckpoint
 
     trainer = Trainer(accelerator="cpu", logger=False, callbacks=[LastCheckpoint(dirpath="x")])
-    with pytest.raises(ZooError, match=r"zoo\.lightning_cli\.ZooTrainer"):
+    with pytest.raises(ZooError, match=r"zoo\.cli\.fit\.ZooTrainer"):
         trainer.fit(Scripted([1.0]), torch.ones(1, 1))

@@ -25,12 +25,13 @@ from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.captions import describe
 from zoo.scenes.graph import Pair, SceneGraph, draw_scene
 from zoo.scenes.render import render, renderer_version, use_one_thread
-from zoo.support.files import sweep, write_beside
+from zoo.support.files import check_place, sweep, write_beside
 from zoo.support.text_files import NotJson, json_value
 from zoo.units.reader import write_units
 
 VERSION = 1
 GRAPHS = "scenes.jsonl"
+MANIFEST = "manifest.json"
 SPLITS = ("train", "val", "test", "held_out")
 # two colours a shape and each colour at most once, so that all colours and shapes are still seen in training
 HELD_OUT: frozenset[Pair] = frozenset(
@@ -80,6 +81,7 @@ def render_scenes(
         fewest=n_objects[0] - 1,
         most=n_objects[1] - n_objects[0] + 1,
     )
+    there = _settings_of(folder)  # before the renderer is looked for, which may be absent
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
@@ -90,7 +92,7 @@ def render_scenes(
         "n_objects": list(n_objects),
         "held_out": sorted(map(list, held_out)),
     }
-    _claim(folder, settings)
+    _claim(folder, settings, there)
     _refuse_to_shrink(folder, n)
     sweep(folder / "images")
     graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
@@ -140,22 +142,34 @@ def _check(**counts: int) -> None:
             )
 
 
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Marks the folder as that of these settings, or checks that it is."""
-    manifest = folder / "manifest.json"
+def _settings_of(folder: Path) -> dict[str, Any] | None:
+    """Returns the settings that a folder was rendered with, None where it was not yet.
+
+    Raises:
+        ZooError: They cannot be read, or nothing can be written there.
+    """
+    manifest = folder / MANIFEST
     if not manifest.exists():
-        write_beside(manifest, json.dumps(settings, indent=2).encode())
-        return
+        check_place(manifest)
+        return None
     try:
-        there = dict(json_value(manifest.read_text(encoding="utf-8")))
+        return dict(json_value(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
             f"{manifest} is not JSON of settings ({error}): name another folder or delete this one"
         ) from error
+
+
+def _claim(folder: Path, settings: dict[str, Any], there: dict[str, Any] | None) -> None:
+    """Marks the folder as that of these settings, or checks that what is there is of the same."""
+    if there is None:
+        write_beside(folder / MANIFEST, json.dumps(settings, indent=2).encode())
+        return
     for name in settings:
         if there.get(name) != settings[name]:
             raise ZooError(
-                f"{folder} was rendered with {name} {there.get(name)}, not {settings[name]}: name another folder or delete this one"
+                f"{folder} was rendered with {name} {there.get(name)}, not {settings[name]}: "
+                "name another folder or delete this one"
             )
 
 
