@@ -1,4 +1,7 @@
-"""Objective: turns the scores of a batch into a loss. Written for the whole batch; ranks are the business of `Scores`."""
+"""Objective: turns the scores of a batch into a loss.
+
+An objective is written for the whole batch; ranks are the business of `Scores`.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,9 +18,14 @@ from zoo.support.spec import Recorded
 class Needs:
     """What an objective wants of data and backbone, checked before the first step.
 
-    negatives: whether sentence negatives are needed. generators: names of generators of which one is needed, () for any.
-    units: whether units and foils are. image_keys, text_keys: tokens beside those of the head. pooled: whether the objective itself
-    reads pooled vectors. bias: whether the head must have a bias.
+    Args:
+        negatives: Whether sentence negatives are needed.
+        generators: Names of generators of which one is needed; () allows any.
+        units: Whether units and foils are needed.
+        image_keys: Image tokens that the objective reads beside those of the head.
+        text_keys: Text tokens that the objective reads beside those of the head.
+        pooled: Whether the objective itself reads pooled vectors.
+        bias: Whether the head must have a bias.
     """
 
     negatives: bool = False
@@ -31,17 +39,27 @@ class Needs:
 
 @dataclass(frozen=True)
 class Loss:
-    """total: what is minimised, a scalar in nats. parts: its named terms, each as it enters the total."""
+    """The loss of a batch.
+
+    Args:
+        total: What is minimised, a scalar in nats.
+        parts: Its named terms, each as it enters the total.
+    """
 
     total: Tensor
     parts: dict[str, Tensor]
 
 
 class Objective(Recorded, nn.Module, ABC):
-    """Base of objectives. A subclass says what it needs and computes its loss from blocks of scores.
+    """Base of objectives.
 
-    mask_same_image, mask_same_text: whether *true* texts (captions, units) of a row's own image, or with its own words, stop being
-    candidates against it. False as in the papers.
+    A subclass says what it needs and computes its loss from blocks of scores.
+
+    Args:
+        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
+            candidates against it. The papers do not mask them.
+        mask_same_text: Whether true texts with a row's own words stop being candidates against
+            it. The papers do not mask them.
     """
 
     def __init__(self, mask_same_image: bool = False, mask_same_text: bool = False) -> None:
@@ -54,9 +72,25 @@ class Objective(Recorded, nn.Module, ABC):
         return Needs()
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Called when the model is built, with the head that was attached: takes what depends on the two. trains: whether a tower is
-        trained. Raises ZooError where they do not go together in a way that `needs` cannot say."""
+        """Takes what depends on backbone and head; called when the model is built.
+
+        Args:
+            shapes: The backbone's.
+            head: The head, attached already.
+            trains: Whether a tower is trained.
+
+        Raises:
+            ZooError: They do not go together in a way that `needs` cannot say.
+        """
 
     @abstractmethod
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Returns the loss of the batch of all ranks, scaled so that DDP's mean over ranks has its gradient."""
+        """Computes the loss of the batch of all ranks.
+
+        Args:
+            batch: This rank's rows.
+            scores: The scores of those rows against the texts and images of all ranks.
+
+        Returns:
+            The loss, scaled so that DDP's mean over ranks has its gradient.
+        """

@@ -1,8 +1,10 @@
-"""CLIP (Radford et al., 2021), as CS-CLIP's appendix A writes it. B image-caption pairs; kappa(x, y) = exp(x . y / tau).
+"""CLIP (Radford et al., 2021), as CS-CLIP's appendix A writes it.
 
-L_I2T = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_i, t_j)      Eq. 7
-L_T2I = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_j, t_i)      Eq. 8
-L     = (L_I2T + L_T2I) / 2                                         Eq. 9
+B image-caption pairs (v_i, t_i); kappa(x, y) = exp(x . y / tau).
+
+    L_I2T = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_i, t_j)      Eq. 7
+    L_T2I = -1/B sum_i log kappa(v_i, t_i) / sum_j kappa(v_j, t_i)      Eq. 8
+    L     = (L_I2T + L_T2I) / 2                                         Eq. 9
 """
 
 from torch import Tensor
@@ -13,9 +15,17 @@ from zoo.scores import Scores
 
 
 class CLIP(Objective):
-    """The symmetric contrastive loss of images and captions."""
+    """The symmetric contrastive loss of images and captions.
+
+    Args:
+        mask_same_image: Whether captions of a row's own image stop being candidates against it.
+            The paper does not mask them.
+        mask_same_text: Whether captions with a row's own words stop being candidates against it.
+            The paper does not mask them.
+    """
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes Eq. 9; see `Objective.forward`."""
         total = clip_loss(batch, scores)
         return Loss(total, {"global": total})
 

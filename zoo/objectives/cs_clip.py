@@ -1,9 +1,12 @@
-"""CS-CLIP (Kargi et al., 2026). N_u units u_k an image with foils u~_k; v: images.
+"""CS-CLIP (Kargi et al., 2026).
 
-L_I2U,k = -1/B sum_i log kappa(v_i, u_ik) / [sum_j kappa(v_i, u_jk) + kappa(v_i, u~_ik)]      Eq. 3
-L_U2I,k = -1/B sum_i log kappa(v_i, u_ik) / sum_j kappa(v_j, u_ik)                            Eq. 4
-L_unit  = 1/(2 N_u) sum_k (L_I2U,k + L_U2I,k)                                                 Eq. 5
-L       = L_global + lambda_u L_unit, with L_global that of NegCLIP                           Eq. 6
+B images v_i, each with N_u units u_ik and their foils u~_ik; kappa(x, y) = exp(x . y / tau).
+
+    L_I2U,k = -1/B sum_i log kappa(v_i, u_ik)
+                             / [sum_j kappa(v_i, u_jk) + kappa(v_i, u~_ik)]     Eq. 3
+    L_U2I,k = -1/B sum_i log kappa(v_i, u_ik) / sum_j kappa(v_j, u_ik)          Eq. 4
+    L_unit  = 1/(2 N_u) sum_k (L_I2U,k + L_U2I,k)                               Eq. 5
+    L       = L_global + lambda_u L_unit, with L_global that of NegCLIP         Eq. 6
 """
 
 from torch import Tensor
@@ -17,10 +20,20 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CSCLIP(Objective):
-    """Component supervision: each unit of a caption against its own foil and the units of other images.
+    """Component supervision: each unit against its own foil and the units of other images.
 
-    lambda_u: weight of the unit loss (Eq. 6; Table 3 has 0.1 to 1). global_negatives, units, foils: the signals G, U and F of Table 4.
     A row without its k-th unit is left out of the k-th means; its image stays a column.
+
+    Args:
+        lambda_u: Weight of the unit loss (Eq. 6; Table 3 has 0.1 to 1).
+        global_negatives: Whether sentence negatives enter the global loss, signal G of Table 4.
+            Without them the global loss is that of CLIP.
+        units: Whether the unit loss is taken, signal U of Table 4.
+        foils: Whether each unit stands against its foil, signal F of Table 4.
+        mask_same_image: Whether captions and units of a row's own image stop being candidates
+            against it. The paper does not mask them.
+        mask_same_text: Whether captions and units with a row's own words stop being candidates
+            against it. The paper does not mask them.
     """
 
     def __init__(
@@ -38,9 +51,11 @@ class CSCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
+        """Sentence negatives and units, as far as the signals want them."""
         return Needs(negatives=self.global_negatives, units=self.units)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes Eq. 6; see `Objective.forward`."""
         parts = {
             "global": negclip_loss(batch, scores)
             if self.global_negatives
@@ -57,13 +72,20 @@ class CSCLIP(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
 
     def unit_loss(self, scores: Scores, units: Tensor, foils: Tensor) -> Tensor:
-        """units, foils: [B] rows of the text bank, -1 missing. Returns (Eq. 3 + Eq. 4) / 2, in nats."""
+        """Computes the loss of the k-th units, (Eq. 3 + Eq. 4) / 2.
+
+        Args:
+            scores: The batch's.
+            units: Rows of the text bank, `[B]`; -1 is missing.
+            foils: Rows of the text bank, `[B]`; -1 is missing.
+
+        Returns:
+            The loss over the batch, a scalar in nats.
+        """
         valid = units >= 0
         candidates = scores.images_against(units)  # [B, W B]
         if self.foils:
             candidates = candidates.beside(scores.own(foils))  # + [B, 1]: its own foil only
         image_to_unit = candidates.cross_entropy(valid)  # Eq. 3
-        unit_to_image = scores.texts_against_images(units).cross_entropy(
-            valid
-        )  # Eq. 4, without foils
+        unit_to_image = scores.texts_against_images(units).cross_entropy(valid)  # Eq. 4
         return (scores.mean(image_to_unit, valid) + scores.mean(unit_to_image, valid)) / 2

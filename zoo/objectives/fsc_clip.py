@@ -1,16 +1,18 @@
-"""FSC-CLIP (Oh et al., 2024). K_i negatives t~_k of caption t_0 of image v_i; v_p its patches, t_w the tokens of a text; 1 / tau: the
-head's scale, in Eq. 8 `local_scale`.
+"""FSC-CLIP (Oh et al., 2024).
 
-S_g(I, T) = exp(cos(v, t) / tau)                                                       Eq. 1
-L_clip    = that of CLIP                                                               Eq. 2
-p_k       = S(I, T_k) / [S(I, T_0) + sum_k' S(I, T~_k')], for S_g and for S_l          Eqs. 3, 5
-L_neg     = -1/B sum_i log p_0                                                         Eqs. 4, 5
-a_wp      = (s_wp - min_p s_wp) / (max_p s_wp - min_p s_wp), with s_wp = t_w . v_p     Eq. 6
-v^_w      = sum_p a_wp v_p / sum_p a_wp                                                Eq. 7
-S_l(I, T) = sum_w exp(cos(v^_w, t_w) / tau)                                            Eq. 8
-Focal     = sum_k (1 - p_k)^gamma (-y_k log p_k), in place of -log p_0                 Eq. 9
-y_k       = (1 - beta) [k = 0] + beta / (1 + K_i)                                      Eq. 10
-L         = L_clip + lambda_g L_neg^g + lambda_l L_neg^l                               Eq. 11
+Image v_i has caption t_0 and K_i negatives t~_k; v_p: its patches; t_w: the tokens of a text;
+1 / tau: the head's scale, in Eq. 8 `local_scale`.
+
+    S_g(I, T) = exp(cos(v, t) / tau)                                                    Eq. 1
+    L_clip    = that of CLIP                                                            Eq. 2
+    p_k       = S(I, T_k) / [S(I, T_0) + sum_k' S(I, T~_k')], for S_g and for S_l       Eqs. 3, 5
+    L_neg     = -1/B sum_i log p_0                                                      Eqs. 4, 5
+    a_wp      = (s_wp - min_p s_wp) / (max_p s_wp - min_p s_wp), with s_wp = t_w . v_p  Eq. 6
+    v^_w      = sum_p a_wp v_p / sum_p a_wp                                             Eq. 7
+    S_l(I, T) = sum_w exp(cos(v^_w, t_w) / tau)                                         Eq. 8
+    Focal     = sum_k (1 - p_k)^gamma (-y_k log p_k), in place of -log p_0              Eq. 9
+    y_k       = (1 - beta) [k = 0] + beta / (1 + K_i)                                   Eq. 10
+    L         = L_clip + lambda_g L_neg^g + lambda_l L_neg^l                            Eq. 11
 """
 
 import math
@@ -32,19 +34,37 @@ Weights = Literal["minmax", "minmax_sparse", "softmax"]
 
 
 class FSCCLIP(Objective):
-    """CLIP's loss with hard-negative losses on global and on token-level similarity, both focal and label-smoothed.
+    """CLIP's loss with focal, label-smoothed hard-negative losses on global and token similarity.
 
-    lambda_g, lambda_l: weights of the two (Eq. 11); 0 leaves a term out, and its negatives or tokens with it. gamma: the focal exponent
-    (Eq. 9), 0 is none. beta: the smoothing (Eq. 10).
-    weights: how the similarity map becomes attention: minmax (Eq. 6), minmax_sparse (of the normalised values, those under 1/P become 0)
-    or softmax (appendix B.1); a constant map gives equal weights. detach_map: whether attention is kept out of the gradient, as in the
-    public code; the paper does not say.
-    rows: what the means run over: those with a `negative`, as in the public code, or `all`, as Eq. 4 has it.
-    layer, project, cls_patch, start_token: which tokens the local term reads; by default the last layer's patches and text tokens after
-    norm and projection, the end token among them, the CLS patch and the start token not. pooling: `sum` over tokens as in Eq. 8, or `mean`,
-    which takes the advantage of length away. local_scale: 1 / tau of Eq. 8; None takes the head's scale where that is of the towers' own
-    cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
-    A missing negative is no candidate; a row without any has no term of its own.
+    A missing negative is no candidate; a row without any has no term of its own. By default the
+    local term reads the last layer's patches and text tokens after norm and projection. The end
+    token is among them; the CLS patch and the start token are not.
+
+    Args:
+        lambda_g: Weight of the global hard-negative loss (Eq. 11). 0 leaves the term out.
+        lambda_l: Weight of the local hard-negative loss (Eq. 11). 0 leaves the term out, and its
+            tokens with it. Negatives are not needed where both weights are 0.
+        gamma: The focal exponent (Eq. 9); 0 is none.
+        beta: The label smoothing (Eq. 10), from 0 to 1.
+        weights: How the similarity map becomes attention: `minmax` (Eq. 6), `minmax_sparse` (of
+            the normalised values, those under 1/P become 0) or `softmax` (appendix B.1). A
+            constant map gives equal weights.
+        detach_map: Whether attention is kept out of the gradient, as in the public code. The
+            paper does not say.
+        rows: What the means run over: rows with a `negative`, as in the public code, or `all`, as
+            Eq. 4 has it.
+        layer: The block whose tokens the local term reads: -1 is the last.
+        project: Whether the tokens pass the tower's output projection.
+        cls_patch: Whether the image's CLS patch takes part.
+        start_token: Whether the text's start token takes part.
+        pooling: How Eq. 8 pools tokens: their `sum`, as it is published, or their `mean`, which
+            takes the advantage of length away.
+        local_scale: 1 / tau of Eq. 8. None takes the head's scale where that is of the towers'
+            own cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
+        mask_same_image: Whether captions of a row's own image stop being candidates against it.
+            The paper does not mask them.
+        mask_same_text: Whether captions with a row's own words stop being candidates against it.
+            The paper does not mask them.
     """
 
     def __init__(
@@ -75,6 +95,7 @@ class FSCCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
+        """Negatives for either term, and tokens for the local one."""
         image_keys, text_keys = (
             frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key)
         )
@@ -85,26 +106,39 @@ class FSCCLIP(Objective):
         )
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        """Settles the local term's scale; see `Objective.attach`.
+
+        Args:
+            shapes: The backbone's.
+            head: The head, attached already.
+            trains: Whether a tower is trained.
+
+        Raises:
+            ZooError: Patches and text tokens differ in width, or the local term has nothing to
+                train.
+        """
         if not self.lambda_l:
             return
         if not self.image_key.project and shapes.image_width != shapes.text_width:
             raise ZooError(
-                f"FSCCLIP(project=False) compares patches of {shapes.image_width} numbers with text tokens of {shapes.text_width}: set "
-                "project to true, or choose a backbone.name whose towers are of one width"
+                f"FSCCLIP(project=False) compares patches of {shapes.image_width} numbers with "
+                f"text tokens of {shapes.text_width}: set project to true, or choose a "
+                "backbone.name whose towers are of one width"
             )
         if self.local_scale is None:
             self._fixed_scale = None if head.scales_cosine else shapes.scale
-        if (
-            "local_scale" in self._recorded
-        ):  # a checkpoint is loaded into a backbone that begins with another scale
+        # a checkpoint is loaded into a backbone that begins with another scale
+        if "local_scale" in self._recorded:
             self._recorded["local_scale"] = self._fixed_scale
         if not trains and (self._fixed_scale is not None or not head.log_scale.requires_grad):
             raise ZooError(
-                "FSCCLIP's local term reads tokens as the towers give them, and has nothing to train where these are frozen and its scale "
-                "is not learned: set lambda_l to 0, or train a tower by model.backbone.tune"
+                "FSCCLIP's local term reads tokens as the towers give them, and has nothing to "
+                "train where these are frozen and its scale is not learned: set lambda_l to 0, or "
+                "train a tower by model.backbone.tune"
             )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes Eq. 11; see `Objective.forward`."""
         parts = {"clip": clip_loss(batch, scores)}
         if self.lambda_g:
             own = scores.own(batch.captions).beside(scores.own(batch.negatives))  # [B, 1 + K]
@@ -116,24 +150,36 @@ class FSCCLIP(Objective):
         return Loss(sum(parts.values(), start=parts["clip"].new_zeros(())), parts)  # Eq. 11
 
     def negative_loss(self, own: Block, scores: Scores) -> Tensor:
-        """own: each image against its caption, column 0, and its negatives. Returns the mean of Eq. 9 over rows, in nats."""
+        """Computes a hard-negative loss, Eq. 4 with the focal term of Eq. 9.
+
+        Args:
+            own: Each image against its caption, column 0, and its negatives.
+            scores: The batch's.
+
+        Returns:
+            The mean over rows, a scalar in nats.
+        """
         has_negative = scores.rows & own.candidate[:, 1:].any(1)
         losses = smoothed_focal(own.logits, own.candidate, has_negative, self.gamma, self.beta)
         return scores.mean(losses, has_negative if self.mean_over == "negative" else scores.rows)
 
     def local_logits(self, rows: Tensor, scores: Scores) -> Tensor:
-        """rows: [B, K] of the bank. Returns log S_l of each image with its own texts (Eq. 8), [B, K]."""
-        patches, patch_mask = (
-            scores.images.tokens[self.image_key],
-            scores.images.masks[self.image_key],
-        )
+        """Computes log S_l of each image with its own texts, Eqs. 6 to 8.
+
+        Args:
+            rows: Rows of the text bank, `[B, K]`.
+            scores: The batch's.
+
+        Returns:
+            The logarithms of Eq. 8, `[B, K]`.
+        """
+        patches = scores.images.tokens[self.image_key]  # [B, P, D]
+        patch_mask = scores.images.masks[self.image_key]  # [B, P]
         texts = scores.texts.rows(rows.reshape(-1)).map(
             lambda t: t.reshape(*rows.shape, *t.shape[1:])
         )
-        words, mask = (
-            texts.tokens[self.text_key],
-            texts.masks[self.text_key],
-        )  # [B, K, W, D], [B, K, W]
+        words = texts.tokens[self.text_key]  # [B, K, W, D]
+        mask = texts.masks[self.text_key]  # [B, K, W]
         if not self.start_token:
             mask = mask & (torch.arange(mask.shape[-1], device=mask.device) > 0)
         with without_autocast(patches):
@@ -141,7 +187,7 @@ class FSCCLIP(Objective):
                 x if x.dtype is torch.float64 else x.float() for x in (patches, words)
             )
             similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
-            weights = attention(
+            weights = attention(  # Eq. 6
                 similarity.detach() if self.detach_map else similarity,
                 patch_mask[:, None, None],
                 self.weights,
@@ -155,7 +201,7 @@ class FSCCLIP(Objective):
             )
             logits = scale * F.cosine_similarity(aligned, words, dim=-1)
         logits = logits.masked_fill(~mask, -torch.inf)
-        logits = torch.where(mask.any(-1, keepdim=True), logits, 0.0).logsumexp(-1)
+        logits = torch.where(mask.any(-1, keepdim=True), logits, 0.0).logsumexp(-1)  # Eq. 8
         return (
             logits - mask.sum(-1).clamp(min=1).to(logits.dtype).log()
             if self.pooling == "mean"
@@ -165,16 +211,16 @@ class FSCCLIP(Objective):
 
 @torch.no_grad()
 def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
-    """Bounds how far apart rounding alone can put the products of one word with patches that are equal.
+    """Bounds by how much rounding alone can separate one word's products with equal patches.
 
     Args:
-        words: [B, K, W, D].
-        patches: [B, P, D].
-        patch_mask: [B, P], the real patches.
+        words: Text tokens, `[B, K, W, D]`.
+        patches: Patches, `[B, P, D]`.
+        patch_mask: Which patches are real, `[B, P]`.
 
     Returns:
-        [B, K, W, 1]: 2 sqrt(D) eps of the two norms, since errors of D roundings grow as their root; the worst of a million
-        products in fp32 was a fifth of it.
+        The bound, `[B, K, W, 1]`: 2 sqrt(D) eps of the two norms, since errors of D roundings grow
+        as their root. The worst of a million products in fp32 was a fifth of it.
     """
     longest = patches.norm(dim=-1).masked_fill(~patch_mask, 0.0).amax(1)
     bound: Tensor = words.norm(dim=-1, keepdim=True) * longest[:, None, None, None]
@@ -187,10 +233,10 @@ def attention(
     """Makes a similarity map attention, Eqs. 6 and 7.
 
     Args:
-        similarity: [..., P].
-        mask: broadcast to it, the real patches.
-        weights: the way.
-        rounding: broadcast to [..., 1], a range of the map that says nothing.
+        similarity: The map of a word over patches, `[..., P]`.
+        mask: Which patches are real, broadcast to `similarity`.
+        weights: How the map becomes attention, as in `FSCCLIP`.
+        rounding: A range of the map's values that counts as constant, broadcast to `[..., 1]`.
 
     Returns:
         Weights that sum to 1 over real patches; equal ones where the map is constant.
@@ -210,14 +256,24 @@ def attention(
 def smoothed_focal(
     logits: Tensor, candidate: Tensor, valid: Tensor, gamma: float, beta: float
 ) -> Tensor:
-    """logits, candidate: [n, 1 + K], column 0 right; valid: [n]. Returns Eq. 9 with the labels of Eq. 10, [n], in nats; 0 where not
-    valid."""
+    """Computes the focal loss of each row, Eq. 9, with the smoothed labels of Eq. 10.
+
+    Args:
+        logits: Scores of the caption, column 0, and of the negatives, `[n, 1 + K]`.
+        candidate: Which columns count, `[n, 1 + K]`.
+        valid: Which rows count, `[n]`.
+        gamma: The focal exponent.
+        beta: The label smoothing.
+
+    Returns:
+        The losses, `[n]`, in nats; 0 where a row is not valid.
+    """
     logits = torch.where(valid[:, None], logits.masked_fill(~candidate, -torch.inf), 0.0)
     log_p = logits.log_softmax(1)
     log_p = torch.where(candidate, log_p, 0.0)
-    labels = candidate.to(log_p.dtype)
+    labels = candidate.to(log_p.dtype)  # Eq. 10
     labels = beta * labels / labels.sum(1, keepdim=True).clamp(min=1)
     labels = torch.cat([labels[:, :1] + 1 - beta, labels[:, 1:]], dim=1)
     # a probability that rounds to 1 would give gradients without bound where gamma < 1
     doubt = (-torch.expm1(log_p)).clamp(min=torch.finfo(log_p.dtype).tiny)
-    return torch.where(valid, -(labels * doubt**gamma * log_p).sum(1), 0.0)
+    return torch.where(valid, -(labels * doubt**gamma * log_p).sum(1), 0.0)  # Eq. 9

@@ -1,10 +1,14 @@
-"""NegCLIP (Yuksekgonul et al., 2023), as CS-CLIP's appendix A writes it. t~_j: the sentence negatives of caption j.
+"""NegCLIP (Yuksekgonul et al., 2023), as CS-CLIP's appendix A writes it.
 
-    L_I2T = -1/B sum_i log kappa(v_i, t_i) / [sum_j kappa(v_i, t_j) + sum_j kappa(v_i, t~_j)]      Eq. 10
-    L     = (L_I2T + L_T2I) / 2, with L_T2I as in CLIP (Eq. 8)                                      Eq. 11
+B image-caption pairs (v_i, t_i); t~_j: the sentence negatives of caption j; kappa(x, y) =
+exp(x . y / tau).
 
-Every negative stands against every image. Hard images are companion samples: further rows of the batch with captions
-and negatives of their own.
+    L_I2T = -1/B sum_i log kappa(v_i, t_i)
+                           / [sum_j kappa(v_i, t_j) + sum_j kappa(v_i, t~_j)]      Eq. 10
+    L     = (L_I2T + L_T2I) / 2, with L_T2I as in CLIP (Eq. 8)                     Eq. 11
+
+Every negative stands against every image. Hard images are companion samples: further rows of the
+batch with captions and negatives of their own.
 """
 
 from torch import Tensor
@@ -15,14 +19,24 @@ from zoo.scores import Scores
 
 
 class NegCLIP(Objective):
-    """CLIP with the sentence negatives of all rows as further columns for images. A missing negative leaves out its own column
-    and nothing else."""
+    """CLIP with the sentence negatives of all rows as further columns for images.
+
+    A missing negative leaves out its own column and nothing else.
+
+    Args:
+        mask_same_image: Whether captions of a row's own image stop being candidates against it.
+            The paper does not mask them.
+        mask_same_text: Whether captions with a row's own words stop being candidates against it.
+            The paper does not mask them.
+    """
 
     @property
     def needs(self) -> Needs:
+        """Sentence negatives."""
         return Needs(negatives=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes Eq. 11; see `Objective.forward`."""
         total = negclip_loss(batch, scores)
         return Loss(total, {"global": total})
 

@@ -1,6 +1,8 @@
-"""SigLIP (Zhai et al., 2023, section 3.2). B image-caption pairs, scale t and bias b of the head; z_ij = 1 where i = j, else -1.
+"""SigLIP (Zhai et al., 2023, section 3.2).
 
-L = -1/B sum_i sum_j log 1 / (1 + exp(z_ij (-t v_i . t_j - b)))
+B image-caption pairs (v_i, t_i); scale t and bias b of the head; z_ij = 1 where i = j, else -1.
+
+    L = -1/B sum_i sum_j log 1 / (1 + exp(z_ij (-t v_i . t_j - b)))
 """
 
 import torch
@@ -14,17 +16,40 @@ from zoo.scores import Scores
 
 
 class SigLIP(Objective):
-    """The sigmoid loss: every image with every caption of all ranks is a question of its own. It needs a head with a bias: that of a
-    backbone trained so, or the head's argument (the paper starts at scale 10 and bias -10)."""
+    """The sigmoid loss: every image with every caption of all ranks is a question of its own.
+
+    It needs a head with a bias: that of a backbone trained so, or the head's argument (the paper
+    starts at scale 10 and bias -10).
+
+    Args:
+        mask_same_image: Whether captions of a row's own image stop being candidates against it.
+            The paper does not mask them.
+        mask_same_text: Whether captions with a row's own words stop being candidates against it.
+            The paper does not mask them.
+    """
 
     @property
     def needs(self) -> Needs:
+        """A head with a bias."""
         return Needs(bias=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes the sigmoid loss; see `Objective.forward`.
+
+        Args:
+            batch: This rank's rows.
+            scores: The scores of those rows against the texts and images of all ranks.
+
+        Returns:
+            The loss.
+
+        Raises:
+            ZooError: The head has no bias.
+        """
         if scores.head.bias is None:
             raise ZooError(
-                "SigLIP needs a head with a bias and the backbone has none: set model.head.init_args.bias (-10 in the paper)"
+                "SigLIP needs a head with a bias and the backbone has none: "
+                "set model.head.init_args.bias (-10 in the paper)"
             )
         block = scores.images_against(batch.captions)
         total = scores.mean(sigmoid_loss(block.logits, block.own, block.candidate), scores.rows)
@@ -32,6 +57,15 @@ class SigLIP(Objective):
 
 
 def sigmoid_loss(logits: Tensor, own: Tensor, candidate: Tensor) -> Tensor:
-    """logits, own, candidate: [n, m]. Returns the sum over candidates of -log sigmoid(z logits), z = 1 for own columns, [n], in nats."""
+    """Sums the sigmoid loss of each row over its candidates.
+
+    Args:
+        logits: Scores of rows against columns, `[n, m]`.
+        own: Which columns are a row's own, where z = 1, `[n, m]`.
+        candidate: Which columns count, `[n, m]`.
+
+    Returns:
+        The sum over candidates of -log sigmoid(z logits), `[n]`, in nats.
+    """
     signed = torch.where(own, logits, -logits)
     return torch.where(candidate, -F.logsigmoid(signed), torch.zeros_like(logits)).sum(1)
