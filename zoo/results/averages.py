@@ -1,4 +1,7 @@
-"""Averages: named presets that say what counts as right and which metrics enter which mean. A mean that lacks a member is withheld."""
+"""Averages: named presets that say what counts as right and which metrics enter which mean.
+
+A mean that lacks a member is withheld.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +16,14 @@ from zoo.results.statistics import Sample, interval
 
 @dataclass(frozen=True)
 class Member:
-    """A metric that enters a mean. subset: '*' is all that the benchmark has. unscorable: the engine has no such benchmark."""
+    """A metric that enters a mean.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        subset: Name of the subset; '*' is all that the benchmark has.
+        metric: Name of the metric.
+        unscorable: Whether zoo has no such benchmark.
+    """
 
     benchmark: str
     subset: str = "*"
@@ -28,7 +38,13 @@ class Member:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean of metrics or of means. weighting: all members alike, or by their numbers of cases in the file."""
+    """A mean of metrics or of means.
+
+    Attributes:
+        name: Name of the mean.
+        members: Metrics and means that enter it.
+        weighting: 'equal' weights all members alike, 'cases' by their numbers of cases in the file.
+    """
 
     name: str
     members: tuple["Mean | Member", ...]
@@ -40,8 +56,21 @@ class Mean:
 
 @dataclass(frozen=True)
 class Average:
-    """A mean that was taken. value, low, high: per cent and its 95 % interval, None where a member is missing; interval: how it was found.
-    n, of: queries scored and asked for in its members."""
+    """A mean that was taken.
+
+    Attributes:
+        preset: Name of the preset.
+        name: Name of the mean, with the run in brackets where a benchmark was asked for twice.
+        value: Value in per cent, None where a member is missing.
+        weighting: How members are weighted, as in `Mean`.
+        members: Names of the members.
+        missing: Names of the members that keep the mean from being taken.
+        n: Number of queries of its members that were scored.
+        of: Number of queries of its members in the file.
+        low: Lower end of the 95 % interval in per cent, None where there is none.
+        high: Upper end of the 95 % interval in per cent, None where there is none.
+        interval: How the interval was found, in words.
+    """
 
     preset: str
     name: str
@@ -58,7 +87,14 @@ class Average:
 
 @dataclass(frozen=True)
 class Preset:
-    """A way of counting and averaging. says: what the report adds to it."""
+    """A way of counting and averaging.
+
+    Attributes:
+        name: Name by which it is asked for.
+        says: What the report says of it.
+        rules: What counts as right.
+        means: Means that are taken.
+    """
 
     name: str
     says: str
@@ -69,10 +105,14 @@ class Preset:
 def averages(
     preset: Preset, metrics: Sequence[Metric], samples: Mapping[Metric, Sample | None] | None = None
 ) -> list[Average]:
-    """samples: what the metrics were made of, for intervals; none is given without them.
+    """Takes the preset's means that have at least one of their members among the metrics.
 
-    Returns the preset's means that have at least one of their members among the metrics. Of a benchmark that was asked for twice over the
-    same subsets, each run gets means of its own.
+    Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
+
+    Args:
+        preset: The preset.
+        metrics: Metrics that were counted under it.
+        samples: What the metrics were made of; without them, averages have no intervals.
     """
     taken: dict[Average, None] = {}
     for run, chosen in _runs(metrics).items():
@@ -84,8 +124,10 @@ def averages(
 
 
 def _runs(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
-    """Returns the metrics without those of other runs of a benchmark, by the name of the run that is left; all of them, by no name, where
-    no benchmark was asked for twice over the same subsets."""
+    """Returns the metrics by the name of a run, without those of other runs of the same benchmark.
+
+    Where no benchmark was asked for twice over the same subsets, all metrics stand under no name.
+    """
     times = Counter((plain(f.benchmark), f.subset, f.metric) for f in metrics)
     again = dict.fromkeys(
         f.benchmark for f in metrics if times[plain(f.benchmark), f.subset, f.metric] > 1
@@ -132,7 +174,13 @@ def _average(
 
 @dataclass(frozen=True)
 class _Taken:
-    """The metrics of a mean with their shares in it, which sum to 1; its number of cases; and what keeps it from being taken."""
+    """What a node of a mean comes to.
+
+    Attributes:
+        shares: Metrics with their shares in the mean, which sum to 1.
+        cases: Number of cases.
+        missing: What keeps the mean from being taken.
+    """
 
     shares: list[tuple[Metric, float]]
     cases: int
@@ -178,7 +226,11 @@ def _named(metric: Metric) -> str:
 
 
 def preset_named(name: str) -> Preset:
-    """Returns a preset; raises ZooError with near names where there is none."""
+    """Returns the preset of that name.
+
+    Raises:
+        ZooError: There is none; the sentence offers near names.
+    """
     if name not in PRESETS:
         raise ZooError(
             f"there is no preset {name!r}{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
@@ -203,8 +255,8 @@ WINOGROUND = {
     metric: Member("winoground", "winoground", metric) for metric in ("text", "image", "group")
 }
 
-# The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or odd, VG-Attribution without pairs of
-# fewer than 25 cases.
+# The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or
+# odd, VG-Attribution without pairs of fewer than 25 cases.
 PUBLISHED_MACROS = {
     ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
     ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
@@ -251,8 +303,8 @@ PRESETS = {
     for preset in (
         Preset(
             "official",
-            "counted as each benchmark's own script does: a tie is right where its script says so, permutations that change "
-            "nothing are kept",
+            "counted as each benchmark's own script does: a tie is right where its script says so, "
+            "permutations that change nothing are kept",
             Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
             OWN_MEANS,
         ),
@@ -264,7 +316,8 @@ PRESETS = {
         ),
         Preset(
             "cs_clip",
-            "the aggregation of CS-CLIP's Table 11 over official protocols: not its metrics, which come from other ones",
+            "averages as in CS-CLIP's Table 11 over official protocols: "
+            "not the table's own values, which come from other protocols",
             Rules(official_ties=True, drop_identical=False, macros=ALL_GROUPS),
             (
                 *(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)),
@@ -273,7 +326,7 @@ PRESETS = {
         ),
         Preset(
             "vl_compo",
-            "the averages of vl_compo's tables, deduced from its published metrics",
+            "the averages of vl_compo's tables, deduced from its published values",
             Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
             (
                 *VL_COMPO_BENCHMARKS,

@@ -1,4 +1,7 @@
-"""Compare: two runs over the same questions. Which outcomes differ and by what margins, and whether by more than chance."""
+"""Compare: two runs over the same questions.
+
+It tells which outcomes differ and by what margins, and whether they differ by more than chance.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -22,9 +25,13 @@ AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
 class Matched:
     """What two runs were both asked.
 
-    first, second: their outcomes of the same questions, row by row. left_out: by benchmark and subset, how many outcomes of each run
-    are about questions that the other was not asked. by_name: whether a run of an older zoo keeps no hash of what was asked, so that
-    cases of one name, with the same images and right answers, count as the same.
+    Attributes:
+        first: Outcomes of the first run.
+        second: Outcomes of the second run, of the same questions row by row.
+        left_out: Number of outcomes of each run about questions that the other was not asked, by
+            benchmark and subset.
+        by_name: Whether a run of an older zoo keeps no hash of what was asked. Cases of one name,
+            with the same images and right answers, then count as the same.
     """
 
     first: pa.Table
@@ -35,7 +42,21 @@ class Matched:
 
 @dataclass(frozen=True)
 class Difference:
-    """An outcome that two runs do not share. Margins: worst right score minus best wrong one."""
+    """An outcome that differs between two runs.
+
+    A margin is the worst right score minus the best wrong one.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        subset: Name of the subset.
+        case: Id of the case.
+        query: Row or column that asks.
+        metric: Name of the metric.
+        first_right: Whether the first run is right.
+        second_right: Whether the second run is right.
+        first_margin: Margin of the first run.
+        second_margin: Margin of the second run.
+    """
 
     benchmark: str
     subset: str
@@ -52,9 +73,16 @@ class Difference:
 class Paired:
     """The test of one metric over the questions that both runs scored.
 
-    n: how many those are; images: how many images, or sets of images, they ask about. first_value, second_value: the runs' shares of
-    right answers; first, second: right in that run alone. p: of `paired_test`; q: adjusted over all metrics compared (Benjamini and
-    Hochberg).
+    Attributes:
+        place: Benchmark, subset and metric.
+        n: Number of questions that both runs scored.
+        images: Number of images, or sets of images, that these questions are about.
+        first_value: Share of right answers of the first run.
+        second_value: Share of right answers of the second run.
+        first: Number of answers that are right in the first run alone.
+        second: Number of answers that are right in the second run alone.
+        p: The p-value of `paired_test`.
+        q: The p-value adjusted over all compared metrics (Benjamini and Hochberg).
     """
 
     place: Place
@@ -72,14 +100,14 @@ def matched(first: pa.Table, second: pa.Table) -> Matched:
     """Cuts the outcomes of two runs to the questions that both were asked.
 
     Args:
-        first: outcomes of a run, as `cases.parquet` keeps them.
-        second: those of another.
+        first: Outcomes of a run, as `cases.parquet` keeps them.
+        second: Outcomes of another run.
 
     Returns:
-        Both, in one order, with what was left out.
+        The outcomes of both in one order, with what was left out.
 
     Raises:
-        ZooError: no question is the same in both.
+        ZooError: No question is the same in both.
     """
     by_name = any(run["question"].null_count for run in (first, second))
     kept = [
@@ -89,8 +117,9 @@ def matched(first: pa.Table, second: pa.Table) -> Matched:
     common = [key for key in a if key in b]
     if not common:
         raise ZooError(
-            f"the two runs are not over the same cases: none of the {len(a):,} outcomes of one and {len(b):,} of the other is "
-            "about the same images and texts; compare runs of the same benchmarks, files and options"
+            f"the two runs are not over the same cases: none of the {len(a):,} outcomes of one and "
+            f"{len(b):,} of the other is about the same images and texts; compare runs of the same "
+            "benchmarks, files and options"
         )
     alone = [
         Counter((key[0], key[1]) for key in run if key not in other)
@@ -103,7 +132,12 @@ def matched(first: pa.Table, second: pa.Table) -> Matched:
 
 
 def paired(runs: Matched, rules: Rules = AS_KEPT) -> list[Paired]:
-    """rules: what counts as right; as the outcomes are kept, every tie is wrong. Returns a test for every metric that both runs scored."""
+    """Tests every metric that both runs scored.
+
+    Args:
+        runs: The outcomes of both runs.
+        rules: What counts as right. By default outcomes count as they are kept: every tie is wrong.
+    """
     found = []
     for place, _, a, b in _judged(runs, rules):
         first, second = a.right, b.right
@@ -119,7 +153,12 @@ def paired(runs: Matched, rules: Rules = AS_KEPT) -> list[Paired]:
 
 
 def differences(runs: Matched, rules: Rules = AS_KEPT) -> list[Difference]:
-    """rules: as of `paired`. Returns the outcomes that both runs scored and that differ, smallest margins first."""
+    """Returns the outcomes that both runs scored and that differ, smallest margins first.
+
+    Args:
+        runs: The outcomes of both runs.
+        rules: What counts as right, as in `paired`.
+    """
     found = []
     for place, rows, a, b in _judged(runs, rules):
         for i in np.flatnonzero(a.right != b.right):
@@ -145,7 +184,7 @@ def largest_difference(runs: Matched) -> float:
 def _judged(
     runs: Matched, rules: Rules
 ) -> Iterator[tuple[Place, NDArray[np.int64], Judged, Judged]]:
-    """Yields for each metric its rows, and their outcomes under the rules in both runs, without those that one of them did not score."""
+    """Yields each metric, its rows, and the counted outcomes that both runs scored."""
     for place, rows in places(runs.first).items():
         a, b = (
             judged(run.take(rows), rules.official_ties, rules.drop_identical)
@@ -165,8 +204,14 @@ def _margin(run: pa.Table, row: int, rules: Rules) -> float:
 
 
 def _rows_by_question(run: pa.Table, asked: list[str]) -> dict[tuple[str, str, Hashable], int]:
-    """asked: the columns that tell what a case asks. Returns the number of each row by benchmark, subset and what it asks; what is asked
-    several times is told apart by its order."""
+    """Returns the number of each row by benchmark, subset and what it asks.
+
+    What is asked several times is told apart by its order.
+
+    Args:
+        run: Outcomes of a run.
+        asked: Columns that tell what a case asks.
+    """
     names = ["benchmark", "subset", "metric", "query"]
     columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
     columns += [list(map(str, run[name].to_pylist())) for name in asked]

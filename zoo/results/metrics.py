@@ -1,4 +1,7 @@
-"""Metrics: what the outcomes of a benchmark come to, with interval, coverage and ties. Values are in per cent."""
+"""Metrics: what the outcomes of a benchmark come to, with interval, coverage and ties.
+
+Values are in per cent.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,8 +24,14 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Reference:
-    """What is known of a subset beforehand. n: cases as published, of a retrieval images; chance, published: in per cent by metric,
-    the latter of OpenAI's ViT-B/32."""
+    """What is known of a subset beforehand.
+
+    Attributes:
+        n: Number of cases as published; of a retrieval, number of images. None where it is not
+            known.
+        chance: Chance level in per cent, by metric.
+        published: Value of OpenAI's ViT-B/32 as published, in per cent, by metric.
+    """
 
     n: int | None = None
     chance: Mapping[str, float] = field(default_factory=dict)
@@ -31,7 +40,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Macro:
-    """How a macro average is taken over groups: without some, and without those of fewer cases in the file than `at_least`."""
+    """How a macro average is taken over groups.
+
+    Attributes:
+        without: Names of the groups that are left out.
+        at_least: Number of cases in the file below which a group is left out.
+    """
 
     without: frozenset[str] = frozenset()
     at_least: int = 1
@@ -41,8 +55,11 @@ class Macro:
 class Rules:
     """What counts as right, and what is averaged over groups.
 
-    official_ties: a tie is right where the official script's argmax makes it so; else every tie is wrong. drop_identical: options equal
-    to the right text are dropped. macros: by benchmark and subset; '*' is any subset.
+    Attributes:
+        official_ties: Whether a tie is right where the official script's argmax makes it so.
+            Otherwise every tie is wrong.
+        drop_identical: Whether options equal to the right text are dropped.
+        macros: Macro averages by benchmark and subset; the subset '*' stands for any.
     """
 
     official_ties: bool
@@ -50,12 +67,17 @@ class Rules:
     macros: Mapping[tuple[str, str], Macro]
 
     def macro(self, benchmark: str, subset: str) -> Macro | None:
-        """Returns how that subset is averaged over groups, None where it is not."""
+        """Returns how a subset is averaged over groups, None where it is not."""
         name = plain(benchmark)
         return self.macros.get((name, subset), self.macros.get((name, "*")))
 
     def counts_like(self, other: "Rules", part: pa.Table) -> bool:
-        """Whether both count the rows of one metric alike, macro averages apart."""
+        """Tells whether other rules count the outcomes of one metric alike, macro averages apart.
+
+        Args:
+            other: The other rules.
+            part: Outcomes of one metric, a table of `outcomes.SCHEMA`.
+        """
         ties = (
             self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
         )
@@ -67,13 +89,26 @@ class Rules:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of the report.
+    """One number of the report, with what it was counted over.
 
-    metric: as the protocol names it, `macro` for the mean over groups. value, low, high: per cent and its 95 % interval, None where
-    nothing was scored. n: queries scored, of: all that the file asks. ties: of those scored, wrong by `>` and right by `>=`. images,
-    images_of: distinct ones scored and asked for; trained_on: scored ones that the model was trained on. chance, published: per
-    cent, where known; the latter only where this is counted as it was. gallery_of: of a recall, how many images the whole gallery
-    has.
+    Attributes:
+        benchmark: Name of the benchmark, as `run_names` gives it.
+        subset: Name of the subset.
+        metric: Name as the protocol gives it, or `macro` for the mean over groups.
+        value: Value in per cent, None where nothing was scored.
+        low: Lower end of the 95 % interval in per cent, None where nothing was scored.
+        high: Upper end of the 95 % interval in per cent, None where nothing was scored.
+        interval: How the interval was found, in words; empty where nothing was scored.
+        n: Number of queries that were scored.
+        of: Number of queries in the file.
+        ties: Number of scored queries that are wrong by `>` and right by `>=`.
+        images: Number of distinct images that the scored queries are about.
+        images_of: Number of distinct images that all queries are about.
+        trained_on: Number of images of scored queries that the model was trained on.
+        chance: Chance level in per cent, None where it is not known.
+        published: Value of OpenAI's ViT-B/32 in per cent, as published. None where it is not known,
+            or where it was counted by other rules or over another gallery.
+        gallery_of: Number of images of the whole gallery; None where the metric is no recall.
     """
 
     benchmark: str
@@ -100,7 +135,10 @@ class Metric:
 
     @property
     def partial_gallery(self) -> bool:
-        """Whether it is a recall among some of the images, which is easier than among all and not comparable with it."""
+        """Whether this is a recall among some of the gallery's images only.
+
+        Such a recall is easier than one among all images, and not comparable with it.
+        """
         return self.gallery_of is not None and self.images < self.gallery_of
 
 
@@ -115,9 +153,17 @@ def metrics(
     references: Mapping[tuple[str, str], Reference],
     published: Rules | None = None,
 ) -> dict[Metric, Sample | None]:
-    """references: by benchmark and subset. published: the rules under which the references' values were found, these where None.
+    """Counts outcomes into metrics.
 
-    Returns the metrics in the order in which the outcomes come, each with what it was made of, None where nothing was scored.
+    Args:
+        outcomes: Table of `outcomes.SCHEMA`.
+        rules: What counts as right.
+        references: What is known beforehand, by benchmark and subset.
+        published: Rules under which the published values were found; `rules` where None.
+
+    Returns:
+        The metrics in the order of the outcomes, each with the sample it was made of, or None where
+        nothing was scored.
     """
     found: dict[Metric, Sample | None] = {}
     for place, rows in places(outcomes).items():
@@ -140,7 +186,7 @@ def metrics(
 
 
 def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
-    """Returns the rows of each benchmark, subset and metric, in the order in which they come."""
+    """Returns the row numbers of each benchmark, subset and metric, as the outcomes come."""
     found: dict[Place, list[int]] = {}
     columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "metric"))
     for row, place in enumerate(zip(*columns, strict=True)):
@@ -165,7 +211,15 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
 def _metric(
     place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
 ) -> tuple[Metric, Sample | None]:
-    """counted: the metric whose outcomes these are. alike: whether they are counted as the published ones were."""
+    """Makes one metric and its sample.
+
+    Args:
+        place: Benchmark, subset and metric.
+        counted: Name of the metric whose outcomes these are.
+        outcome: The outcomes.
+        known: What is known of the subset beforehand.
+        alike: Whether the outcomes are counted as the published ones were.
+    """
     scored = outcome.where(outcome.scored)
     n, name = len(scored.right), place[2]
     sample = low = high = chance = None

@@ -1,4 +1,7 @@
-"""Outcomes as a table: one row an outcome, null where a case was not scored. What metrics are made of, and what `cases.parquet` holds."""
+"""Outcomes as a table with one row for each outcome.
+
+Metrics are made of this table, and `cases.parquet` holds it.
+"""
 
 import hashlib
 import json
@@ -22,11 +25,28 @@ _BLANKS = re.compile(r"\s+(?=[^\w\s])")
 class Row:
     """One outcome with its place.
 
-    right, tie, scores: as in Outcome; None where the case was not scored. correct_first: whether the official script counts a tie as
-    right. match: which of the scores are right. identical: which wrong texts are the same words as the right one (image to text alone).
-    options, right_options: of a retrieval, how many answers there were and how many of them are right. images: the identities of the
-    images it is about; trained: which of them the model was trained on. texts: those it is about, in the order of `scores` where
-    those are of one text each; of a retrieval the query's own alone, and not the gallery's. question: the `fingerprint` of its case.
+    Attributes:
+        benchmark: Name of the benchmark, as `run_names` gives it.
+        subset: Name of the subset.
+        case: Id of the case.
+        group: What a macro average is taken over, None where there is none.
+        protocol: Name of the case's protocol.
+        query: Row or column that asks, as in `Outcome`.
+        metric: Name of the metric that the outcome counts towards.
+        scores: Scores that were compared, as in `Outcome`. None where the case was not scored.
+        match: Which of the scores are right.
+        identical: Which wrong texts have the same words as the right one. None except for image to
+            text.
+        right: Whether the answer is right by the strict rule. None where the case was not scored.
+        tie: Whether `>=` would make a wrong answer right. None where the case was not scored.
+        correct_first: Whether the official script counts a tie as right.
+        options: Number of answers of a retrieval, None elsewhere.
+        right_options: Number of right answers of a retrieval, None elsewhere.
+        images: Identities of the images that the outcome is about.
+        trained: Which of these images the model was trained on.
+        texts: Texts that the outcome is about, in the order of `scores` where each score is of one
+            text. Of a retrieval they are the query's own, without the rest of the gallery.
+        question: The `fingerprint` of the case.
     """
 
     benchmark: str
@@ -82,8 +102,15 @@ def rows(
     trained: frozenset[str],
     scored: bool = True,
 ) -> Iterator[Row]:
-    """trained: identities of the images that the model was trained on. Yields the rows of a case; one that is not scored brings the
-    outcomes of any scores."""
+    """Yields the rows of a case.
+
+    Args:
+        benchmark: Name of the benchmark, as `run_names` gives it.
+        case: The case.
+        outcomes: Its outcomes; those of any scores where the case is not scored.
+        trained: Identities of the images that the model was trained on.
+        scored: Whether the case was scored.
+    """
     images, question = [identity(image) for image in case.images], fingerprint(case)
     for outcome in outcomes:
         about = [images[i] for i in outcome.images]
@@ -113,7 +140,8 @@ def rows(
 def fingerprint(case: Case) -> str:
     """Returns a hash of what a case asks: its images and crops, its texts, and which match.
 
-    Two runs asked the same where it is equal, whatever the case is called; a gallery that lacks an image asks something else.
+    Two runs with equal hashes asked the same, whatever the case is called. A gallery that lacks an
+    image asks something else.
     """
     images = [(identity(image), image.crop) for image in case.images]
     asked = json.dumps([case.protocol, images, case.texts]).encode()
@@ -121,11 +149,14 @@ def fingerprint(case: Case) -> str:
 
 
 def identical(case: Case, image: int) -> list[bool]:
-    """Tells which wrong texts of a case say a right text of that image, blanks before marks apart.
+    """Tells which wrong texts of a case say the same as a right text of an image.
+
+    Blanks before punctuation marks do not count. ARO's order sets have permutations that leave the
+    caption as it is, some with its commas and apostrophes set off.
 
     Args:
-        case: the case; ARO's order sets have permutations that leave the caption as it is, some with its commas and apostrophes set off.
-        image: the row of the image.
+        case: The case.
+        image: Row of the image.
 
     Returns:
         A truth value for each text.
@@ -148,9 +179,19 @@ def table(rows: Iterable[Row]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcomes of one metric under one preset: [q] each. row: of the table. scored: false where a case was not. tie: by `>` wrong and
-    by `>=` right. options: how many answers there were to choose from; right_options: how many of them are right, 0 where that is not
-    kept."""
+    """The outcomes of one metric, counted by one set of rules; all arrays are `[q]`.
+
+    Attributes:
+        row: Row numbers in the table.
+        right: Whether the answer is right.
+        tie: Whether the answer is wrong by `>` and right by `>=`.
+        scored: Whether the case was scored.
+        options: Number of answers to choose from.
+        right_options: Number of right answers among them, 0 where it is not kept.
+        group: What a macro average is taken over.
+        images: Identities of the images that each outcome is about.
+        trained: Which of these images the model was trained on.
+    """
 
     row: NDArray[np.int64]
     right: NDArray[np.bool_]
@@ -164,7 +205,7 @@ class Judged:
 
     @property
     def image(self) -> NDArray[np.str_]:
-        """[q] by which outcomes are told to be about the same image, or the same set of images."""
+        """Labels that are equal for outcomes about the same image or set of images, `[q]`."""
         return np.array(["|".join(images) for images in self.images], dtype=np.str_)
 
     def where(self, keep: NDArray[np.bool_]) -> "Judged":
@@ -184,8 +225,15 @@ class Judged:
 
 
 def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
-    """part: rows of one metric. official_ties: a tie is right where the official script lists the right answer first, else it is wrong.
-    drop_identical: wrong texts equal to the right one are no options; a query that has no other wrong option is left out."""
+    """Counts the outcomes of one metric.
+
+    Args:
+        part: Rows of one metric, a table of SCHEMA.
+        official_ties: Whether a tie is right where the official script lists the right answer
+            first. Otherwise every tie is wrong.
+        drop_identical: Whether wrong texts equal to the right one are no options. A query that has
+            no other wrong option is then left out.
+    """
     scored = ~np.asarray(part["right"].is_null())
     right = np.array(part["right"].fill_null(False), dtype=bool)
     tie = np.array(part["tie"].fill_null(False), dtype=bool)

@@ -1,4 +1,4 @@
-"""Plan: what a run of benchmarks asks, its distinct images and texts, and what cannot be scored. Free of torch."""
+"""Plan: what a run of benchmarks asks, its distinct images and texts, and what cannot be scored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,14 @@ from zoo.support.spec import spec
 
 @dataclass(frozen=True)
 class Question:
-    """A case that can be scored. images, texts: rows into the plan's distinct ones, in the order of the case's."""
+    """A case that can be scored.
+
+    Attributes:
+        benchmark: Name of the benchmark, as `run_names` gives it.
+        case: The case.
+        images: Rows of the case's images among the plan's distinct images, in the case's order.
+        texts: Rows of the case's texts among the plan's distinct texts, in the case's order.
+    """
 
     benchmark: str
     case: Case
@@ -29,8 +36,17 @@ class Question:
 
 @dataclass
 class Plan:
-    """images, texts: the distinct ones of all questions. unscored: cases, by benchmark, whose images are missing. readings, parts: by
-    benchmark, named as `run_names` does; absent: parts without annotation files."""
+    """What a run of benchmarks asks.
+
+    Attributes:
+        images: Distinct images of all questions.
+        texts: Distinct texts of all questions.
+        questions: Cases that can be scored.
+        unscored: Cases whose images are missing, each with the name of its benchmark.
+        readings: What was read, by benchmark, named as `run_names` does.
+        absent: Parts without annotation files, each with the name of its benchmark.
+        parts: Parts by benchmark, named as `run_names` does.
+    """
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -44,7 +60,13 @@ class Plan:
 def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: ImageFinder) -> Plan:
     """Reads the benchmarks and looks for their images.
 
-    Raises ZooError where a case is malformed, and where nothing at all can be scored, with what is missing.
+    Args:
+        benchmarks: The benchmarks.
+        roots: Folders in which annotation files are looked for.
+        finder: Finds images.
+
+    Raises:
+        ZooError: A case is malformed. Or nothing at all can be scored, with what is missing.
     """
     made = Plan()
     image_rows: dict[ImageRef, int] = {}
@@ -74,8 +96,13 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
 
 
 def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Returns the names of benchmarks, and of those that share one, what tells them apart behind a colon: `retrieval:flickr8k`,
-    `half_truth:preset=paper`. Raises ZooError for one that is asked for twice."""
+    """Returns the names of benchmarks, told apart where several share one.
+
+    What tells them apart stands behind a colon: `retrieval:flickr8k`, `half_truth:preset=paper`.
+
+    Raises:
+        ZooError: A benchmark is asked for twice.
+    """
     specs = [spec(benchmark) for benchmark in benchmarks]
     names = []
     for benchmark, own in zip(benchmarks, specs, strict=True):
@@ -96,7 +123,8 @@ def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ZooError(
-            f"the benchmark {twice} is asked for twice: name it once, or with another file or option"
+            f"the benchmark {twice} is asked for twice: "
+            "name it once, or with another file or option"
         )
     return names
 
@@ -112,7 +140,14 @@ def _short(value: Any) -> str:
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
-    """found: [images]. Yields the case with whether it can be scored; a retrieval is cut into the gallery that is there and the rest."""
+    """Yields the case with whether it can be scored.
+
+    A retrieval is cut into the gallery that is there and the rest.
+
+    Args:
+        case: The case.
+        found: Which of its images were found, `[images]`.
+    """
     if found.all() or not found.any() or case.protocol != "retrieval":
         yield case, bool(found.all())
         return
@@ -134,19 +169,22 @@ def _check(benchmark: str, case: Case) -> None:
     place = f"case {case.id} of {benchmark}/{case.subset}"
     if case.match.shape != (len(case.images), len(case.texts)):
         raise ZooError(
-            f"{place} has {len(case.images)} images and {len(case.texts)} texts, and a match of shape {case.match.shape}: mend the reader"
+            f"{place} has {len(case.images)} images and {len(case.texts)} texts, "
+            f"and a match of shape {case.match.shape}: mend the reader"
         )
     if case.protocol in ("i2t", "half_truth", "group") and not (
         case.match.any(1).all() and (~case.match).any(1).all()
     ):
         raise ZooError(
-            f"{place} has an image without a right or without a wrong text: {case.protocol} needs both"
+            f"{place} has an image without a right or without a wrong text: "
+            f"{case.protocol} needs both"
         )
     if case.protocol in ("t2i", "group") and not (
         case.match.any(0).all() and (~case.match).any(0).all()
     ):
         raise ZooError(
-            f"{place} has a text without a right or without a wrong image: {case.protocol} needs both"
+            f"{place} has a text without a right or without a wrong image: "
+            f"{case.protocol} needs both"
         )
 
 
@@ -156,13 +194,15 @@ def _nothing(made: Plan, finder: ImageFinder) -> str:
         benchmark, case = made.unscored[0]
         image = next(image for image in case.images if finder.find(image) is None)
         return (
-            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its images under {roots} "
-            f"(first missing: {image}, of {benchmark}/{case.subset}); {finder.hint(image)}"
+            f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its "
+            f"images under {roots} (first missing: {image}, of {benchmark}/{case.subset}); "
+            f"{finder.hint(image)}"
         )
     if made.absent:
         benchmark, part = made.absent[0]
+        names = ", ".join(dict.fromkeys(name for name, _ in made.absent))
         return (
-            f"nothing can be scored: {roots} holds no annotation file of {', '.join(dict.fromkeys(b for b, _ in made.absent))} "
+            f"nothing can be scored: {roots} holds no annotation file of {names} "
             f"(first missing: {' or '.join(part.files)}): {part.how}"
         )
     return f"nothing can be scored: no case was read from {roots}: name benchmarks that have cases"

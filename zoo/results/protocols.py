@@ -1,7 +1,7 @@
-"""Protocols: how the scores of a case become outcomes. Pure numpy; a change of what counts as right raises VERSION.
+"""Protocols: how the scores of a case become outcomes.
 
-An outcome keeps what the strict rule says (`>`, ties wrong) and whether equal scores alone made it say so; a preset decides what ties
-count.
+A change of what counts as right raises VERSION. An outcome keeps what the strict rule says (`>`,
+ties wrong), and whether equal scores alone made it say so. A preset decides what ties count.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +25,19 @@ Rows = Callable[[slice], Scores]
 class Outcome:
     """One answer to one query.
 
-    metric: what it counts towards. query: the row (image) or column (text) that asked, 0 where the whole case asks. right: by the strict
-    rule. tie: whether `>=` in the place of `>` would make a wrong answer right. scores, match: what was compared and which of it is right;
-    for retrieval the best right and the hardest wrong score (minus infinity off a short-list), and beside them how many options there
-    were and how many of them are right, None elsewhere. images: rows of the case's images that the query is about; texts: columns of its
-    texts, in the order of `scores` where those are of one text each.
+    Attributes:
+        metric: Name of the metric that the outcome counts towards.
+        query: Row of the image or column of the text that asks; 0 where the whole case asks.
+        right: Whether the answer is right by the strict rule, `>`.
+        tie: Whether `>=` in the place of `>` would make a wrong answer right.
+        scores: Scores that were compared. For retrieval: the best right score and the highest wrong
+            one, minus infinity off a short-list.
+        match: Which of the scores are right.
+        images: Rows of the case's images that the query is about.
+        texts: Columns of the case's texts that the query is about, in the order of `scores` where
+            each score is of one text.
+        options: Number of answers to choose from, for retrieval; None elsewhere.
+        right_options: Number of right answers among them, for retrieval; None elsewhere.
     """
 
     metric: str
@@ -46,8 +54,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where each of q queries has its best right answer. best, hardest: [q] the best right and the best wrong score; above, level: [q]
-    how many wrong answers score higher, and equally."""
+    """Where each query has its best right answer; all arrays are `[q]`.
+
+    Attributes:
+        best: Best right score.
+        hardest: Highest wrong score.
+        above: Number of wrong answers that score higher than the best right one.
+        level: Number of wrong answers that score the same as the best right one.
+    """
 
     best: Scores
     hardest: Scores
@@ -56,12 +70,20 @@ class Ranks:
 
 
 def judge(case: Case, scores: Scores) -> list[Outcome]:
-    """scores: [images, texts] of the case. Returns its outcomes by the case's protocol; raises ZooError for a protocol that does not
-    exist."""
+    """Returns the outcomes of a case by its protocol.
+
+    Args:
+        case: The case.
+        scores: Scores of its images and texts, `[images, texts]`.
+
+    Raises:
+        ZooError: The protocol does not exist.
+    """
     if case.protocol not in PROTOCOLS:
         raise ZooError(
-            f"case {case.id} of {case.subset} asks for the protocol {case.protocol!r}, which does not exist"
-            f"{near(case.protocol, PROTOCOLS)}: use one of {', '.join(PROTOCOLS)}"
+            f"case {case.id} of {case.subset} asks for the protocol {case.protocol!r}, "
+            f"which does not exist{near(case.protocol, PROTOCOLS)}: "
+            f"use one of {', '.join(PROTOCOLS)}"
         )
     return list(PROTOCOLS[case.protocol](case.match, scores))
 
@@ -83,7 +105,11 @@ def text_to_image(match: Mask, scores: Scores) -> Iterator[Outcome]:
 
 
 def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
-    """Winoground's three: `text` (every image chooses its text), `image` (every text chooses its image), `group` (both)."""
+    """Yields Winoground's three outcomes.
+
+    `text` asks that every image chooses its text, `image` that every text chooses its image, and
+    `group` asks both.
+    """
     text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
     image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
     for metric, answers in (("text", text), ("image", image), ("group", [*text, *image])):
@@ -94,8 +120,12 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
 
 
 def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
-    """`half_truth`: the anchor (first right text) above the half-truth (first wrong text), CS-CLIP Eq. 1; `completion`, where the case
-    has a second right text: that one, the anchor truly completed, above the half-truth."""
+    """Yields for each image the outcomes `half_truth` and, with a second right text, `completion`.
+
+    `half_truth` asks that the anchor (first right text) scores above the half-truth (first wrong
+    text), CS-CLIP Eq. 1. `completion` asks that the second right text, the anchor truly completed,
+    scores above the half-truth.
+    """
     for i in range(len(match)):
         true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
         for metric, column in zip(("half_truth", "completion"), true, strict=False):
@@ -111,13 +141,24 @@ def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
 
 
 def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outcome]:
-    """rows: gives the scores [step, texts] of a slice of images. Holds no more than `step` rows of scores at a time."""
+    """Yields the outcomes of `retrieval`, with no more than `step` rows of scores in memory.
+
+    Args:
+        match: Which texts are right for which images, `[images, texts]`.
+        rows: Gives the scores of a slice of images, `[step, texts]`.
+        step: Number of images in a slice.
+    """
     yield from recalls(match, *ranks(match, rows, step))
 
 
 def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
-    """images: the ranks of images among texts, texts: of texts among images. Yields an outcome for each query that has a right answer, at
-    each depth."""
+    """Yields an outcome at each depth for each query that has a right answer.
+
+    Args:
+        match: Which texts are right for which images, `[images, texts]`.
+        images: Ranks of images among texts.
+        texts: Ranks of texts among images.
+    """
     for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
         for q in np.flatnonzero(side_match.any(1)):
             asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
@@ -147,7 +188,16 @@ def recall_depth(metric: str) -> int | None:
 
 
 def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
-    """match: [n, m]. Returns the ranks of n images among texts and of m texts among images, from two passes over the rows."""
+    """Ranks images among texts and texts among images, in two passes over the rows.
+
+    Args:
+        match: Which texts are right for which images, `[n, m]`.
+        rows: Gives the scores of a slice of images, `[step, m]`.
+        step: Number of images in a slice.
+
+    Returns:
+        The ranks of n images among texts, and those of m texts among images.
+    """
     n, m = match.shape
     image_best, image_hardest = np.full(n, -np.inf, np.float32), np.full(n, -np.inf, np.float32)
     text_best, text_hardest = np.full(m, -np.inf, np.float32), np.full(m, -np.inf, np.float32)
@@ -175,7 +225,16 @@ def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
 
 
 def above_all(scores: Scores, match: Mask) -> tuple[bool, bool]:
-    """scores, match: [K]. Returns whether every right answer scores above every wrong one, and whether only ties keep it from that."""
+    """Compares the right answers with the wrong ones.
+
+    Args:
+        scores: Scores, `[K]`.
+        match: Which of them are right, `[K]`.
+
+    Returns:
+        Whether every right answer scores above every wrong one, and whether only ties keep it from
+        that.
+    """
     worst, hardest = scores[match].min(), scores[~match].max(initial=-np.inf)
     return bool(worst > hardest), bool(worst == hardest)
 

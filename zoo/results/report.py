@@ -1,4 +1,7 @@
-"""Report: what a run found, as results.json, cases.parquet and a table; and metrics made again from them."""
+"""Report: what a run found, as results.json, cases.parquet and a table.
+
+Metrics can be counted again from the cases.
+"""
 
 import hashlib
 import json
@@ -42,7 +45,14 @@ SHORT_LISTS = "retrieval"
 
 @dataclass(frozen=True)
 class Counted:
-    """The metrics and averages under one preset."""
+    """The metrics and averages under one preset.
+
+    Attributes:
+        preset: Name of the preset.
+        says: What the report says of the preset.
+        metrics: Metrics in the order of the report.
+        averages: Averages that were taken.
+    """
 
     preset: str
     says: str
@@ -52,7 +62,13 @@ class Counted:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """What a run found; it prints as its table. header: all that results.json says beside metrics; cases: one row an outcome."""
+    """What a run found; it prints as its table.
+
+    Attributes:
+        header: All that results.json says beside metrics.
+        counted: Metrics and averages, by preset.
+        cases: Table with one row for each outcome.
+    """
 
     header: dict[str, Any]
     counted: tuple[Counted, ...]
@@ -69,7 +85,10 @@ class Results:
         return self.counted[0].averages
 
     def scalars(self) -> dict[str, float]:
-        """Returns the first preset's values that were scored, in per cent, by 'benchmark/subset/metric'."""
+        """Returns the first preset's values in per cent, by 'benchmark/subset/metric'.
+
+        Metrics of which nothing was scored are left out.
+        """
         return {
             f"{f.benchmark}/{f.subset}/{f.metric}": f.value
             for f in self.metrics
@@ -77,8 +96,11 @@ class Results:
         }
 
     def value(self, benchmark: str, subset: str, metric: str) -> float | None:
-        """Returns one value of the first preset in per cent, None where it was not scored; raises ZooError where there is no such
-        metric."""
+        """Returns one value of the first preset in per cent, None where it was not scored.
+
+        Raises:
+            ZooError: There is no such metric.
+        """
         for found in self.metrics:
             if (found.benchmark, found.subset, found.metric) == (benchmark, subset, metric):
                 return found.value
@@ -103,7 +125,7 @@ class Results:
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a row a metric and preset, with all that results.json says of it."""
+        """Returns a record for each metric and preset, with all that results.json says of it."""
         return [
             {"preset": counted.preset, **asdict(metric)}
             for counted in self.counted
@@ -120,21 +142,25 @@ class Results:
         return pandas.DataFrame(self.records())
 
     def to_markdown(self, preset: str | None = None) -> str:
-        """Lays the metrics out in Markdown, averages in a table below.
+        """Returns the metrics and averages in Markdown, as tables.
 
         Args:
-            preset: one of those counted, None for the first.
-
-        Returns:
-            The text.
+            preset: Name of a counted preset; the first where None.
 
         Raises:
-            ZooError: The results were not counted under it.
+            ZooError: The results were not counted under that preset.
         """
         return "\n\n".join(table.markdown() for table in self._tables(preset))
 
     def to_latex(self, preset: str | None = None) -> str:
-        """The same in LaTeX, as tabulars that want the package booktabs."""
+        """Returns the metrics and averages in LaTeX, as tabulars that need the package booktabs.
+
+        Args:
+            preset: Name of a counted preset; the first where None.
+
+        Raises:
+            ZooError: The results were not counted under that preset.
+        """
         return "\n\n".join(table.latex() for table in self._tables(preset))
 
     def _tables(self, preset: str | None) -> list[TextTable]:
@@ -142,8 +168,8 @@ class Results:
         if counted is None:
             known = [c.preset for c in self.counted]
             raise ZooError(
-                f"the results are not counted under {preset!r}{near(str(preset), known)}, but under {', '.join(known)}: "
-                "use `recounted`, or `zoo rescore`"
+                f"the results are not counted under {preset!r}{near(str(preset), known)}, "
+                f"but under {', '.join(known)}: use `recounted`, or `zoo rescore`"
             )
         tables = (self._table(counted), averages_table(counted.averages))
         return [table for table in tables if table.rows]
@@ -172,7 +198,21 @@ def report(
     scoring: Mapping[str, Any],
     out: Path | None,
 ) -> Results:
-    """Counts the cases under the presets and, where `out` is given, writes results.json and cases.parquet there."""
+    """Counts the cases under the presets and writes results.json and cases.parquet.
+
+    Args:
+        plan: What was asked.
+        benchmarks: The benchmarks, in the order of the plan.
+        roots: Data roots.
+        presets: Ways of counting and averaging.
+        cases: Table of `outcomes.SCHEMA`.
+        model: What results say of the model.
+        scoring: What results say of the scoring.
+        out: Folder of both files; nothing is written where None.
+
+    Raises:
+        ZooError: The files cannot be written.
+    """
     header: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
         "protocols": protocols.VERSION,
@@ -198,7 +238,15 @@ def report(
 def count(
     cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
 ) -> tuple[Counted, ...]:
-    """Returns metrics, in the order of the header's benchmarks and their parts, and averages by preset."""
+    """Returns metrics and averages by preset.
+
+    Metrics stand in the order of the header's benchmarks and their parts.
+
+    Args:
+        cases: Table of `outcomes.SCHEMA`.
+        presets: Ways of counting and averaging.
+        header: All that results.json says beside metrics.
+    """
     order = [
         (name, subset)
         for name, benchmark in header["benchmarks"].items()
@@ -216,7 +264,7 @@ def count(
 
 
 def references(header: Mapping[str, Any]) -> dict[tuple[str, str], Reference]:
-    """Returns what is known beforehand by benchmark and subset, as the header keeps it."""
+    """Returns what the header says is known beforehand, by benchmark and subset."""
     return {
         (name, subset): Reference(part["published_n"], part["chance"], part["published"])
         for name, benchmark in header["benchmarks"].items()
@@ -239,22 +287,29 @@ def refuse_results(out: Path | None, overwrite: bool) -> None:
     """Makes sure, before anything is computed, that no results will be lost.
 
     Args:
-        out: the folder that results go to, None where they are not written.
-        overwrite: whether what is there may be lost.
+        out: Folder that results go to, None where they are not written.
+        overwrite: Whether results that are there may be lost.
 
     Raises:
-        ZooError: The folder holds results.
+        ZooError: The folder holds results, and they may not be lost.
     """
     there = out is not None and any((out / name).exists() for name in (RESULTS, CASES))
     if there and not overwrite:
         raise ZooError(
-            f"{out} holds results: name another folder, or add --overwrite (in Python overwrite=True) if they may be lost"
+            f"{out} holds results: name another folder, or add --overwrite (in Python "
+            "overwrite=True) if they may be lost"
         )
 
 
 def write(results: Results, out: Path) -> None:
-    """Writes both files beside their places and renames them when both are whole; raises ZooError where that fails, and then leaves what
-    was there."""
+    """Writes results.json and cases.parquet.
+
+    Both are written beside their places and renamed when both are whole. A failure leaves what was
+    there.
+
+    Raises:
+        ZooError: The files cannot be written.
+    """
     text = json.dumps(results.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
     header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
     cases = results.cases.replace_schema_metadata({HEADER: header})
@@ -264,14 +319,21 @@ def write(results: Results, out: Path) -> None:
             counted.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ZooError(
-            f"results cannot be written to {out} ({error}): make room, or name another folder by --out"
+            f"results cannot be written to {out} ({error}): "
+            "make room, or name another folder by --out"
         ) from error
 
 
 def read(run: Path) -> Results:
-    """Returns the results that a run wrote, counted as results.json says or, where that is not there, under `official`.
+    """Reads the results that a run wrote.
 
-    Raises ZooError where the cases are missing, a file is broken or of a newer schema.
+    They are counted as results.json says or, where that is not there, under `official`.
+
+    Args:
+        run: Folder of the results.
+
+    Raises:
+        ZooError: The cases are missing, or a file is broken or of a newer schema.
     """
     if not (run / CASES).is_file():
         raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
@@ -285,11 +347,13 @@ def read(run: Path) -> Results:
             header = header or content
         if header is None:
             raise ZooError(
-                f"{run / CASES} is of an older zoo, which kept chance, notes and published values in {RESULTS}: put it beside"
+                f"{run / CASES} is of an older zoo, which kept chance, notes and published values "
+                f"in {RESULTS}: put that file beside it"
             )
         if header["schema"] > SCHEMA_VERSION:
             raise ZooError(
-                f"{run} has results of schema {header['schema']}, and this zoo reads up to {SCHEMA_VERSION}: update zoo"
+                f"{run} has results of schema {header['schema']}, "
+                f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
             )
         cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
         for field in SCHEMA:
@@ -311,7 +375,7 @@ def read(run: Path) -> Results:
 
 
 def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record of whatever schema under the names of this one."""
+    """Returns a record of an older schema under the names of this one."""
     return {FORMER.get(name, name): value for name, value in record.items()}
 
 

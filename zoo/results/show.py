@@ -31,13 +31,17 @@ def as_text(results: Results) -> str:
 
 
 def screen() -> Console:
-    """Returns the terminal, or a console of 100 columns where the output is none."""
+    """Returns the terminal, or a console of 100 columns where the output is not a terminal."""
     terminal = Console()
     return terminal if terminal.is_terminal else Console(width=100)
 
 
 def shown(results: Results) -> RenderableType:
-    """Returns the report: by preset a table of metrics and its averages, then the notes and the parts without annotation files."""
+    """Returns the report.
+
+    It holds for each preset a table of metrics and one of averages. Notes and the parts without
+    annotation files follow.
+    """
     return Group(*_lines(results))
 
 
@@ -67,7 +71,8 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         )
     for part in results.header["absent"]:
         yield Text(
-            f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): {part['how']}"
+            f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): "
+            f"{part['how']}"
         )
 
 
@@ -82,7 +87,7 @@ def _rich(made: TextTable) -> Table:
 
 
 def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
-    """What each subset's images were: how many are there, how many the model was trained on."""
+    """Yields for each subset how many images are there and how many the model was trained on."""
     subsets = {(f.benchmark, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
     for (benchmark, subset), f in reversed(subsets.items()):
         if f.images < f.images_of or f.trained_on or f.partial_gallery:

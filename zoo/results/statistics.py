@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
 Z = float(special.ndtri(0.975))
-# by simulation (benchmarks/studies/interval_coverage.py): how many outcomes of the overall rate join each group's own where its variance is
-# estimated, and how many image totals the pooled correlation is worth beside a metric's own
+# Both by simulation (benchmarks/studies/interval_coverage.py). Where a group's variance is
+# estimated, so many outcomes of the overall rate join its own. The pooled correlation is worth so
+# many image totals beside a metric's own.
 OUTCOMES_BORROWED = 10
 TOTALS_BORROWED = 30
 
@@ -19,8 +20,13 @@ Labels = NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Sample:
-    """The outcomes that one metric is made of: [n] each. cluster: labels of the images that each asks about; group: labels of a macro
-    average, all alike for a rate."""
+    """The outcomes that one metric is made of; all arrays are `[n]`.
+
+    Attributes:
+        right: 1 where the answer is right, else 0.
+        cluster: Labels of the images that each outcome is about.
+        group: Labels of the groups of a macro average, all alike for a rate.
+    """
 
     right: Floats
     cluster: Labels
@@ -28,7 +34,7 @@ class Sample:
 
     @property
     def weight(self) -> Floats:
-        """[n] what each outcome counts in the mean over groups of the rate inside each; sums to 1."""
+        """Weight of each outcome in `value`, `[n]`; the weights sum to 1."""
         _, index, sizes = np.unique(self.group, return_inverse=True, return_counts=True)
         return 1 / (len(sizes) * sizes[index])
 
@@ -42,12 +48,13 @@ class Sample:
 def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float, float, str]:
     """Finds the 95 % interval of a weighted mean of metrics, over other images for the same groups.
 
-    A rate that asks about each image once has Wilson's interval (Wilson 1927). Any other mean has Wilson's at its value, on the number
-    of independent outcomes that would vary as much (Korn and Graubard 1998).
+    A rate that asks about each image once has Wilson's interval (Wilson 1927). Any other mean has
+    Wilson's at its value, on the number of independent outcomes that would vary as much (Korn and
+    Graubard 1998).
 
     Args:
-        samples: what each metric was made of.
-        shares: by which their values enter the mean; they sum to 1.
+        samples: What each metric was made of.
+        shares: Weights of the metrics in the mean; they sum to 1.
 
     Returns:
         Both ends, and in words how they were found.
@@ -61,7 +68,13 @@ def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float,
 
 
 def wilson(right: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Returns the Wilson score interval of a rate (Wilson 1927); n must be positive, and may be an effective number."""
+    """Returns the Wilson score interval of a rate (Wilson 1927).
+
+    Args:
+        right: Number of right outcomes.
+        n: Number of outcomes; it is positive, and may be an effective number.
+        confidence: Confidence level.
+    """
     z, p = float(special.ndtri((1 + confidence) / 2)), min(right / n, 1.0)
     centre, half = p + z**2 / (2 * n), z * float(np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)))
     return max(0.0, (centre - half) / (1 + z**2 / n)), min(1.0, (centre + half) / (1 + z**2 / n))
@@ -69,8 +82,15 @@ def wilson(right: float, n: float, confidence: float = 0.95) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """The outcomes of all samples of a mean. right, image, group: [n], the latter two as numbers from 0; a group is one of one sample.
-    size, weight: [groups] how many outcomes, and what each of them counts."""
+    """The outcomes of all samples of a mean.
+
+    Attributes:
+        right: 1 where the answer is right, else 0, `[n]`.
+        image: Numbers of the images, from 0, `[n]`.
+        group: Numbers of the groups, from 0, `[n]`. A group belongs to one sample.
+        size: Number of outcomes of each group, `[groups]`.
+        weight: Weight of each outcome of a group, `[groups]`.
+    """
 
     right: Floats
     image: NDArray[np.int64]
@@ -88,7 +108,10 @@ class _Outcomes:
 
     @property
     def squares(self) -> float:
-        """The sum of all squared weights: one over the number of outcomes, were all alike and independent."""
+        """The sum of all squared weights.
+
+        It is one over the number of outcomes where all weights are alike.
+        """
         return float(self.size @ self.weight**2)
 
 
@@ -108,8 +131,11 @@ def _joined(samples: Sequence[Sample], shares: Sequence[float]) -> _Outcomes:
 
 
 def _spread(outcomes: _Outcomes, value: float) -> float:
-    """Returns the variance of an outcome inside its group over that of one whose chance is the whole mean's: below 1 where groups
-    differ. A small group's rate is drawn towards the whole's."""
+    """Returns the variance of outcomes inside their groups relative to that at the whole mean.
+
+    The ratio is below 1 where groups differ. The rate of a small group is drawn towards the
+    whole's.
+    """
     own = _sums(outcomes.group, outcomes.right)
     rate = (own + OUTCOMES_BORROWED * value) / (outcomes.size + OUTCOMES_BORROWED)
     whole = value * (1 - value)
@@ -120,10 +146,12 @@ def _spread(outcomes: _Outcomes, value: float) -> float:
 
 
 def _design_effect(outcomes: _Outcomes) -> float:
-    """Returns by what factor the variance grows as outcomes of one image go together, with Student's correction for its estimate.
+    """Returns the factor by which the variance grows as outcomes of one image go together.
 
-    It is estimated from the totals of images, with the metric's own weights and, as far as those are few, from one correlation for all
-    pairs of outcomes of an image. It is not below 1, and not above what outcomes that are all alike inside an image give (Kish 1965).
+    It is estimated from the totals of images, with the metric's own weights. Where those totals
+    are few, one correlation for all pairs of outcomes of an image joins in. The factor includes
+    Student's correction for its estimate. It is not below 1, and not above what outcomes that are
+    all alike inside an image give (Kish 1965).
     """
     images, n = outcomes.images, len(outcomes.right)
     most = float(np.square(_sums(outcomes.image, outcomes.weight[outcomes.group])).sum())
@@ -143,8 +171,14 @@ def _design_effect(outcomes: _Outcomes) -> float:
 
 @dataclass(frozen=True)
 class _Residuals:
-    """What the rate of its group leaves of each outcome. value: [n]. lost: [groups] the variance that was lost with the rates, as they
-    are estimated from the same outcomes. squared: [groups] sum over images of the squared number of outcomes."""
+    """What the rate of its group leaves of each outcome.
+
+    Attributes:
+        value: Residuals, `[n]`.
+        lost: Variance that is lost with the rates, as they are estimated from the same outcomes,
+            `[groups]`.
+        squared: Sum over images of the squared number of outcomes, `[groups]`.
+    """
 
     value: Floats
     lost: Floats
@@ -152,10 +186,11 @@ class _Residuals:
 
 
 def _residuals(outcomes: _Outcomes) -> _Residuals:
-    """Estimates each group's rate by what differs between groups and what chance adds, and takes it off.
+    """Estimates each group's rate and takes it off the outcomes.
 
-    That groups differ is told by outcomes of one group about different images alone: where a group has a single image, what is common
-    to its outcomes counts as the image's.
+    The estimate weighs what differs between groups against what chance adds. Only outcomes of one
+    group about different images tell that groups differ. Where a group has a single image, what is
+    common to its outcomes counts as the image's.
     """
     image, group, size = outcomes.image, outcomes.group, outcomes.size
     left = outcomes.right - outcomes.right.mean()
@@ -177,8 +212,17 @@ def _residuals(outcomes: _Outcomes) -> _Residuals:
 
 
 def _together(outcomes: _Outcomes, residuals: _Residuals, weight: Floats) -> tuple[float, float]:
-    """weight: [groups]. Returns the variance of a weighted sum with its images' totals kept together over that with all outcomes apart,
-    and the degrees of freedom of the former (Satterthwaite 1946); infinity, and no freedom, where nothing varies."""
+    """Compares the variances of a weighted sum with and without images' totals kept together.
+
+    Args:
+        outcomes: The outcomes.
+        residuals: Their residuals.
+        weight: Weight of each outcome of a group, `[groups]`.
+
+    Returns:
+        The variance with totals kept together over that with all outcomes apart, and the degrees of
+        freedom of the former (Satterthwaite 1946). Infinity and no freedom where nothing varies.
+    """
     weighted = weight[outcomes.group] * residuals.value
     totals = np.square(_sums(outcomes.image, weighted))
     lost = residuals.lost * weight**2
@@ -204,13 +248,14 @@ def _sums(index: NDArray[np.int64], values: Floats) -> Floats:
 def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
     """Tests whether two models are right equally often, with images as the units that vary.
 
-    Under the null hypothesis the two models' answers about an image may be exchanged, image by image. The law of the difference over
-    all such exchanges is exact. Where no image is asked about twice, this is McNemar's test (McNemar 1947).
+    Under the null hypothesis the two models' answers about an image may be exchanged, image by
+    image. The law of the difference over all such exchanges is exact. Where no image is asked about
+    twice, this is McNemar's test (McNemar 1947).
 
     Args:
-        first: [n] outcomes of one model.
-        second: [n] those of the other, on the same questions.
-        image: [n] labels of the images that each asks about.
+        first: Outcomes of one model, `[n]`.
+        second: Outcomes of the other model on the same questions, `[n]`.
+        image: Labels of the images that each question is about, `[n]`.
 
     Returns:
         The two-sided mid-p (Lancaster 1961); 1 where the models are right equally often.
@@ -241,6 +286,6 @@ def _fair(n: int) -> Floats:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """p: [n] p-values. Returns them adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
+    """Returns p-values adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
     adjusted: Floats = stats.false_discovery_control(np.asarray(p, dtype=np.float64))
     return adjusted

@@ -1,4 +1,4 @@
-"""Results as tables of text: the rows that the report prints, and the same in Markdown, LaTeX and HTML. Free of torch."""
+"""Results as tables of text: rows as the report prints them, in Markdown, LaTeX and HTML."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,13 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of text under a header. says: what is to be known before it is read, line by line."""
+    """Rows of text under a header.
+
+    Attributes:
+        header: Names of the columns.
+        rows: Cells of each row.
+        says: Lines that are to be read before the table.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -33,7 +39,10 @@ class TextTable:
         return "\n".join([*self.says, *([""] if self.says else []), *lines])
 
     def latex(self) -> str:
-        """Returns a tabular with the rules of booktabs; what it says comes first, over all columns."""
+        """Returns a tabular with the rules of booktabs.
+
+        The lines of `says` come first, over all columns.
+        """
         n = len(self.header)
         said = [rf"\multicolumn{{{n}}}{{l}}{{{_latex(line)}}} \\" for line in self.says]
         return "\n".join(
@@ -61,11 +70,11 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
     """Lays metrics out.
 
     Args:
-        metrics: in the order of their rows; a benchmark is named in the first of its rows.
-        says: what is to be known before the table is read.
+        metrics: Metrics in the order of their rows. A benchmark is named in the first of its rows.
+        says: Lines that are to be read before the table.
 
     Returns:
-        A row a metric.
+        A table with a row for each metric.
     """
     before = ["", *(f.benchmark for f in metrics)]
     rows = tuple(
@@ -86,7 +95,7 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
 
 
 def averages_table(averages: Iterable[Average]) -> TextTable:
-    """Lays averages out, a row each."""
+    """Returns a table with a row for each average."""
     rows = (
         (a.name, number(a.value), interval(a), a.weighting, f"{a.n:,} / {a.of:,}", _state(a))
         for a in averages

@@ -1,4 +1,7 @@
-"""What models on the line between two sets of weights score: a table, a picture and the metrics."""
+"""Trajectory: what models on the line between two sets of weights score.
+
+It is shown as a table, and written as a picture and a file of metrics.
+"""
 
 import json
 from dataclasses import dataclass
@@ -15,19 +18,24 @@ METRICS, PICTURE = "trajectory.json", "trajectory.png"
 
 @dataclass(frozen=True)
 class Trajectory:
-    """alphas: shares of the tuned weights, ascending. scores: of each, in per cent, by 'benchmark/subset/metric'."""
+    """Scores of models on the line between two sets of weights.
+
+    Attributes:
+        alphas: Shares of the tuned weights, ascending.
+        scores: Scores at each alpha in per cent, by 'benchmark/subset/metric'.
+    """
 
     alphas: list[float]
     scores: list[dict[str, float]]
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that all of them have, in order."""
+        """The metrics that all alphas have, in order."""
         return [name for name in self.scores[0] if all(name in scores for scores in self.scores)]
 
 
 def show(trajectory: Trajectory) -> None:
-    """Prints a row a metric and a column an alpha."""
+    """Prints a table with a row for each metric and a column for each alpha."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("%, by alpha", overflow="fold")
     for alpha in trajectory.alphas:
@@ -47,7 +55,7 @@ def write(trajectory: Trajectory, folder: Path) -> None:
 
 
 def picture(trajectory: Trajectory) -> bytes:
-    """Returns a PNG: a line a metric over alpha, named where it ends."""
+    """Returns a PNG with a line over alpha for each metric."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), layout="constrained")
