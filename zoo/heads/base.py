@@ -1,4 +1,7 @@
-"""Head: scores pairs of encoded images and texts. n images, m texts, P named pairs; logits = scale * similarity (+ bias)."""
+"""Head: scores pairs of encoded images and texts.
+
+n images, m texts, P named pairs; logits = scale * similarity (+ bias).
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -24,12 +27,25 @@ def without_autocast(x: Tensor) -> torch.autocast:
 class Head(Recorded, nn.Module, ABC):
     """Base of heads.
 
-    scale, bias: what similarities are multiplied with and what is added, at the start; None takes the backbone's (no bias where it has
-    none). max_scale: the clamp after every step of a scale that is trained; one that starts above it, since a backbone or a file brings it,
-    is held at or under its start instead. learn_scale: whether the scale is trained. `attach` is called once with the backbone's shapes,
-    before any weights are loaded. scales_cosine: whether the scale is the temperature of cosines of the towers' own vectors, so
-    that it may stand for the backbone's; of any other head it means nothing without the head. Raises ZooError for a scale that is not
-    above 0, or that is trained and starts above max_scale by its own argument.
+    `attach` is called once with the backbone's shapes, before any weights are loaded.
+
+    Args:
+        scale: What similarities are multiplied with at the start, above 0. None takes the
+            backbone's.
+        max_scale: The clamp after every step of a scale that is trained. One that starts above
+            it, since a backbone or a file brings it, is held at or under its start instead.
+        learn_scale: Whether the scale is trained.
+        bias: What is added to scaled similarities at the start. None takes the backbone's, or no
+            bias where it has none.
+
+    Attributes:
+        scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
+            so that it may stand for the backbone's. Of any other head it means nothing without
+            the head.
+
+    Raises:
+        ZooError: The scale is not above 0, or is trained and starts above max_scale by its own
+            argument.
     """
 
     scales_cosine: ClassVar[bool] = False
@@ -45,7 +61,8 @@ class Head(Recorded, nn.Module, ABC):
         name = type(self).__name__
         if scale is not None and learn_scale and scale > max_scale:
             raise ZooError(
-                f"{name}(scale={scale}) starts above max_scale={max_scale}, under which training keeps it: change one of the two"
+                f"{name}(scale={scale}) starts above max_scale={max_scale}, under which training "
+                "keeps it: change one of the two"
             )
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
@@ -53,7 +70,7 @@ class Head(Recorded, nn.Module, ABC):
         self.bias: nn.Parameter | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
-        """Builds what depends on the backbone's shapes and starts scale and bias from it."""
+        """Builds what depends on the backbone's shapes, and starts scale and bias from it."""
         self.start_scale(
             math.log(shapes.scale if self.initial_scale is None else self.initial_scale)
         )
@@ -62,7 +79,11 @@ class Head(Recorded, nn.Module, ABC):
             self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     def start_scale(self, log_scale: float) -> None:
-        """log_scale: the logarithm of the scale that training starts from, which the clamp leaves where it is."""
+        """Sets the scale that training starts from, which the clamp leaves where it is.
+
+        Args:
+            log_scale: The logarithm of the scale.
+        """
         self.log_scale.data.fill_(log_scale)
         self.start = self.log_scale.item()
 
@@ -78,12 +99,15 @@ class Head(Recorded, nn.Module, ABC):
 
     @property
     def uses_pooled(self) -> bool:
-        """Whether the pooled vectors reach the scores; false lets the module freeze what only they depend on."""
+        """Whether the pooled vectors reach the scores.
+
+        False lets the module freeze what only they depend on.
+        """
         return True
 
     @property
     def reranks(self) -> bool:
-        """Whether a pair costs so much that, of a retrieval's gallery, only short-lists by cosine are scored."""
+        """Whether a pair costs so much that retrieval scores only short-lists by cosine."""
         return bool(self.image_keys or self.text_keys)
 
     @property
@@ -93,39 +117,66 @@ class Head(Recorded, nn.Module, ABC):
 
     @torch.no_grad()
     def clamp_scale(self) -> None:
-        """Keeps a trained scale at or under `max_scale`, or its start where that is higher; called after every optimiser step."""
+        """Keeps a trained scale at or under `max_scale`, or its start where that is higher.
+
+        Called after every optimiser step.
+        """
         if self.log_scale.requires_grad:
             self.log_scale.clamp_(max=max(math.log(self.max_scale), self.start))
 
     def logits(self, similarity: Tensor) -> Tensor:
-        """similarity: any shape. Returns scale * similarity + bias, raised from half types to fp32."""
+        """Returns scale * similarity + bias of any shape, raised from half types to fp32."""
         raised = similarity if similarity.dtype is torch.float64 else similarity.float()
         scaled = self.scale.to(raised.dtype) * raised
         return scaled if self.bias is None else scaled + self.bias.to(raised.dtype)
 
     @abstractmethod
     def prepare_images(self, images: Encoded) -> Encoded:
-        """Returns the images as `pairs` and `block` want them: all work that can be done once an image."""
+        """Returns the images as `pairs` and `block` want them.
+
+        All work that can be done once an image is done here.
+        """
 
     @abstractmethod
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the texts as `pairs` and `block` want them: all work that can be done once a text."""
+        """Returns the texts as `pairs` and `block` want them.
+
+        All work that can be done once a text is done here.
+        """
 
     @abstractmethod
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """i, j: [P] rows of prepared images and texts. Returns their logits [P]."""
+        """Scores named pairs.
+
+        Args:
+            images: Prepared images.
+            texts: Prepared texts.
+            i: The image of each pair, a row of `images`, `[P]`.
+            j: The text of each pair, a row of `texts`, `[P]`.
+
+        Returns:
+            The pairs' logits, `[P]`.
+        """
 
     @abstractmethod
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
-        """Returns the logits of all pairs of prepared images and texts, [n, m]. Holds no collective."""
+        """Scores all pairs; holds no collective.
+
+        Args:
+            images: Prepared images.
+            texts: Prepared texts.
+
+        Returns:
+            The logits of images against texts, `[n, m]`.
+        """
 
 
 def starts_at_random(head: Head, shapes: TowerShapes) -> bool:
     """Tells whether another head of the same arguments starts from other numbers.
 
     Args:
-        head: just attached, nothing loaded into it.
-        shapes: what it was attached to.
+        head: A head that was just attached, with nothing loaded into it.
+        shapes: What it was attached to.
 
     Returns:
         Whether its weights are random until they are trained.

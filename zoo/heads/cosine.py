@@ -1,4 +1,10 @@
-"""Cosine: the score of CLIP. s(I, T) = scale * cos(v, t)."""
+"""Cosine: the score of CLIP.
+
+v, t: pooled vectors of an image and a text. The scale is 1 / tau, so that exp(s(I, T)) is kappa
+of CS-CLIP's Eq. 2.
+
+    s(I, T) = scale * cos(v, t) (+ bias)
+"""
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -8,20 +14,33 @@ from zoo.heads.base import Head, without_autocast
 
 
 class Cosine(Head):
-    """Cosine similarity of the pooled vectors, times a learned scale (CLIP; the logarithm of kappa in CS-CLIP's Eq. 2)."""
+    """Cosine similarity of the pooled vectors, times a learned scale.
+
+    Args:
+        scale: What cosines are multiplied with at the start, above 0. None takes the backbone's.
+        max_scale: The clamp after every step of a scale that is trained. One that starts above
+            it, since a backbone brings it, is held at or under its start instead.
+        learn_scale: Whether the scale is trained.
+        bias: What is added to scaled cosines at the start. None takes the backbone's, or no bias
+            where it has none.
+    """
 
     scales_cosine = True
 
     def prepare_images(self, images: Encoded) -> Encoded:
+        """Returns the pooled vectors of images at unit length."""
         return _normalised(images)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
+        """Returns the pooled vectors of texts at unit length."""
         return _normalised(texts)
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        """Scores named pairs; see `Head.pairs`."""
         return self.logits((images.pooled[i] * texts.pooled[j]).sum(-1))
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
+        """Scores all pairs; see `Head.block`."""
         with without_autocast(images.pooled):
             return self.logits(images.pooled @ texts.pooled.T)
 

@@ -1,11 +1,14 @@
-"""The cross-modal transformer, TF-Local and TF-Global (Role of Inference, section 4.2). Patches v_p and tokens t_w of frozen towers; A, B:
-learned projections; e: learned positions; d: width.
+"""The cross-modal transformer, TF-Local and TF-Global (Role of Inference, section 4.2).
 
-x       = [CLS + e_0, A v_1 + e_1, .., A v_N + e_N, SEP + e_(N+1), B t_1 + e_(N+2), .., B t_M + e_(N+M+1)]
-s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
+Patches v_p and tokens t_w of frozen towers; A, B: learned projections; e: learned positions; d:
+width.
 
-TF-Global has one image and one text vector, the pooled ones, in place of patches and tokens. With ViT-B/32 this has 13,333,505
-parameters (the paper: 13.3M), TF-Global 13,138,433.
+    x       = [CLS + e_0, A v_1 + e_1, .., A v_N + e_N,
+               SEP + e_(N+1), B t_1 + e_(N+2), .., B t_M + e_(N+M+1)]
+    s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
+
+TF-Global has one image and one text vector, the pooled ones, in place of patches and tokens. With
+ViT-B/32 TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
 """
 
 from typing import Literal
@@ -34,15 +37,39 @@ WHOLE_TEXTS = (
 class CrossModal(Head):
     """A small transformer reads an image and a text together and scores the pair.
 
-    granularity: `local` reads patches and tokens, `global` the pooled vectors. layers: 4 in the paper, of 1 to 4 tried.
+    The paper leaves everything open but granularity and layers.
 
-    The paper leaves the rest open. width, ffn: d and the hidden width of a block; 512 and 2,048 give the paper's parameter count.
-    attention_heads, dropout, activation, pre_norm: as in torch's encoder layer; pre_norm brings a final norm. layer, norm: which tokens are
-    read, the penultimate layer's without final norm for CLIP, -1 for PE. cls_patch: whether the image's prefix tokens are read. separator:
-    a `token` between image and text, or a `type` vector added to every token of each. attend_pads: whether padding of texts takes part; it
-    needs texts at full length: backbone.text_lengths [], and no feature store. init_std: of CLS, separator and positions. scale,
-    learn_scale: the temperature, none by default. chunk: how many pairs are scored at once; their activations are made again in the
-    backward pass, so that memory is that of one chunk.
+    Args:
+        granularity: What is read: `local` is patches and tokens, `global` the pooled vectors.
+        layers: Blocks of the transformer; 4 in the paper, of 1 to 4 tried.
+        width: Its width d. 512, with an ffn of 2,048, gives the paper's parameter count.
+        ffn: The hidden width of a block.
+        attention_heads: Attention heads of a block; their number divides the width.
+        dropout: Dropout of torch's encoder layer, from 0 to under 1.
+        activation: Activation of torch's encoder layer, `relu` or `gelu`.
+        pre_norm: Whether the norms of torch's encoder layer come first; they then bring a final
+            norm.
+        layer: The block of the towers whose tokens are read: the penultimate one, -2, for CLIP,
+            and -1 for PE.
+        norm: Whether those tokens pass the tower's final norm; not for CLIP.
+        cls_patch: Whether the image's prefix tokens are read.
+        separator: What separates image and text: a `token` between them, or a `type` vector that
+            is added to every token of each.
+        attend_pads: Whether padding of texts takes part. It needs texts at full length:
+            backbone.text_lengths [], and no feature store.
+        init_std: Standard deviation of CLS, separator and positions at the start.
+        chunk: How many pairs are scored at once. Their activations are made again in the backward
+            pass, so that memory is that of one chunk.
+        scale: What scores are multiplied with at the start, above 0: no temperature by default.
+            None takes the backbone's.
+        max_scale: The clamp after every step of a scale that is trained. One that starts above
+            it, since a backbone brings it, is held at or under its start instead.
+        learn_scale: Whether the scale is trained.
+        bias: What is added to scaled scores at the start. None takes the backbone's, or no bias
+            where it has none.
+
+    Raises:
+        ZooError: attention_heads do not divide the width.
     """
 
     def __init__(
@@ -70,7 +97,8 @@ class CrossModal(Head):
         super().__init__(scale, max_scale, learn_scale, bias)
         if width % attention_heads:
             raise ZooError(
-                f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not divide the width, set one of the two"
+                f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not "
+                "divide the width, set one of the two"
             )
         self.granularity, self.width, self.separator = granularity, width, separator
         self.attend_pads, self.init_std, self.chunk = attend_pads, init_std, chunk
@@ -92,19 +120,30 @@ class CrossModal(Head):
         self.score = nn.Linear(width, 1)
 
     def attach(self, shapes: TowerShapes) -> None:
+        """Builds projections, positions and separators for the backbone's widths and lengths.
+
+        Args:
+            shapes: The backbone's.
+
+        Raises:
+            ZooError: The image tower gives no patches, or the backbone cuts the padding that is
+                to be read.
+        """
         super().attach(shapes)
         if self.granularity == "global":
             widths, counts = (shapes.width, shapes.width), (1, 1)
         elif shapes.patches is None:
             raise ZooError(
-                "CrossModal reads patches, and this backbone's image tower gives none: take a ViT, or set granularity to global"
+                "CrossModal reads patches, and this backbone's image tower gives none: take a "
+                "ViT, or set granularity to global"
             )
         else:
             patches = shapes.patches + (shapes.prefix if self.image_key.prefix else 0)
             widths, counts = (shapes.image_width, shapes.text_width), (patches, shapes.context)
             if self.attend_pads and shapes.cuts:
                 raise ZooError(
-                    f"CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: {WHOLE_TEXTS}"
+                    "CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: "
+                    f"{WHOLE_TEXTS}"
                 )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
         self.image_positions, self.text_positions = (self._learned(n) for n in counts)
@@ -118,40 +157,69 @@ class CrossModal(Head):
 
     @property
     def image_keys(self) -> frozenset[TokenKey]:
+        """The patches that `local` reads; none of `global`."""
         return frozenset({self.image_key} if self.granularity == "local" else ())
 
     @property
     def text_keys(self) -> frozenset[TokenKey]:
+        """The text tokens that `local` reads; none of `global`."""
         return frozenset({self.text_key} if self.granularity == "local" else ())
 
     @property
     def uses_pooled(self) -> bool:
+        """Whether the granularity is `global`."""
         return self.granularity == "global"
 
     @property
     def reranks(self) -> bool:
+        """True: every pair runs through the transformer."""
         return True
 
     def prepare_images(self, images: Encoded) -> Encoded:
+        """Returns the image's part of x, A v_p + e.
+
+        Args:
+            images: Encoded images.
+
+        Returns:
+            The same images, their tokens projected and placed.
+
+        Raises:
+            ZooError: There are more or fewer tokens than positions.
+        """
         tokens, mask = self._sequence(images, self.image_key)
         places = len(self.image_positions)
         if tokens.shape[1] != places:
             raise ZooError(
-                f"CrossModal has positions for {places} image tokens and was given {tokens.shape[1]}: use the resolution it was made for"
+                f"CrossModal has positions for {places} image tokens and was given "
+                f"{tokens.shape[1]}: use the resolution it was made for"
             )
         x = self.image_projection(tokens) + self.image_positions
         return self._prepared(x if self.types is None else x + self.types[0], mask, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
+        """Returns the text's part of x, B t_w + e.
+
+        Args:
+            texts: Encoded texts.
+
+        Returns:
+            The same texts, their tokens projected and placed.
+
+        Raises:
+            ZooError: There are more tokens than positions, or padding that is to be read is cut.
+        """
         tokens, mask = self._sequence(texts, self.text_key)
         length, places = tokens.shape[1], len(self.text_positions)
         if length > places:
             raise ZooError(
-                f"CrossModal has positions for {places} text tokens and was given {length}: use the context it was made for"
+                f"CrossModal has positions for {places} text tokens and was given {length}: use "
+                "the context it was made for"
             )
         if self.attend_pads and length < places:
             raise ZooError(
-                f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was given {length}: {WHOLE_TEXTS}"
+                f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was "
+                f"given {length}: {WHOLE_TEXTS}"
             )
         x = self.text_projection(tokens) + self.text_positions[:length]
         return self._prepared(
@@ -169,11 +237,13 @@ class CrossModal(Head):
         return Encoded(x.new_zeros(len(x), 0), {key: x}, {key: mask})
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
+        """Scores all pairs; see `Head.block`."""
         n, m = len(images), len(texts)
         i, j = (torch.arange(k, device=self.special.device) for k in (n, m))
         return self.pairs(images, texts, i.repeat_interleave(m), j.repeat(n)).reshape(n, m)
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        """Scores named pairs chunk by chunk; see `Head.pairs`."""
         if not len(i):
             return self.logits(images.tokens[self.image_key].new_zeros(0))
         lengths = texts.masks[self.text_key].sum(1)[j]

@@ -1,7 +1,9 @@
-"""MaxSim: late interaction without parameters (Khattab and Zaharia, 2020, ColBERT; Yao et al., 2022, FILIP's text-to-image score).
+"""MaxSim: late interaction without parameters.
+
+From ColBERT (Khattab and Zaharia, 2020) and the text-to-image score of FILIP (Yao et al., 2022).
 W words t_w, P patches v_p of the shared width.
 
-s(I, T) = scale * 1/W sum_w max_p cos(v_p, t_w)
+    s(I, T) = scale * 1/W sum_w max_p cos(v_p, t_w)
 """
 
 from collections.abc import Callable
@@ -20,9 +22,20 @@ from zoo.support.ranges import PositiveFloat, PositiveInt, PositiveNumber
 class MaxSim(Head):
     """Each word finds its best patch; the mean over words is the score.
 
-    layer: whose projected tokens are read. cls_patch, start_token: whether the image's CLS patch and the text's start token take part; set
-    start_token for token sets that have none, such as a caption's segments. chunk: how many similarities of words and patches are held
-    at once, in millions; they are made again in the backward pass.
+    Args:
+        layer: The block whose projected tokens are read: -1 is the last.
+        cls_patch: Whether the image's CLS patch takes part.
+        start_token: Whether the text's start token takes part. Set it for token sets that have
+            none, such as a caption's segments.
+        chunk: How many similarities of words and patches are held at once, in millions; they are
+            made again in the backward pass.
+        scale: What similarities are multiplied with at the start, above 0. None takes the
+            backbone's.
+        max_scale: The clamp after every step of a scale that is trained. One that starts above
+            it, since a backbone brings it, is held at or under its start instead.
+        learn_scale: Whether the scale is trained.
+        bias: What is added to scaled similarities at the start. None takes the backbone's, or no
+            bias where it has none.
     """
 
     scales_cosine = True
@@ -44,20 +57,25 @@ class MaxSim(Head):
 
     @property
     def image_keys(self) -> frozenset[TokenKey]:
+        """The layer's projected patches."""
         return frozenset({self.image_key})
 
     @property
     def text_keys(self) -> frozenset[TokenKey]:
+        """The layer's projected text tokens."""
         return frozenset({self.text_key})
 
     @property
     def uses_pooled(self) -> bool:
+        """False: the scores come from tokens alone."""
         return False
 
     def prepare_images(self, images: Encoded) -> Encoded:
+        """Returns the patches at unit length."""
         return _normalised(images, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
+        """Returns the words at unit length, the start token masked where it takes no part."""
         words = _normalised(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]
@@ -67,6 +85,7 @@ class MaxSim(Head):
         return words
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        """Scores named pairs; see `Head.pairs`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._fitting(patches.shape[1] * words.shape[1])
         scores = [
@@ -76,6 +95,7 @@ class MaxSim(Head):
         return self.logits(torch.cat(scores))
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
+        """Scores all pairs; see `Head.block`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._fitting(patches.shape[0] * patches.shape[1] * words.shape[1])
         columns = torch.split(torch.arange(len(texts), device=words.device), step)
@@ -108,7 +128,7 @@ class MaxSim(Head):
 
 
 def _normalised(items: Encoded, key: TokenKey) -> Encoded:
-    """Returns the items with tokens of unit length, in at least fp32, and without their pooled vectors."""
+    """Returns the items with tokens of unit length, in at least fp32, without pooled vectors."""
     tokens = items.tokens[key]
     raised = tokens if tokens.dtype.itemsize >= 4 else tokens.float()
     return Encoded(
@@ -117,5 +137,5 @@ def _normalised(items: Encoded, key: TokenKey) -> Encoded:
 
 
 def _mean(best: Tensor, mask: Tensor) -> Tensor:
-    """best: [..., W]; mask: broadcast to it. Returns the mean over real words."""
+    """Returns the mean of `best`, [..., W], over the words that `mask` calls real."""
     return torch.where(mask, best, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
