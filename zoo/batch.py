@@ -1,6 +1,7 @@
 """What a training step works on: texts, encoded items and the batch whose rows point into them.
 
-B rows of this rank (companions included), K negatives and N units a row, T distinct texts, L tokens, D the shared width.
+B rows of this rank (companions included), K negatives and N units a row, T distinct texts, L
+tokens, D the shared width.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,11 @@ MISSING = -1
 class TokenKey:
     """Which tokens of a tower are wanted.
 
-    layer: index of the block whose output is taken, -1 the last, -2 the penultimate.
-    norm: whether the tower's final norm is applied. project: whether the tower's output projection is (needs norm).
-    prefix: whether prefix tokens are kept (the image's CLS patch; text has none).
+    Args:
+        layer: Index of the block whose output is taken: -1 is the last, -2 the penultimate.
+        norm: Whether the tower's final norm is applied.
+        project: Whether the tower's output projection is applied, which needs the norm.
+        prefix: Whether prefix tokens are kept: the image's CLS patch; text has none.
     """
 
     layer: int = -1
@@ -30,8 +33,13 @@ class TokenKey:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Encoded items. pooled: [n, D], as the tower gives them, not normalised. tokens: [n, L, W] and masks: [n, L] (true = a
-    real token) by key."""
+    """Encoded images or texts.
+
+    Args:
+        pooled: Pooled vectors as the tower gives them, not normalised, `[n, D]`.
+        tokens: Tokens by key, `[n, L, W]` of width W.
+        masks: Which tokens are real by key, `[n, L]`.
+    """
 
     pooled: Tensor
     tokens: dict[TokenKey, Tensor] = field(default_factory=dict)
@@ -49,19 +57,26 @@ class Encoded:
         )
 
     def rows(self, index: Tensor) -> "Encoded":
-        """index: [m]. Returns the items at those rows; a missing row (-1) gives row 0, or zeros where there is none, for the caller to
-        mask."""
-        items = (
-            self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
-        )  # zeros with a graph
+        """Picks items by row.
+
+        Args:
+            index: Rows, `[m]`; -1 is missing.
+
+        Returns:
+            The items at those rows. A missing row gives row 0, or zeros where there is none, for
+            the caller to mask.
+        """
+        # a sum over no rows gives zeros with a graph
+        items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
         return items.map(lambda t: t[index.clamp(min=0)])
 
     def to(self, device: torch.device | str) -> "Encoded":
+        """Returns the items on a device."""
         return self.map(lambda t: t.to(device))
 
 
 def concatenate(parts: list[Encoded]) -> Encoded:
-    """Returns the items of all parts in order; token lengths are padded to the longest, padding masked."""
+    """Returns all parts' items in order; tokens are padded to the longest, padding is masked."""
     if len(parts) == 1:
         return parts[0]
     tokens, masks = {}, {}
@@ -73,7 +88,7 @@ def concatenate(parts: list[Encoded]) -> Encoded:
 
 
 def pad_to(tokens: Tensor, length: int) -> Tensor:
-    """tokens: [n, L, ...]. Returns [n, length, ...] with zeros (false) behind."""
+    """Pads tokens or masks, `[n, L, ...]`, with zeros (false) behind to `[n, length, ...]`."""
     missing = length - tokens.shape[1]
     if missing <= 0:
         return tokens
@@ -82,8 +97,14 @@ def pad_to(tokens: Tensor, length: int) -> Tensor:
 
 @dataclass(frozen=True)
 class TextBank:
-    """The distinct texts of a batch. ids: [T, L] token ids at full context, lengths: [T] tokens up to and including EOT, hashes: [T]
-    of the ids, equal for equal texts on any rank. asked: how many texts the batch named before duplicates were dropped."""
+    """The distinct texts of a batch.
+
+    Args:
+        ids: Token ids at full context, `[T, L]`.
+        lengths: Tokens up to and including EOT, `[T]`.
+        hashes: Hashes of the ids, equal for equal texts on any rank, `[T]`.
+        asked: How many texts the batch named before duplicates were dropped.
+    """
 
     ids: Tensor
     lengths: Tensor
@@ -102,10 +123,20 @@ class TextBank:
 class Batch:
     """One step's rows on this rank.
 
-    images: [B, 3, H, W], or Encoded once a store or the module has encoded them; texts: the bank, or Encoded.
-    captions: [B], negatives: [B, K], units and foils: [B, N]: rows of the bank, -1 missing. A row without a caption is filling:
-    neither row nor column. image_ids: [B], a hash equal for the rows of one image. hashes: [T], those of the bank.
-    samples: [B] indices into the data set. primary: how many of the rows count towards the batch size.
+    Captions, negatives, units and foils are rows of the text bank; -1 is missing. A row without a
+    caption is filling: neither row nor column.
+
+    Args:
+        images: Images, `[B, 3, H, W]`, or Encoded once a store or the module has encoded them.
+        texts: The text bank, or Encoded once a store or the module has encoded it.
+        captions: The caption of each row, `[B]`.
+        negatives: The sentence negatives of each row, `[B, K]`.
+        units: The units of each row, `[B, N]`.
+        foils: The foil of each unit, `[B, N]`.
+        image_ids: A hash that is equal for the rows of one image, `[B]`.
+        hashes: The bank's hashes, `[T]`.
+        samples: Indices into the data set, `[B]`.
+        primary: How many of the rows count towards the batch size.
     """
 
     images: Tensor | Encoded
@@ -127,9 +158,11 @@ class Batch:
         return replace(self, images=images, texts=texts)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
+        """Returns the batch on a device."""
         return self._map(lambda t: t.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> "Batch":
+        """Returns the batch in page-locked memory."""
         return self._map(lambda t: t.pin_memory())
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> "Batch":
@@ -142,9 +175,18 @@ class Batch:
 
 
 def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
-    """ids: [n, L], lengths: [n], hashes: [n] of n texts in any roles. Returns the bank of distinct ones and rows [n] into it.
+    """Gathers the distinct ones of n texts in any roles.
 
-    Texts count as equal when their token ids are equal; the order is that of first appearance, so that it does not depend on hashes.
+    Texts count as equal when their token ids are equal. The order is that of first appearance, so
+    that it does not depend on hashes.
+
+    Args:
+        ids: Token ids at full context, `[n, L]`.
+        lengths: Tokens up to and including EOT, `[n]`.
+        hashes: Hashes of the ids, `[n]`.
+
+    Returns:
+        The bank of distinct texts, and the row of each text in it, `[n]`.
     """
     seen: dict[bytes, int] = {}
     rows: list[int] = []
@@ -163,10 +205,20 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
 
 @dataclass(frozen=True)
 class TowerShapes:
-    """What a head must know of a backbone before it can be built. Widths and lengths are of tokens before projection.
+    """What a head must know of a backbone before it can be built.
 
-    width: of the pooled vectors. patches counts image tokens without prefix tokens, prefix those; None where a tower has no tokens to give.
-    scale and bias: the backbone's own, as factors (not logarithms). cuts: whether texts come shorter than the context.
+    Widths and lengths of tokens are those before projection.
+
+    Args:
+        width: Width of the pooled vectors, D.
+        image_width: Width of image tokens.
+        text_width: Width of text tokens.
+        patches: Image tokens without prefix tokens; None where the tower has no tokens to give.
+        prefix: Prefix tokens of the image.
+        context: Text tokens at full length.
+        scale: The backbone's own scale, a factor and no logarithm.
+        bias: The backbone's own bias, None where it has none.
+        cuts: Whether texts come shorter than the context.
     """
 
     width: int

@@ -1,4 +1,7 @@
-"""ZooModule: the one LightningModule. Encodes a batch, lets the head score it, lets the objective judge it."""
+"""ZooModule: the one LightningModule.
+
+It encodes a batch, lets the head score it, and lets the objective judge it.
+"""
 
 import dataclasses
 import logging
@@ -41,7 +44,12 @@ SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # that need nothing but the captio
 
 
 class Provides(Protocol):
-    """What a datamodule says of the batches that it makes: names of its generators of negatives, and whether units come with them."""
+    """What a datamodule says of the batches that it makes.
+
+    Attributes:
+        negatives: Names of its generators of negatives.
+        units: Whether units come with the captions.
+    """
 
     negatives: tuple[str, ...]
     units: bool
@@ -50,10 +58,17 @@ class Provides(Protocol):
 class ZooModule(Ranged, LightningModule):
     """Any backbone, head and objective, trained and measured.
 
-    backbone: the towers. objective: the loss, CLIP's where None. head: how pairs are scored, by cosine where None.
-    optimizer: learning rates and schedule. seed: what dropout and other noise of a step are a function of, together with the
-    step's number; on the command line that of seed_everything where None, else 0. Raises ZooError where head or objective want
-    tokens that the backbone does not have, or the objective a bias that the head does not have.
+    Args:
+        backbone: The towers.
+        objective: The loss; CLIP's where None.
+        head: How pairs are scored; by cosine where None.
+        optimizer: Learning rates and schedule.
+        seed: What dropout and other noise of a step are a function of, together with the step's
+            number, from 0 up. None takes that of seed_everything on the command line, else 0.
+
+    Raises:
+        ZooError: Head or objective want tokens that the backbone does not have, or the objective a
+            bias that the head does not have.
     """
 
     def __init__(
@@ -90,13 +105,20 @@ class ZooModule(Ranged, LightningModule):
             backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text")
         )
         self.origin: dict[str, Any] = {}
-        self.checkpoint: str | None = (
-            None  # the file that the weights were read from, where Lightning did not read it
-        )
+        # the file that the weights were read from, where Lightning did not read it
+        self.checkpoint: str | None = None
         self.sharded = False
         self._step_began = 0.0
 
     def setup(self, stage: str) -> None:
+        """Refuses data that the objective cannot use, and says what is frozen or not needed.
+
+        Args:
+            stage: Lightning's; only `fit` is looked at.
+
+        Raises:
+            ZooError: The objective needs what the data does not bring.
+        """
         if stage == "fit":
             datamodule = getattr(self.trainer, "datamodule", None)
             self.refuse_what_cannot_be(datamodule)
@@ -105,56 +127,74 @@ class ZooModule(Ranged, LightningModule):
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
-                    "frozen tensors of the backbone: %d (%s), which the loss does not use or model.backbone.tune %s leaves alone",
+                    "frozen tensors of the backbone: %d (%s), which the loss does not use or "
+                    "model.backbone.tune %s leaves alone",
                     len(self.frozen),
                     shown,
                     self.backbone.tune,
                 )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
-        """Raises ZooError where the objective needs what the data does not bring."""
+        """Holds the data to what the objective needs.
+
+        Args:
+            datamodule: What brings the data; one that says nothing of its batches passes.
+
+        Raises:
+            ZooError: The objective needs what the data does not bring.
+        """
         provides: Provides | None = getattr(datamodule, "provides", None)
         if provides is None:
             return
         needs, name = self.objective.needs, type(self.objective).__name__
         if needs.negatives and not provides.negatives:
             raise ZooError(
-                f"{name} needs sentence negatives, and the data makes none: set `--data.negatives {SOME_NEGATIVES}`, or "
-                "data.init_args.negatives in the YAML (`zoo ls negatives` lists others)"
+                f"{name} needs sentence negatives, and the data makes none: set "
+                f"`--data.negatives {SOME_NEGATIVES}`, or data.init_args.negatives in the YAML "
+                "(`zoo ls negatives` lists others)"
             )
         if needs.generators and not set(needs.generators) & set(provides.negatives):
             paths = {known: path for known, path, _ in classes("negatives")}
             first = needs.generators[0]
             raise ZooError(
-                f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes {', '.join(provides.negatives)}: "
-                f"set `--data.negatives {paths.get(first, first)}`, or data.init_args.negatives in the YAML"
+                f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes "
+                f"{', '.join(provides.negatives)}: set "
+                f"`--data.negatives {paths.get(first, first)}`, or data.init_args.negatives in "
+                "the YAML"
             )
         if needs.units and not provides.units:
             raise ZooError(
-                f"{name} needs units, and the data has none: make a file by `zoo units extract CAPTIONS --out F.jsonl`, "
-                "and set `--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or data.init_args.units in the YAML"
+                f"{name} needs units, and the data has none: make a file by "
+                "`zoo units extract CAPTIONS --out F.jsonl`, and set "
+                "`--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or "
+                "data.init_args.units in the YAML"
             )
 
     def report_what_is_not_needed(self, datamodule: Any) -> None:
-        """Says which texts the data makes and encodes for nothing."""
+        """Warns of texts that the data makes and the model encodes for nothing."""
         provides: Provides | None = getattr(datamodule, "provides", None)
         needs, name = self.objective.needs, type(self.objective).__name__
         for what, wanted in (("negatives", needs.negatives), ("units", needs.units)):
             if provides is not None and getattr(provides, what) and not wanted:
                 log.warning(
-                    "%s asks for no %s, and the data makes them: data.init_args.%s null saves their encoding",
+                    "%s asks for no %s, and the data makes them: data.init_args.%s null saves "
+                    "their encoding",
                     name,
                     what,
                     what,
                 )
 
     def configure_model(self) -> None:
-        """Splits the parameters over devices where the strategy brings a mesh of them; called before every fit and validate."""
+        """Splits the parameters over devices where the strategy brings a mesh of them.
+
+        Lightning calls it before every fit and validate.
+        """
         if self.device_mesh is not None and not self.sharded:
             shard(self, self.device_mesh["data_parallel"], ("training_step", "validation_step"))
             self.sharded = True
 
     def on_after_backward(self) -> None:
+        """Averages the gradients of scalars, which are not split, over ranks."""
         if self.sharded:
             average_scalars(self)
 
@@ -175,7 +215,7 @@ class ZooModule(Ranged, LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """A checkpoint brings the learning rates that it was written with: those of this run hold."""
+        """Warns of random frozen weights, and puts this run's settings over a checkpoint's."""
         self._warn_of_random_weights(
             {part: came for part, came in self.weights.items() if not self._trains(part)}
         )
@@ -185,28 +225,34 @@ class ZooModule(Ranged, LightningModule):
             self.optimizer.restate(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Seeds the step's noise by seed, step and rank."""
         step = self.trainer.fit_loop.epoch_loop.total_batch_idx
         torch.manual_seed((self.seed * 1_000_003 + step) * 4_096 + rank())
         self._step_began = time.perf_counter()
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Returns the loss of one batch, and logs its numbers."""
         encoded, scores = self.score(batch)
         loss: Loss = self.objective(encoded, scores)
         self.log_step("train", batch, scores, loss)
         return loss.total
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Takes the optimiser's step and clamps the head's scale."""
         super().optimizer_step(*args, **kwargs)
         self._stepped = True
-        self.head.clamp_scale()  # here, since callbacks write checkpoints before `on_train_batch_end` of the module
+        # here, since callbacks write checkpoints before `on_train_batch_end` of the module
+        self.head.clamp_scale()
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Logs how many texts were encoded a second."""
         if isinstance(batch.texts, TextBank):
             seconds = time.perf_counter() - self._step_began
             speed = torch.tensor(len(batch.texts) / max(seconds, 1e-9), device=self.device)
             self.log("train/texts_a_second", sum_over_ranks(speed), batch_size=1)
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
         if isinstance(batch, Batch):
             encoded, scores = self.score(batch)
             self.log_step("val", batch, scores, self.objective(encoded, scores))
@@ -214,6 +260,7 @@ class ZooModule(Ranged, LightningModule):
             self.evaluation.step(self.backbone, self.head, batch)
 
     def on_validation_epoch_start(self) -> None:
+        """Starts the benchmarks' engine; warns of random weights where nothing is trained."""
         if self.evaluation is not None:
             if self.trainer.state.fn == "validate":
                 self._warn_of_random_weights(self.weights)
@@ -222,6 +269,7 @@ class ZooModule(Ranged, LightningModule):
             gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
 
     def on_validation_epoch_end(self) -> None:
+        """Ends the benchmarks' engine, and logs their metrics while fitting."""
         if self.evaluation is None or self.trainer.sanity_checking:
             return
         fitting = self.trainer.state.fn == "fit"
@@ -231,17 +279,16 @@ class ZooModule(Ranged, LightningModule):
             "precision": str(self.trainer.precision),
             **self.about(),
         }
-        with (
-            self.trainer.precision_plugin.val_step_context()
-        ):  # short-lists are encoded here, as everything else was
+        # short-lists are encoded here, in the precision that everything else was encoded in
+        with self.trainer.precision_plugin.val_step_context():
             results = self.evaluation.finish(self.backbone, self.head, about)
         metrics = results.scalars() if fitting else {}  # `validate` prints a table of its own
         for name, value in metrics.items():
-            self.log(
-                f"benchmark/{name}", value, sync_dist=True
-            )  # every rank has it, and may choose by it
+            # every rank has it, and may choose by it
+            self.log(f"benchmark/{name}", value, sync_dist=True)
 
     def on_validation_end(self) -> None:
+        """Splits the parameters again where they were gathered for benchmarks."""
         if self.sharded:
             gathered(self, whole=False)
 
@@ -251,9 +298,17 @@ class ZooModule(Ranged, LightningModule):
         return getattr(getattr(self.trainer, "datamodule", None), "evaluation", None)
 
     def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
-        """Logs loss, parts, in-batch accuracy, scale and the shares that say what a batch was made of, of the batch of all ranks.
+        """Logs what one step says of the batch of all ranks.
 
-        A rank's own numbers are scaled as its loss is: their mean over ranks is the number of the joined batch.
+        These are the loss, its parts, in-batch accuracy, scale and the shares that say what the
+        batch was made of. A rank's own numbers are scaled as its loss is: their mean over ranks is
+        the number of the joined batch.
+
+        Args:
+            stage: 'train' or 'val', which the names begin with.
+            batch: This rank's batch, as it was loaded.
+            scores: Its scores.
+            loss: Its loss.
         """
         rows = scores.rows
         block = scores.images_against(batch.captions)
@@ -263,11 +318,10 @@ class ZooModule(Ranged, LightningModule):
             if len(loss.parts) > 1
             else {}
         )
-        metrics["accuracy"] = scores.mean((block.correct()).to(block.logits.dtype), rows)
+        metrics["accuracy"] = scores.mean(block.correct().to(block.logits.dtype), rows)
         if stage == "val":
-            metrics["loss_captions"] = clip_loss(
-                batch, scores
-            ).detach()  # what runs of different objectives can be compared by
+            # what runs of different objectives can be compared by
+            metrics["loss_captions"] = clip_loss(batch, scores).detach()
         for name in ("negatives", "units", "foils"):
             asked = getattr(batch, name)
             if asked.shape[1]:
@@ -309,7 +363,10 @@ class ZooModule(Ranged, LightningModule):
 
     @property
     def weights(self) -> dict[str, str]:
-        """How the weights of every part came about (zoo.support.provenance); a head is named where it has any that training makes."""
+        """How the weights of every part came about, in the words of zoo.support.provenance.
+
+        A head is named where it has weights that training makes.
+        """
         weights = self._recorded_weights or self._weights_before()
         if not self._stepped:
             return weights
@@ -333,6 +390,7 @@ class ZooModule(Ranged, LightningModule):
             log.warning(said)
 
     def configure_optimizers(self) -> dict[str, Any]:  # type: ignore[override]
+        """Returns optimiser and schedule for the steps of this run."""
         total = int(self.trainer.estimated_stepping_batches)
         epochs = total / max(
             self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1
@@ -340,7 +398,14 @@ class ZooModule(Ranged, LightningModule):
         return self.optimizer.build(self.named_parameters(), self.part, total, epochs)
 
     def part(self, name: str) -> str:
-        """Returns the part a parameter's name belongs to: 'image', 'text' or 'head' (the objective's own count as that)."""
+        """Returns the part that a parameter belongs to by its name.
+
+        Args:
+            name: The parameter's name.
+
+        Returns:
+            'image', 'text' or 'head'; the objective's own parameters count as the head's.
+        """
         return (
             self.backbone.tower(name.removeprefix("backbone."))
             if name.startswith("backbone.")
@@ -357,7 +422,7 @@ class ZooModule(Ranged, LightningModule):
         return {**parts, "optimizer": settings, "seed": self.seed}
 
     def about(self) -> dict[str, Any]:
-        """Returns what results say of the model: its recipe, how its weights came about, the data it was trained on."""
+        """Returns what results say of the model: its recipe, its weights' origin, its data."""
         return {
             "recipe": self.recipe(),
             "weights": self.weights,
@@ -365,6 +430,7 @@ class ZooModule(Ranged, LightningModule):
         }
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Adds what rebuilds the model, and what is known of its weights and data."""
         checkpoint["hyper_parameters"] = {
             **self.recipe(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
@@ -381,11 +447,21 @@ class ZooModule(Ranged, LightningModule):
             "version": __version__,
             "lightning": lightning.__version__,
             "weights": self.weights,
-            "start_log_scale": self.head.start,  # the weights that it came from are not asked again
+            # the weights that it came from are not asked again
+            "start_log_scale": self.head.start,
             **self.origin,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Takes what a checkpoint says of its weights, and refuses one that does not fit.
+
+        Args:
+            checkpoint: Lightning's. Another objective's own parameters are replaced by this one's.
+
+        Raises:
+            ZooError: It holds tensors or adapters of another model, or an average that this run
+                does not keep.
+        """
         self.origin = {
             k: v for k, v in checkpoint.get("zoo", {}).items() if k in ("data", "trained_images")
         }
@@ -407,13 +483,10 @@ class ZooModule(Ranged, LightningModule):
             and self.trainer.state.fn == "fit"
         ):
             self._refuse_half_an_average()
-        if (
-            "state_dict" not in checkpoint
-        ):  # a strategy that splits parameters has checked and loaded it
-            return
-        if (
-            recorded != spec(self.objective)["class_path"]
-        ):  # another objective's own parameters say nothing of the model
+        if "state_dict" not in checkpoint:
+            return  # a strategy that splits parameters has checked and loaded it
+        # another objective's own parameters say nothing of the model
+        if recorded != spec(self.objective)["class_path"]:
             state = checkpoint["state_dict"]
             for key in [k for k in state if k.startswith("objective.")]:
                 del state[key]
@@ -421,21 +494,31 @@ class ZooModule(Ranged, LightningModule):
         self.refuse_other_shapes(checkpoint)
 
     def _refuse_half_an_average(self) -> None:
-        """Raises ZooError where a checkpoint holds an average beside the trained weights and nothing here takes both."""
+        """Refuses a checkpoint with an average beside the trained weights if nothing takes both."""
         if not any(isinstance(callback, WeightAveraging) for callback in self.trainer.callbacks):  # type: ignore[attr-defined]
             raise ZooError(
-                "the checkpoint holds an average of the weights beside those that were trained, and this run keeps none: name "
-                "zoo.training.EMA among trainer.callbacks as that run did, or start anew from the average by --model.backbone.pretrained"
+                "the checkpoint holds an average of the weights beside those that were trained, "
+                "and this run keeps none: name zoo.training.EMA among trainer.callbacks as that "
+                "run did, or start anew from the average by --model.backbone.pretrained"
             )
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
-        """Raises ZooError where a checkpoint has other adapters, or tensors that this module lacks or has in another shape."""
+        """Holds a checkpoint to this module's adapters and tensors.
+
+        Args:
+            checkpoint: Lightning's.
+
+        Raises:
+            ZooError: It has other adapters, or its tensors differ from this module's in name or
+                shape.
+        """
         backbone = checkpoint.get("hyper_parameters", {}).get("backbone", {}).get("init_args", {})
         theirs, ours = backbone.get("lora"), spec(self.backbone)["init_args"].get("lora")
         if theirs != ours:
             raise ZooError(
-                f"the checkpoint was trained with backbone.lora {_settings(theirs)} and this run has {_settings(ours)}: set "
-                "model.backbone.init_args.lora as it was there, or give the checkpoint as backbone.pretrained, which merges its adapters"
+                f"the checkpoint was trained with backbone.lora {_settings(theirs)} and this run "
+                f"has {_settings(ours)}: set model.backbone.init_args.lora as it was there, or "
+                "give the checkpoint as backbone.pretrained, which merges its adapters"
             )
         state, own = checkpoint["state_dict"], self.state_dict()
         faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [
@@ -448,8 +531,8 @@ class ZooModule(Ranged, LightningModule):
         ]
         if faults:
             raise ZooError(
-                f"the checkpoint does not fit backbone, head and objective ({len(faults)} tensors differ, such as: {min(faults)}): "
-                "set them to those that it was trained with"
+                f"the checkpoint does not fit backbone, head and objective ({len(faults)} tensors "
+                f"differ, such as: {min(faults)}): set them to those that it was trained with"
             )
 
 

@@ -1,7 +1,11 @@
 """Parameter groups and the learning-rate schedule, per optimiser step.
 
-lr(s) = lr * warm((s + 1) / w)                                  s < w, steps of warm-up
-lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)  after it, of S steps; f: final_share
+s: the step from 0; w: steps of warm-up; S: steps in all; f: final_share; lr: the peak.
+
+    lr(s) = lr * warm((s + 1) / w)                                      s < w
+    lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)      s >= w
+
+    warm(x) = x, or (1 - cos(pi x)) / 2 where warmup is cosine
 """
 
 import math
@@ -26,12 +30,29 @@ from zoo.support.ranges import (
 
 @dataclass(frozen=True)
 class Optimization(metaclass=RangedType):
-    """AdamW with one learning rate a tower, warm-up and cosine decay; decay of 0 makes it Adam.
+    """AdamW with one learning rate a tower, warm-up and cosine decay.
 
-    lr: peak learning rate. lr_image, lr_text, lr_head: those of one part, `lr` where None. weight_decay: of matrices; gains, biases and
-    the scale have none. betas, eps: of AdamW; CS-CLIP's public code has these, its paper is silent. warmup_steps, warmup_epochs or
-    warmup_share (of all steps): at most one is given. warmup: its shape. final_share: what is left of the learning rate at the end. decay:
-    cosine, or none for a constant learning rate.
+    At most one of warmup_steps, warmup_epochs and warmup_share is given.
+
+    Args:
+        lr: Peak learning rate.
+        lr_image: Peak learning rate of the image tower; `lr` where None.
+        lr_text: Peak learning rate of the text tower; `lr` where None.
+        lr_head: Peak learning rate of the head; `lr` where None.
+        weight_decay: Weight decay of matrices; gains, biases and the scale have none. 0 makes it
+            Adam.
+        betas: AdamW's two betas, each from 0 to under 1. CS-CLIP's public code has the default; its
+            paper is silent.
+        eps: AdamW's epsilon, above 0. CS-CLIP's public code has the default; its paper is silent.
+        warmup_steps: Steps of warm-up.
+        warmup_epochs: Epochs of warm-up.
+        warmup_share: Warm-up as a share of all steps, from 0 to 1.
+        warmup: The shape of the warm-up.
+        final_share: The share of the learning rate that is left at the end, from 0 to 1.
+        decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
+
+    Raises:
+        ZooError: More than one length of warm-up is given.
     """
 
     lr: NonNegativeNumber = 5e-6
@@ -60,7 +81,7 @@ class Optimization(metaclass=RangedType):
             )
 
     def peak(self, part: str) -> float:
-        """part: 'image', 'text' or 'head'. Returns its peak learning rate."""
+        """Returns the peak learning rate of a part: 'image', 'text' or 'head'."""
         own: float | None = getattr(self, f"lr_{part}")
         return self.lr if own is None else own
 
@@ -73,7 +94,15 @@ class Optimization(metaclass=RangedType):
         return round(total_steps * (self.warmup_share or 0.0))
 
     def factor(self, total_steps: int, epochs: float) -> Callable[[int], float]:
-        """Returns the function from step to the share of the peak, as the module's docstring has it; step 0 is the first."""
+        """Computes the schedule that this module's docstring writes down.
+
+        Args:
+            total_steps: Steps of the whole run.
+            epochs: The epochs that these steps make.
+
+        Returns:
+            The function from step to the share of the peak; step 0 is the first.
+        """
         warm = min(self.warmup_length(total_steps, epochs), total_steps)
 
         def share(step: int) -> float:
@@ -94,8 +123,20 @@ class Optimization(metaclass=RangedType):
         total_steps: int,
         epochs: float,
     ) -> dict[str, Any]:
-        """parameters: named ones; part: from name to 'image', 'text' or 'head'. Returns optimiser and per-step schedule,
-        as Lightning wants them."""
+        """Builds optimiser and schedule.
+
+        Args:
+            parameters: Names and parameters of the model.
+            part: What gives the part of a parameter's name: 'image', 'text' or 'head'.
+            total_steps: Steps of the whole run.
+            epochs: The epochs that these steps make.
+
+        Returns:
+            The optimiser and its per-step schedule, as Lightning wants them.
+
+        Raises:
+            ZooError: Every parameter is frozen.
+        """
         optimizer = AdamW(self.groups(parameters, part), betas=self.betas, eps=self.eps)
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
         return {
@@ -104,7 +145,12 @@ class Optimization(metaclass=RangedType):
         }
 
     def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
-        """Puts these learning rates, decay, betas and eps over those that a checkpoint brought, at the schedule's present step."""
+        """Puts these settings over those that a checkpoint brought, at the schedule's step.
+
+        Args:
+            optimizer: Its learning rates, decay, betas and eps are set.
+            schedule: Its peaks are set.
+        """
         schedule.base_lrs = [self.peak(group["part"]) for group in optimizer.param_groups]
         for group, peak, share in zip(
             optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
@@ -116,15 +162,29 @@ class Optimization(metaclass=RangedType):
     def groups(
         self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]
     ) -> list[dict[str, Any]]:
-        """Returns one group for each part and kind of parameter that is trained: matrices decay, vectors and scalars do not, and scalars
-        are apart since they stay whole where the rest is sharded."""
+        """Sorts what is trained into one group for each part and kind of parameter.
+
+        Matrices decay; vectors and scalars do not. Scalars are apart, since they stay whole where
+        the rest is sharded.
+
+        Args:
+            parameters: Names and parameters of the model.
+            part: What gives the part of a parameter's name: 'image', 'text' or 'head'.
+
+        Returns:
+            The groups, as AdamW wants them, with `name` and `part`.
+
+        Raises:
+            ZooError: Every parameter is frozen.
+        """
         groups: dict[tuple[str, int], list[nn.Parameter]] = {}
         for name, parameter in parameters:
             if parameter.requires_grad:
                 groups.setdefault((part(name), min(parameter.ndim, 2)), []).append(parameter)
         if not groups:
             raise ZooError(
-                "nothing is trained: every parameter is frozen, set model.backbone.tune to full, image or text"
+                "nothing is trained: every parameter is frozen, set model.backbone.tune to full, "
+                "image or text"
             )
         return [
             {

@@ -1,6 +1,8 @@
-"""Scores: the blocks of scores that an objective asks for, made by the head over all ranks' texts and images.
+"""Scores: the blocks of scores that an objective asks for.
 
-B rows of this rank, W ranks. A row's images and texts stay on their rank; what travels is prepared texts to be columns, and scores.
+The head makes them over the texts and images of all ranks. B rows of this rank, W ranks. A row's
+images and texts stay on their rank; what travels is scores, and prepared texts that become
+columns.
 """
 
 from collections.abc import Callable
@@ -17,15 +19,21 @@ from zoo.support import distributed as gather
 
 @dataclass(frozen=True)
 class Block:
-    """Scores of n rows against m columns. logits: [n, m]; match: [n], the column that is right for a row, or None; candidate: [n, m],
-    false where a column does not exist or is to be left out."""
+    """Scores of n rows against m columns.
+
+    Args:
+        logits: The scores, `[n, m]`.
+        match: The column that is right for a row, `[n]`, or None.
+        candidate: Which columns count, `[n, m]`: false where a column does not exist or is to be
+            left out.
+    """
 
     logits: Tensor
     match: Tensor | None
     candidate: Tensor
 
     def beside(self, other: "Block") -> "Block":
-        """Returns the columns of both, this block's first; its matches hold."""
+        """Returns the columns of both blocks, this one's first; its matches hold."""
         return Block(
             torch.cat([self.logits, other.logits], dim=1),
             self.match,
@@ -34,13 +42,20 @@ class Block:
 
     @property
     def own(self) -> Tensor:
-        """Which columns are a row's match, [n, m]."""
+        """Which columns are a row's match, `[n, m]`."""
         if self.match is None:
             raise ValueError("a block without matches has no own columns")
         return F.one_hot(self.match, self.logits.shape[1]).bool()
 
     def cross_entropy(self, valid: Tensor) -> Tensor:
-        """valid: [n]. Returns -log softmax at the match over candidates, [n], in nats; rows that are not valid give 0 without gradient."""
+        """Computes -log softmax at each row's match over its candidates.
+
+        Args:
+            valid: Which rows count, `[n]`.
+
+        Returns:
+            The losses, `[n]`, in nats; rows that are not valid give 0 without gradient.
+        """
         if self.match is None:
             raise ValueError("a block without matches has no cross-entropy")
         logits = self.logits.masked_fill(~self.candidate, -torch.inf)
@@ -50,7 +65,7 @@ class Block:
         )
 
     def correct(self) -> Tensor:
-        """Returns whether each row's match scores above every other candidate, [n]."""
+        """Returns whether each row's match scores above every other candidate, `[n]`."""
         if self.match is None:
             raise ValueError("a block without matches has no accuracy")
         logits = self.logits.detach().masked_fill(~self.candidate, -torch.inf)
@@ -60,9 +75,17 @@ class Block:
 
 
 class Scores:
-    """Scores of one batch. `images` and `texts` are the encoded sides as the backbone gave them, for terms that read tokens themselves.
+    """Scores of one batch; blocks are made once and remembered.
 
-    Blocks are made once and remembered. mask_same_image, mask_same_text: as in Objective.
+    Args:
+        head: What scores pairs.
+        batch: The batch, both sides encoded.
+        mask_same_image: As in `Objective`.
+        mask_same_text: As in `Objective`.
+
+    Attributes:
+        images: The encoded images as the backbone gave them, for terms that read tokens.
+        texts: The encoded texts as the backbone gave them, for terms that read tokens.
     """
 
     def __init__(
@@ -81,23 +104,43 @@ class Scores:
 
     @property
     def rows(self) -> Tensor:
-        """Which rows are real, [B]: those with a caption. Filling is neither row nor column."""
+        """Which rows are real, `[B]`: those with a caption. Filling is neither row nor column."""
         return self.batch.captions >= 0
 
     def images_against(self, rows: Tensor, true: bool = True) -> Block:
-        """rows: [B] or [B, K] of the bank, -1 missing. Returns this rank's images against those texts of all ranks, [B, W B] or [B, W B K].
+        """Scores this rank's images against texts of all ranks.
 
-        true: whether the texts are true of their own image (captions, units). Only [B] rows of true texts have matches and can be masked as
-        false negatives.
+        Only `[B]` rows of true texts have matches and can be masked as false negatives.
+
+        Args:
+            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+            true: Whether the texts are true of their own image, as captions and units are.
+
+        Returns:
+            The block, `[B, W B]` or `[B, W B K]`.
         """
         return self._remembered("images", rows, true, lambda: self._images_against(rows, true))
 
     def texts_against_images(self, rows: Tensor) -> Block:
-        """rows: [B] of the bank. Returns this rank's texts against the images of all ranks, [B, W B]."""
+        """Scores this rank's texts against images of all ranks.
+
+        Args:
+            rows: Rows of the text bank, `[B]`; -1 is missing.
+
+        Returns:
+            The block, `[B, W B]`.
+        """
         return self._remembered("texts", rows, True, lambda: self._texts_against_images(rows))
 
     def own(self, rows: Tensor) -> Block:
-        """rows: [B] or [B, K] of the bank. Returns each image against its own texts, [B, K], without a match."""
+        """Scores each image against its own texts.
+
+        Args:
+            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+
+        Returns:
+            The block, `[B, K]`, without matches.
+        """
         rows = rows.reshape(len(rows), -1)
         n, k = rows.shape
         i = torch.arange(n, device=rows.device).repeat_interleave(k)
@@ -105,16 +148,29 @@ class Scores:
         return Block(logits.reshape(n, k), None, rows >= 0)
 
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
-        """values, valid: [B] or any one shape. Returns this rank's share of the mean over the valid ones of all ranks, times W:
-        DDP's mean over ranks makes the mean of it. 0 with a graph where none is valid."""
+        """Computes this rank's share of a mean over all ranks, times W.
+
+        DDP's mean over ranks turns these shares into the mean.
+
+        Args:
+            values: The values, `[B]` or another shape.
+            valid: Which of them count, of the same shape.
+
+        Returns:
+            The share, a scalar; 0 with a graph where no value is valid.
+        """
         count = gather.sum_over_ranks(valid.sum().to(values.dtype)).clamp(min=1)
         return torch.where(valid, values, torch.zeros_like(values)).sum() * (
             gather.world_size() / count
         )
 
     def false_negative_shares(self) -> dict[str, Tensor]:
-        """Returns, as `mean` does, the share of caption columns, other than a row's own, that are of the row's image or have
-        its words."""
+        """Measures how many caption columns are false negatives.
+
+        Returns:
+            The share of caption columns, other than a row's own, that are of the row's image
+            (`same_image`) or have its words (`same_text`), each as `mean` gives it.
+        """
         same_image, same_text, others = self._likeness(
             self.batch.captions, gather.gather(self.rows)
         )
@@ -126,10 +182,8 @@ class Scores:
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
         key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
         if key not in self._blocks:
-            self._blocks[key] = (
-                rows,
-                make(),
-            )  # holding `rows` keeps its address from being used again
+            # holding `rows` keeps its address from being used again
+            self._blocks[key] = (rows, make())
         return self._blocks[key][1]
 
     def _images_against(self, rows: Tensor, true: bool) -> Block:
@@ -173,8 +227,16 @@ class Scores:
         return candidate & ~(false & others)
 
     def _likeness(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """rows: [B]; columns: [W B], which exist. Returns three [B, W B]: columns of the row's image, columns with its words, and existing
-        columns but its own."""
+        """Compares rows with columns by image and by words.
+
+        Args:
+            rows: Rows of the text bank, `[B]`; -1 is missing.
+            columns: Which columns exist, `[W B]`.
+
+        Returns:
+            Three masks, `[B, W B]`: columns of the row's image, columns with its words, and
+            existing columns but its own.
+        """
         ids = self.batch.image_ids
         hashes = (
             self.batch.hashes[rows.clamp(min=0)]
