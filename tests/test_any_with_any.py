@@ -113,7 +113,10 @@ def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(
 ) -> None:
     with pytest.raises(
         ZooError,
-        match=rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: set .*bias",
+        match=(
+            rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: "
+            r"set .*bias"
+        ),
     ):
         ZooModule(Backbone("zoo-tiny"), SigLIP(), head(**SMALL.get(head.__name__, {})))
 

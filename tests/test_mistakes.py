@@ -13,24 +13,29 @@ from zoo.mistakes import mistake, sentence
     ("message", "said"),
     [
         (
-            'Parser key "trainer.max_epochs":\n  Does not validate against any of the Union subtypes\n'
-            "  Subtypes: [<class 'int'>, <class 'NoneType'>]\n  Errors:\n    - Expected a <class 'int'>\n"
-            "    - Expected a <class 'NoneType'>\n  Given value type: <class 'str'>\n  Given value: many",
+            'Parser key "trainer.max_epochs":\n'
+            "  Does not validate against any of the Union subtypes\n"
+            "  Subtypes: [<class 'int'>, <class 'NoneType'>]\n  Errors:\n"
+            "    - Expected a <class 'int'>\n    - Expected a <class 'NoneType'>\n"
+            "  Given value type: <class 'str'>\n  Given value: many",
             "trainer.max_epochs: Expected int. Got value: many",
         ),
         (
-            "Parser key \"data\":\n  Does not validate against any of the Union subtypes\n  Subtypes: [<class 'a.B'>]\n  Errors:\n"
-            "    - Problem with given class_path 'zoo.objectives.cs_clip.CSCLIP':\n        Option 'lamda_u' is not accepted\n"
-            "    - Expected a <class 'bool'>\n  Given value: {}",
+            'Parser key "data":\n  Does not validate against any of the Union subtypes\n'
+            "  Subtypes: [<class 'a.B'>]\n  Errors:\n"
+            "    - Problem with given class_path 'zoo.objectives.cs_clip.CSCLIP':\n"
+            "        Option 'lamda_u' is not accepted\n    - Expected a <class 'bool'>\n"
+            "  Given value: {}",
             "data: zoo.objectives.cs_clip.CSCLIP takes no 'lamda_u' (near: lambda_u)",
         ),
         (
             "the following arguments are required: fit.model.backbone, fit.data",
-            "the following arguments are required: fit.model.backbone, fit.data: begin with a recipe, as in `zoo fit --config clip.yaml` "
-            "(`zoo ls configs` lists them)",
+            "the following arguments are required: fit.model.backbone, fit.data: begin with a "
+            "recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
         ),
         (
-            'Parser key "model.objective":\n  Errors:\n    - Not a valid subclass of Objective\n      Subclass types expect one of:\n'
+            'Parser key "model.objective":\n  Errors:\n'
+            "    - Not a valid subclass of Objective\n      Subclass types expect one of:\n"
             "      - a class path (str)\n  Given value: 3",
             "model.objective: Not a valid subclass of Objective (`zoo ls objectives` lists some)",
         ),
@@ -43,21 +48,26 @@ from zoo.mistakes import mistake, sentence
             "path string: CSCLIP (it is zoo.objectives.CSCLIP)",
         ),
         (
-            'Parser key "data":\n  Problem with given class_path \'a.B\':\n    Parser key "units":\n'
-            "      Problem with given class_path 'c.D':\n        Parser key \"p_rel\":\n"
-            "          Not of type ClosedUnitInterval: 2 does not conform to restriction v>=0 and v<=1",
+            "Parser key \"data\":\n  Problem with given class_path 'a.B':\n"
+            "    Parser key \"units\":\n      Problem with given class_path 'c.D':\n"
+            '        Parser key "p_rel":\n'
+            "          Not of type ClosedUnitInterval: "
+            "2 does not conform to restriction v>=0 and v<=1",
             "data.units.p_rel: 2 is not a number from 0 to 1",
         ),
         (
-            'Parser key "data":\n  Problem with given class_path \'a.B\':\n    Parser key "batch_size":\n'
+            "Parser key \"data\":\n  Problem with given class_path 'a.B':\n"
+            '    Parser key "batch_size":\n'
             "      Not of type PositiveInt: invalid literal for int() with base 10: 'four'\n"
             "  Given value: {'init_args': {'batch_size': 'four'}}",
             "data.batch_size: four is not a whole number from 1 up",
         ),
         (
-            'Parser key "model.objective":\n  Errors:\n    - Import path does not correspond to a subclass of Objective\n'
+            'Parser key "model.objective":\n  Errors:\n'
+            "    - Import path does not correspond to a subclass of Objective\n"
             "  Given value: zoo.heads.cosine.Cosine",
-            "model.objective: zoo.heads.cosine.Cosine does not correspond to a subclass of Objective (`zoo ls objectives`",
+            "model.objective: zoo.heads.cosine.Cosine does not correspond to a subclass of "
+            "Objective (`zoo ls objectives`",
         ),
         ("unrecognized arguments: --quux", "--quux: `--help` lists what can be given"),
     ],
@@ -91,7 +101,8 @@ def test_what_lightning_refuses_is_a_setting() -> None:
     with pytest.raises(ValueError, match="gppu") as refused:
         ZooTrainer(accelerator="gppu", logger=False, enable_checkpointing=False)
     assert (
-        "Lightning refuses the settings, change what it names: You selected an invalid accelerator name: `accelerator='gppu'`"
+        "Lightning refuses the settings, change what it names: "
+        "You selected an invalid accelerator name: `accelerator='gppu'`"
         in str(mistake(refused.value))
     )
 

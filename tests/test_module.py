@@ -130,7 +130,10 @@ def test_a_checkpoint_of_another_architecture_is_refused_with_a_tensor(backbone:
     checkpoint = checkpoint_of(ZooModule(Backbone("zoo-scenes")))
     with pytest.raises(
         ZooError,
-        match=r"does not fit backbone, head and objective \(\d+ tensors differ, such as: backbone\.model",
+        match=(
+            r"does not fit backbone, head and objective \(\d+ tensors differ, such as: "
+            r"backbone\.model"
+        ),
     ):
         ZooModule(backbone).on_load_checkpoint(checkpoint)
 

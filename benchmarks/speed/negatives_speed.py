@@ -215,13 +215,17 @@ def table(result: dict[str, Any]) -> str:
     lines = [
         "# Sentence negatives: speed and yield",
         "",
-        f"`python benchmarks/speed/negatives_speed.py`: {result['captions']:,} captions of {result['words']:.1f} words ({result['data']}), "
-        f"{tagged}, Python {result['python']}, {result['machine']}. Goal: {result['goal']:,} captions a second on one core for swap, "
+        f"`python benchmarks/speed/negatives_speed.py`: {result['captions']:,} captions of "
+        f"{result['words']:.1f} words ({result['data']}), {tagged}, Python {result['python']}, "
+        f"{result['machine']}. Goal: {result['goal']:,} captions a second on one core for swap, "
         "replace and shuffle, tagging included.",
         "",
-        f"The table that replace reads was built of WordNet {made['wordnet']} in {made['build_s']:.0f} s: {made['words']:,} words, of "
-        f"which {made['words_with_alternatives']:,} have {made['alternatives'] / made['words_with_alternatives']:,.0f} alternatives in the "
-        f"mean, {made['bytes'] / 2**20:.0f} MiB on disk, mapped and not copied by the processes that read it.",
+        f"The table that replace reads was built of WordNet {made['wordnet']} in "
+        f"{made['build_s']:.0f} s: {made['words']:,} words, of which "
+        f"{made['words_with_alternatives']:,} have "
+        f"{made['alternatives'] / made['words_with_alternatives']:,.0f} alternatives in the mean, "
+        f"{made['bytes'] / 2**20:.0f} MiB on disk, mapped and not copied by the processes that "
+        "read it.",
         "",
         "| what | captions a second | captions with a negative | negatives that repeat another |",
         "|---|---:|---:|---:|",
@@ -231,7 +235,8 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"| {row['what']} | {row['captions_per_s']:,} | {shares[0]} | {shares[1]} |")
     lines += [
         "",
-        "Draws of ARO's perturbations that leave the caption's words as they were (kept by the benchmark, never a negative):",
+        "Draws of ARO's perturbations that leave the caption's words as they were (kept by the "
+        "benchmark, never a negative):",
         "",
     ]
     lines += [f"- `{kind}` {share:.2%}" for kind, share in result["identities"].items()]

@@ -124,17 +124,20 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
     lines = [
         "# Peak memory of a CS-CLIP step against batch size",
         "",
-        f"`python benchmarks/speed/step_memory.py`: {about['backbone']}, {about['precision']}, {about['device']}; six texts an image. "
-        f"Memory is what a step takes above weights, gradients and moments ({pairs[0][0].kept:,.0f} MiB with the program); `chunk` is "
-        f"`--model.backbone.chunk {chunk}`.",
+        f"`python benchmarks/speed/step_memory.py`: {about['backbone']}, {about['precision']}, "
+        f"{about['device']}; six texts an image. Memory is what a step takes above weights, "
+        f"gradients and moments ({pairs[0][0].kept:,.0f} MiB with the program); "
+        f"`chunk` is `--model.backbone.chunk {chunk}`.",
         "",
-        "| batch | whole, MiB | chunks, MiB | whole / chunks | time, chunks / whole | difference of losses |",
+        "| batch | whole, MiB | chunks, MiB | whole / chunks | time, chunks / whole | difference "
+        "of losses |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
     for whole, chunked in pairs:
         lines.append(
-            f"| {whole.batch} | {whole.peak:,.0f} | {chunked.peak:,.0f} | {whole.peak / chunked.peak:.1f} | "
-            f"{chunked.seconds / whole.seconds:.2f} | {abs(whole.loss - chunked.loss):.1e} |"
+            f"| {whole.batch} | {whole.peak:,.0f} | {chunked.peak:,.0f} | "
+            f"{whole.peak / chunked.peak:.1f} | {chunked.seconds / whole.seconds:.2f} | "
+            f"{abs(whole.loss - chunked.loss):.1e} |"
         )
     stem.with_suffix(".md").write_text("\n".join(lines) + "\n")
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")

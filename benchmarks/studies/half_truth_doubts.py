@@ -36,7 +36,8 @@ def report(records: list[UnitRecord], images: int) -> str:
     _, counted = without_doubtful_foils(asked)
     makers = Counter(", ".join(f"{k} {v}" for k, v in r.source.items()) for r in asked)
     lines = [
-        f"Foils of {len(asked):,} captions of {len(first):,} images ({'; '.join(makers)}) that bring a word",
+        f"Foils of {len(asked):,} captions of {len(first):,} images ({'; '.join(makers)}) that "
+        "bring a word",
         "which another caption of the same image has: they may be true of it.",
         "",
         "| condition | foils | borne out | % |",

@@ -165,9 +165,11 @@ def report(
     lines = [
         "# How often a 95 % interval holds the true value",
         "",
-        f"`python benchmarks/studies/interval_coverage.py`: {repeats:,} repetitions a setting (standard error "
-        f"{100 * (0.95 * 0.05 / repeats) ** 0.5:.1f} points), `zoo.results.statistics.interval`, scipy {version('scipy')}. "
-        f"Goal: {GOAL[0]:g} to {GOAL[1]:g} of 100. Columns: the true rate, and the correlation of two outcomes of one image.",
+        f"`python benchmarks/studies/interval_coverage.py`: {repeats:,} repetitions a setting "
+        f"(standard error {100 * (0.95 * 0.05 / repeats) ** 0.5:.1f} points), "
+        f"`zoo.results.statistics.interval`, scipy {version('scipy')}. Goal: {GOAL[0]:g} to "
+        f"{GOAL[1]:g} of 100. Columns: "
+        "the true rate, and the correlation of two outcomes of one image.",
     ]
     titles = {
         ("rate", 0.0): "Rates",
@@ -182,7 +184,8 @@ def report(
             "",
             f"## {title}",
             "",
-            f"{len(values)} settings, {min(values):.1f} to {max(values):.1f}, mean {np.mean(values):.1f}."
+            f"{len(values)} settings, {min(values):.1f} to {max(values):.1f}, mean "
+            f"{np.mean(values):.1f}."
             + (" Rates: normal on the logit scale around the column's." if deviation else ""),
             "",
             f"| groups | questions | of an image | {' | '.join(heads)} |",
@@ -197,8 +200,8 @@ def report(
         "",
         "## Recalls at 1 in galleries of 100 images",
         "",
-        "Vectors in 16 dimensions, a caption its image's with noise; the true value is the mean over all galleries, so that what queries "
-        "share by sharing a gallery counts as well.",
+        "Vectors in 16 dimensions, a caption its image's with noise; the true value is the mean "
+        "over all galleries, so that what queries share by sharing a gallery counts as well.",
         "",
         "| captions of an image | noise | of it common to them | asked | true recall | coverage |",
         "|---:|---:|---:|---|---:|---:|",
@@ -206,7 +209,8 @@ def report(
     for gallery, sides in zip(GALLERIES, galleries, strict=True):
         for side, value, held in sides:
             lines.append(
-                f"| {gallery.captions} | {gallery.noise:g} | {100 * gallery.common:g} % | {side} | {value:.1f} | {held:.1f} |"
+                f"| {gallery.captions} | {gallery.noise:g} | {100 * gallery.common:g} % | {side} | "
+                f"{value:.1f} | {held:.1f} |"
             )
     return "\n".join([*lines, ""])
 

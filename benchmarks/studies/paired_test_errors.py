@@ -46,10 +46,13 @@ def main() -> None:
     lines = [
         "# How often two models that are right equally often are told to differ",
         "",
-        f"`python benchmarks/studies/paired_test_errors.py`: {given.repeats:,} repetitions a setting (standard error {error:.3f}), level "
-        f"{LEVEL:g}, `zoo.results.statistics.paired_test`: the exact mid-p of exchanging both models' answers image by image. Beside it "
-        "McNemar's mid-p over questions, as if each were about an image of its own. Either model is right in half of its answers, and two "
-        "answers of a model about one image correlate. Power: the share found where the second model is right in 58 of 100.",
+        f"`python benchmarks/studies/paired_test_errors.py`: {given.repeats:,} repetitions a "
+        f"setting (standard error {error:.3f}), level {LEVEL:g}, "
+        "`zoo.results.statistics.paired_test`: the exact mid-p of exchanging both models' "
+        "answers image by image. Beside it McNemar's mid-p over questions, as if each were about "
+        "an image of its own. Either model is right in half of its answers, and two answers of a "
+        "model about one image correlate. Power: "
+        "the share found where the second model is right in 58 of 100.",
         "",
         "| images | questions of each | correlation | by image | McNemar | power by image |",
         "|---:|---:|---:|---:|---:|---:|",
@@ -60,7 +63,8 @@ def main() -> None:
         by_image, mcnemar = found(images, per_image, correlation, 0.0, given.repeats)
         power, _ = found(images, per_image, correlation, 0.08, given.repeats)
         lines.append(
-            f"| {images} | {per_image} | {correlation:g} | {by_image:.3f} | {mcnemar:.3f} | {power:.2f} |"
+            f"| {images} | {per_image} | {correlation:g} | {by_image:.3f} | {mcnemar:.3f} | "
+            f"{power:.2f} |"
         )
         print(lines[-1], flush=True)
     given.out.mkdir(parents=True, exist_ok=True)

@@ -23,14 +23,16 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
     lines = [
         "# Every recipe, in small",
         "",
-        f"One tower a world, trained with clip.yaml from nothing for {plan['first_steps']} steps; every recipe tunes it for "
-        f"{plan['steps']} steps of {plan['rows']} rows ({plan['rows_of_pairs']} where a transformer reads every pair), peak rate "
-        f"{plan['rate']:g} ({plan['head_rate']:g} for heads), one seed. This shows that recipes run and what they pull at, in minutes on a "
-        "CPU; it is no ranking of methods, whose own rates, batches and pretrained towers it does not have. The transformers of TF-Local "
-        "and TF-Global start from nothing, over towers that have learnt little.",
+        f"One tower a world, trained with clip.yaml from nothing for {plan['first_steps']} steps; "
+        f"every recipe tunes it for {plan['steps']} steps of {plan['rows']} rows "
+        f"({plan['rows_of_pairs']} where a transformer reads every pair), peak rate "
+        f"{plan['rate']:g} ({plan['head_rate']:g} for heads), one seed. This shows that recipes "
+        "run and what they pull at, in minutes on a CPU; it is no ranking of methods, whose own "
+        "rates, batches and pretrained towers it does not have. The transformers of TF-Local and "
+        "TF-Global start from nothing, over towers that have learnt little.",
         "",
-        "In per cent, ties wrong, chance 50. Brackets: 95 % intervals, of swaps Wilson's on the effective number of scenes, of SugarCrepe "
-        "Wilson's over cases. Left out: "
+        "In per cent, ties wrong, chance 50. Brackets: 95 % intervals, of swaps Wilson's on the "
+        "effective number of scenes, of SugarCrepe Wilson's over cases. Left out: "
         + "; ".join(f"{name} ({why})" for name, why in left_out.items())
         + ".",
     ]
@@ -55,7 +57,10 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
     return "\n".join(lines)
 
 
-_SCENES = f"| recipe | trained | seconds | {' | '.join(CONDITIONS)} | half-truths, mean | swaps | swaps, unseen pairs |"
+_SCENES = (
+    f"| recipe | trained | seconds | {' | '.join(CONDITIONS)} | half-truths, mean | swaps | swaps, "
+    "unseen pairs |"
+)
 _FLICKR8K = f"| recipe | trained | seconds | {' | '.join(SUGARCREPE)} | SugarCrepe, all |"
 
 

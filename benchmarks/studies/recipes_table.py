@@ -191,7 +191,8 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
             about | {"rows": settings["data"]["init_args"]["batch_size"], "metrics": metrics},
         )
         os.remove(place / "last.ckpt") if recipe is not None else None
-    return f"{world.name}: {recipe or 'first tower'}, {json.loads(result.read_text())['seconds']:.0f} s"
+    seconds = json.loads(result.read_text())["seconds"]
+    return f"{world.name}: {recipe or 'first tower'}, {seconds:.0f} s"
 
 
 def fit_command(recipe: str) -> list[str]:

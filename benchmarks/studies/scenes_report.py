@@ -29,15 +29,18 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
     lines = [
         "# Half-truths on rendered scenes",
         "",
-        f"{plan['scenes']} scenes of two objects, 48 px; seeds {', '.join(map(str, seeds))}. One tower a seed: CLIP from nothing for "
-        f"{plan['first_steps']} steps of {plan['batch']} images, then each objective for {plan['steps']} steps (equal steps) or for the "
-        "processor time of CS-CLIP's (equal compute). `NegCLIP + foils` has the foils that CS-CLIP has, inside its sentences. Texts known "
-        "to be true of an image are no candidates against it, in every arm.",
+        f"{plan['scenes']} scenes of two objects, 48 px; seeds {', '.join(map(str, seeds))}. One "
+        f"tower a seed: CLIP from nothing for {plan['first_steps']} steps of {plan['batch']} "
+        f"images, then each objective for {plan['steps']} steps (equal steps) or for the "
+        "processor time of CS-CLIP's (equal compute). `NegCLIP + foils` has the foils that "
+        "CS-CLIP has, inside its sentences. Texts known to be true of an image are no candidates "
+        "against it, in every arm.",
         "",
-        "Half-truth accuracy: how often the anchor scores above itself with a wrong detail added; ties are wrong; chance is 50 %, also of "
-        "completions (the true completion above the false one) and of attribute swaps. Brackets: 95 % intervals, Wilson's on "
-        "the effective number of scenes, which "
-        "is the noise of asking one seed; the noise of training is seen between seeds.",
+        "Half-truth accuracy: how often the anchor scores above itself with a wrong detail "
+        "added; ties are wrong; chance is 50 %, also of completions (the true completion above "
+        "the false one) and of attribute swaps. Brackets: 95 % intervals, Wilson's on the "
+        "effective number of scenes, which is the noise of asking one seed; "
+        "the noise of training is seen between seeds.",
         "",
         "Processor seconds a step: "
         + ", ".join(f"{arm} {seconds:.2f}" for arm, seconds in kept["seconds_a_step"].items())
@@ -120,7 +123,8 @@ def _by_seed(runs: list[Run], budget: str, split: str, seeds: list[int]) -> list
 def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
     """CS-CLIP less each other arm, seed by seed, and whether the goal set beforehand is met."""
     lines = [
-        f"Goal: CS-CLIP {GAIN:g} points above in mean half-truth accuracy in every seed, swaps no more than {LOSS:g} points lower.",
+        f"Goal: CS-CLIP {GAIN:g} points above in mean half-truth accuracy in every seed, swaps no "
+        f"more than {LOSS:g} points lower.",
         "",
     ]
     for budget, budget_name in BUDGETS.items():
@@ -140,7 +144,8 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
                 met = "met" if min(gains) >= GAIN and min(swaps) >= -LOSS else "not met"
                 told = [", ".join(f"{value:+.1f}" for value in values) for values in (gains, swaps)]
                 lines.append(
-                    f"- {budget_name}, {split_name}, against {rival}: half-truths {told[0]}; swaps {told[1]}: {met}."
+                    f"- {budget_name}, {split_name}, against {rival}: half-truths {told[0]}; "
+                    f"swaps {told[1]}: {met}."
                 )
     return lines
 

@@ -174,8 +174,9 @@ def finish(
     write_json(result, run)
     test = metrics["test"]
     return (
-        f"seed {about['seed']}: {about['arm']} at equal {about['budget']}, {training.steps} steps in {seconds:.0f} s: "
-        f"half-truths {test['half_truth']['value']:.1f} %, swaps {test['swaps']['value']:.1f} %"
+        f"seed {about['seed']}: {about['arm']} at equal {about['budget']}, {training.steps} steps "
+        f"in {seconds:.0f} s: half-truths {test['half_truth']['value']:.1f} %, swaps "
+        f"{test['swaps']['value']:.1f} %"
     )
 
 

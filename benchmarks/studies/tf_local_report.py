@@ -28,11 +28,13 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
     lines = [
         "# TF-Local on rendered scenes: what frozen towers hold",
         "",
-        f"CLIP towers of 48-px scenes ({plan['first_steps']} steps from nothing), frozen; seeds {', '.join(map(str, seeds))}. Over each, "
-        f"the cross-modal transformer of {plan['layers']} layers, width {plan['width']}, trained for {plan['steps']} steps of all pairs of "
-        f"{plan['batch']} images and captions, rate {plan['rate']:g}. `+ swaps`: a caption with exchanged colours or arguments beside "
-        "every caption, in smaller batches: as many pairs a step. Texts known to be true of an image are no candidates against it. Last "
-        "loss: the mean of the last 50 steps, by seed.",
+        f"CLIP towers of 48-px scenes ({plan['first_steps']} steps from nothing), frozen; seeds "
+        f"{', '.join(map(str, seeds))}. Over each, the cross-modal transformer of "
+        f"{plan['layers']} layers, width {plan['width']}, trained for {plan['steps']} steps of "
+        f"all pairs of {plan['batch']} images and captions, rate {plan['rate']:g}. `+ swaps`: a "
+        "caption with exchanged colours or arguments beside every caption, in smaller batches: "
+        "as many pairs a step. Texts known to be true of an image are no candidates against it. "
+        "Last loss: the mean of the last 50 steps, by seed.",
         "",
         "In per cent; ties are wrong, chance is 50. Brackets: 95 % intervals, Wilson's on "
         "the effective number of scenes, which is the noise of asking one seed; "
@@ -75,7 +77,8 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
             ]
             if gains:
                 lines.append(
-                    f"- {split_name}, swaps, {arm} less {other}: {', '.join(f'{gain:+.1f}' for gain in gains)}."
+                    f"- {split_name}, swaps, {arm} less {other}: "
+                    f"{', '.join(f'{gain:+.1f}' for gain in gains)}."
                 )
     lines += ["", "![plot](tf_local_scenes.png)", ""]
     out.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,10 @@ from random import Random
 from zoo.units.sampler import UnitSampler
 
 RESULTS = Path(__file__).parents[1] / "results" / "unit_draws.md"
-HEADER = "| | draw | relation | entity | nothing | with a foil | relations, of both draws | the unit of draw 1 again |"
+HEADER = (
+    "| | draw | relation | entity | nothing | with a foil | relations, of both draws | the unit "
+    "of draw 1 again |"
+)
 
 
 def main() -> None:

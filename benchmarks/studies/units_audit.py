@@ -20,9 +20,11 @@ SHEETS = {
 }
 HEADER = """# Rule-made units, judged by hand
 
-`zoo units extract Flickr8k.token.txt --out units.jsonl`, then `zoo units audit units.jsonl --n 200 --seed 90210`
-and, for swaps, `--n 100 --seed 90210 --edit argument_swap`: the sheets "after". Two sheets drawn in between, of
-seeds 20261 and 4711, are not among these: rules were mended by them. What was doubtful counts as wrong.
+`zoo units extract Flickr8k.token.txt --out units.jsonl`, then
+`zoo units audit units.jsonl --n 200 --seed 90210` and, for swaps,
+`--n 100 --seed 90210 --edit argument_swap`: the sheets "after". Two sheets drawn in between, of
+seeds 20261 and 4711, are not among these: rules were mended by them. What was doubtful counts as
+wrong.
 
 | rules | captions | with a unit | with a relation | with a unit that has a foil |
 |---|---|---|---|---|

@@ -34,7 +34,10 @@ def settle(
 def test_quickgelu_weights_in_a_gelu_architecture_are_refused(tag: str) -> None:
     with pytest.raises(
         ZooError,
-        match=r"trained with quickgelu and ViT-B-32 is built with gelu: set backbone\.activation to quickgelu",
+        match=(
+            r"trained with quickgelu and ViT-B-32 is built with gelu: "
+            r"set backbone\.activation to quickgelu"
+        ),
     ):
         settle("ViT-B-32", tag)
     assert settle("ViT-B-32", tag, asked="quickgelu") == "quickgelu"
@@ -65,7 +68,10 @@ def test_a_name_that_says_the_activation_settles_it_unless_the_file_says_another
     assert settle("ViT-B-32-quickgelu", "file.pt", recorded="quickgelu") == "quickgelu"
     with pytest.raises(
         ZooError,
-        match=r"file\.pt were trained with gelu and ViT-B-32-quickgelu is built with quickgelu: set backbone\.name to ViT-B-32",
+        match=(
+            r"file\.pt were trained with gelu and ViT-B-32-quickgelu is built with quickgelu: "
+            r"set backbone\.name to ViT-B-32"
+        ),
     ):
         settle("ViT-B-32-quickgelu", "file.pt", recorded="gelu")
     assert settle("ViT-B-32-quickgelu", "file.pt", asked="gelu", recorded="gelu") == "gelu"

@@ -423,9 +423,11 @@ def read(file: Path) -> State:
 
 def test_no_rule_needs_peft() -> None:
     program = (
-        "import sys; sys.modules['peft'] = None; from zoo.backbones.published import RULES, merged; from pathlib import Path; import torch;"
+        "import sys; sys.modules['peft'] = None; "
+        "from zoo.backbones.published import RULES, merged; from pathlib import Path; import torch;"
         "w, a, b = torch.zeros(3, 2), torch.ones(1, 2), torch.ones(3, 1);"
-        "assert merged(Path('x'), {'c.weight': w, 'c.lora_A': a, 'c.lora_B': b})['c.weight'].eq(1).all()"
+        "state = {'c.weight': w, 'c.lora_A': a, 'c.lora_B': b};"
+        "assert merged(Path('x'), state)['c.weight'].eq(1).all()"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

@@ -233,8 +233,8 @@ REFUSED = [
     (TokenKey(-4, False, False), f"tokens of layer -4, {LAYERS}"),
     (
         TokenKey(-1, False, True),
-        "projected tokens, since its projection follows its final norm: let the head or objective ask for norm=True, or for project=False, "
-        + OTHER,
+        "projected tokens, since its projection follows its final norm: "
+        "let the head or objective ask for norm=True, or for project=False, " + OTHER,
     ),
 ]
 
@@ -264,7 +264,8 @@ def test_a_resnet_says_that_it_has_no_tokens(tmp_path: Path) -> None:
     assert backbone.shapes.patches is None
     with pytest.raises(
         ZooError,
-        match=r"cannot give patches, since it has no tokens to give: choose another backbone\.name$",
+        match=r"cannot give patches, since it has no tokens to give: "
+        r"choose another backbone\.name$",
     ):
         backbone.check_keys(frozenset({TokenKey()}), frozenset())
     assert backbone.encode_images(torch.randn(2, 3, 32, 32)).pooled.shape == (2, 48)
@@ -293,7 +294,8 @@ def test_a_timm_transformer_gives_normed_patches_but_no_projected_ones(tmp_path:
     )
     with pytest.raises(
         ZooError,
-        match=f"attention before it projects: where FSCCLIP asks, set its project to false, {OTHER}$",
+        match="attention before it projects: where FSCCLIP asks, "
+        f"set its project to false, {OTHER}$",
     ):
         backbone.check_keys(frozenset({TokenKey()}), frozenset())
 

@@ -83,7 +83,8 @@ def test_mistakes_get_near_names(name, options, named):
 def test_benchmarks_import_no_torch():
     code = (
         "import importlib, sys; from zoo.benchmarks import catalog; from zoo.cli import doctor; "
-        "[importlib.import_module(path.partition(':')[0]) for path in catalog.BUILT_IN.values()]; assert 'torch' not in sys.modules"
+        "[importlib.import_module(path.partition(':')[0]) for path in catalog.BUILT_IN.values()]; "
+        "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

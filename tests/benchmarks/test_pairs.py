@@ -15,7 +15,8 @@ def test_rows_become_cases_with_their_subset(tmp_path):
     (tmp_path / "cat.png").write_bytes(b"")
     path = write(
         tmp_path,
-        'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n',
+        'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n'
+        "000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n",
     )
     reading = Pairs(str(path)).read(tmp_path)
     assert [case.images[0] for case in reading.cases] == [

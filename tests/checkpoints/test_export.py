@@ -298,7 +298,8 @@ UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "weights that are no numbers": (
         lambda c: c["state_dict"]["head.log_scale"].fill_(float("nan")),
-        r"holds NaN or infinite weights in 1 of \d+ tensors \(head\.log_scale\): training came apart",
+        r"holds NaN or infinite weights in 1 of \d+ tensors \(head\.log_scale\): "
+        r"training came apart",
     ),
 }
 
@@ -321,7 +322,8 @@ def test_a_checkpoint_that_cannot_be_loaded_is_named_with_the_reason(
         "[]",
         "null",
         '{"recipe": {}, "origin": {}, "separate_text": false}',
-        '{"recipe": {"backbone": {"class_path": "zoo.backbones.backbone.Backbone"}}, "origin": {}, "separate_text": false}',
+        '{"recipe": {"backbone": {"class_path": "zoo.backbones.backbone.Backbone"}}, '
+        '"origin": {}, "separate_text": false}',
         '{"recipe": RECIPE, "origin": [], "separate_text": false}',
         '{"recipe": RECIPE, "origin": {}}',
     ],

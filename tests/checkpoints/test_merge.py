@@ -99,7 +99,10 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
     with pytest.raises(
         ZooError,
-        match=r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, and differs\)",
+        match=(
+            r"other\.pt is not what .*last\.ckpt started from \(backbone\.model\..* was frozen, "
+            r"and differs\)"
+        ),
     ):
         merge(file, [0.0], start.with_name("merged"), str(other))
     assert not start.with_name("merged").exists()

@@ -492,8 +492,8 @@ def test_missing_images_and_cut_captions_are_counted_where_they_are_tolerated(
         assert main(fit(root, "--data.tolerate_missing", "true", *ONE_EPOCH)) == 0
     assert "1 images of the training captions are missing and left out" in caplog.text
     assert (
-        f"1 of 11 captions looked at are over the context length and cut, the first is {root / 'captions.tsv'}:6"
-        in caplog.text
+        "1 of 11 captions looked at are over the context length and cut, the first is "
+        f"{root / 'captions.tsv'}:6" in caplog.text
     )
     data = torch.load("runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"]["data"]
     assert data["train"]["missing_images"] == 1

@@ -62,7 +62,10 @@ def seconds_of_children() -> float:
     "arguments", [["--help"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]]
 )
 def test_help_and_ls_answer_within_a_second_and_without_torch(arguments: list[str]) -> None:
-    code = f"import sys; from zoo.cli import main; main({arguments!r}); assert 'torch' not in sys.modules, 'torch was imported'"
+    code = (
+        f"import sys; from zoo.cli import main; main({arguments!r}); "
+        "assert 'torch' not in sys.modules, 'torch was imported'"
+    )
     before = seconds_of_children()
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     assert seconds_of_children() - before < 1

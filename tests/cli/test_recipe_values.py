@@ -15,7 +15,9 @@ CLIP_STEPS = {  # OpenAI's and open_clip's AdamW for ViT
     "model.optimizer.betas": (0.9, 0.98),
     "model.optimizer.eps": 1e-6,
 }
-CS_CLIP = {  # section 5.1 and appendix F of Half-Truths: 25 epochs, batch 128, cosine warm-up of an epoch, cosine decay
+# section 5.1 and appendix F of Half-Truths: 25 epochs, batch 128, cosine warm-up of an epoch,
+# cosine decay
+CS_CLIP = {
     **CLIP_STEPS,
     "model.optimizer.lr": 5e-6,
     "model.optimizer.weight_decay": 1e-2,

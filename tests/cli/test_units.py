@@ -14,7 +14,10 @@ from zoo.units.reader import read_units
 from zoo.units.record import Entity, UnitRecord
 from zoo.units.sampler import UnitSampler
 
-CAPTIONS = "1000268201.jpg#0\tA man rides a brown horse .\n1000268201.jpg#1\tTwo dogs on a bench .\n1001773457.jpg#0\tSomething .\n"
+CAPTIONS = (
+    "1000268201.jpg#0\tA man rides a brown horse .\n1000268201.jpg#1\tTwo dogs on a bench .\n"
+    "1001773457.jpg#0\tSomething .\n"
+)
 
 
 class Whole(UnitExtractor):

@@ -163,7 +163,10 @@ def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) 
     before = contents(tmp_path)
     with pytest.raises(
         ZooError,
-        match=r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): name another",
+        match=(
+            r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): "
+            r"name another"
+        ),
     ):
         fit(module_of(backbone=frozen(seed=5)), data_of(made_root, settings))
     with pytest.raises(ZooError, match="holds features of other image_keys"):
@@ -243,7 +246,10 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
     low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / features.GIB)
     with pytest.raises(
         ZooError,
-        match=r"12 images and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib is",
+        match=(
+            r"12 images and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib "
+            r"is"
+        ),
     ):
         fit(module_of(LOCAL), data_of(made_root, low))
     assert list(contents(tmp_path / "low")) == ["manifest.json"]

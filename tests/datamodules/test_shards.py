@@ -137,7 +137,10 @@ def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(
     monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
     with pytest.raises(
         ZooError,
-        match=r"could not be written \(No space left on device\): make room and run the same command again",
+        match=(
+            r"could not be written \(No space left on device\): "
+            r"make room and run the same command again"
+        ),
     ):
         shards.write(*items(20, 1))
     assert len(list(tmp_path.iterdir())) == 1

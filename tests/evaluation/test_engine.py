@@ -266,7 +266,8 @@ def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
         path = tmp_path / root / "sugarcrepe" / f"{subset}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            f'{{"0": {{"filename": "000000000001.jpg", "caption": "{caption}", "negative_caption": "no"}}}}',
+            f'{{"0": {{"filename": "000000000001.jpg", "caption": '
+            f'"{caption}", "negative_caption": "no"}}}}',
             encoding="utf-8",
         )
     reading = read_benchmark(SugarCrepe(), [tmp_path / "a", tmp_path / "b"])

@@ -266,7 +266,10 @@ def test_attended_pads_are_tokens_like_others_and_want_whole_texts() -> None:
     for i, j in itertools.product(range(3), range(4)):
         torch.testing.assert_close(block[i, j], formula(head, images, whole, i, j))
     cut = texts.map(lambda t: t[:, :-1])
-    mend = r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set attend_pads to false"
+    mend = (
+        r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set "
+        r"attend_pads to false"
+    )
     with pytest.raises(
         ZooError,
         match=f"reads {CONTEXT} text tokens with padding and was given {CONTEXT - 1}: {mend}",

@@ -115,7 +115,10 @@ def _line(key: str, senses: Mapping[str, Sense], offsets: Mapping[str, int]) -> 
         f" {symbol} {offsets[other]:08d} {senses[other].part} {which}"
         for symbol, other, which in pointers
     )
-    return f"{offsets[key]:08d} 00 {sense.part} {len(sense.names):02x} {words} {len(pointers):03d}{targets} | made  \n"
+    return (
+        f"{offsets[key]:08d} 00 {sense.part} {len(sense.names):02x} {words} "
+        f"{len(pointers):03d}{targets} | made  \n"
+    )
 
 
 def _index(part: str, senses: Mapping[str, Sense], offsets: Mapping[str, int]) -> list[str]:

@@ -170,7 +170,10 @@ def test_without_spacy_auto_is_textblob_and_spacy_says_how_to_get_it(
 
 
 def test_nothing_is_loaded_on_import() -> None:
-    code = "import sys, zoo.language.tagger, zoo.language.text; assert not {'torch', 'textblob', 'spacy'} & set(sys.modules)"
+    code = (
+        "import sys, zoo.language.tagger, zoo.language.text; "
+        "assert not {'torch', 'textblob', 'spacy'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

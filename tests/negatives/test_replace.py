@@ -141,7 +141,10 @@ def test_captions_of_other_words_than_the_tables_are_refused(table: Path) -> Non
     mixed = ["a red dog chases a man"] * 9 + ["a purple cat sees a zebra"]
     with pytest.raises(
         ZooError,
-        match=r"lacks 4 of 40 words looked at \(purple, cat, sees\).*zoo negatives build.*max_unknown",
+        match=(
+            r"lacks 4 of 40 words looked at \(purple, cat, sees\).*zoo negatives "
+            r"build.*max_unknown"
+        ),
     ):
         Replace(table).check(mixed)
     Replace(table, max_unknown=0.1).check(mixed)

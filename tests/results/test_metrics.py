@@ -115,9 +115,7 @@ def test_where_nothing_was_scored_there_is_no_value() -> None:
     assert (found.value, found.low, found.n, found.of, found.coverage) == (None, None, 0, 1, 0.0)
 
 
-def test_a_rate_has_wilsons_interval_on_its_cases_where_no_image_comes_twice_and_else_on_fewer() -> (
-    None
-):
+def test_a_rate_has_wilsons_interval_on_its_cases_and_on_fewer_where_an_image_comes_twice() -> None:
     made = [
         row
         for i in range(20)

@@ -160,7 +160,10 @@ def test_rendering_goes_on_after_a_full_disk(tmp_path, monkeypatch, rendered):
 
 
 def test_a_killed_run_leaves_whole_images_and_is_continued(tmp_path, rendered):
-    code = f"from zoo.scenes.cache import render_scenes; render_scenes({str(tmp_path)!r}, n=50, size=24, samples=2, workers=0)"
+    code = (
+        "from zoo.scenes.cache import render_scenes; "
+        f"render_scenes({str(tmp_path)!r}, n=50, size=24, samples=2, workers=0)"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

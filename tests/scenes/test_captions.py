@@ -127,7 +127,7 @@ def test_two_objects_give_every_half_truth_condition():
     assert sum(not d.record.relations for d in described) == 1, "one conjunction"
 
 
-def test_swapped_colours_of_two_unlike_shapes_are_false_and_of_two_like_shapes_in_a_conjunction_are_not():
+def test_swapped_colours_are_false_of_two_unlike_shapes_and_not_of_two_like_ones_in_a_conjunction():
     unlike = describe(standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "i")
     assert all(d.attribute_swap for d in unlike)
     assert {"blue cube", "red sphere"} <= {

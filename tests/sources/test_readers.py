@@ -145,7 +145,8 @@ class TestCocoCaptions:
 class TestFlickrToken:
     def test_only_the_split_is_read_and_the_misspelt_image_is_survived(self, tmp_path, caplog):
         (tmp_path / "t.txt").write_text(
-            "1_aa.jpg#0\tA dog .\n2258277193_586949ec62.jpg.1#0\tpeople\n2_bb.jpg#0\ta cat\n1_aa.jpg#1\tit\n"
+            "1_aa.jpg#0\tA dog .\n2258277193_586949ec62.jpg.1#0\tpeople\n2_bb.jpg#0\ta cat\n"
+            "1_aa.jpg#1\tit\n"
         )
         (tmp_path / "train.txt").write_text("1_aa.jpg\n")
         samples = FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").samples()
@@ -355,9 +356,16 @@ class TestJsonLines:
 
     @pytest.mark.parametrize(
         "broken",
-        ["{", "[]", '{"image": "a.jpg"}', '{"image": "a.jpg", "caption": ""}', '{"image": "a.jpg", "caption": "x", "companions": [99999]}',
-         '{"image": "a.jpg", "caption": "x", "negatives": [null]}', '{"image": 3, "caption": "x"}'],
-    )  # fmt: skip
+        [
+            "{",
+            "[]",
+            '{"image": "a.jpg"}',
+            '{"image": "a.jpg", "caption": ""}',
+            '{"image": "a.jpg", "caption": "x", "companions": [99999]}',
+            '{"image": "a.jpg", "caption": "x", "negatives": [null]}',
+            '{"image": 3, "caption": "x"}',
+        ],
+    )
     def test_a_broken_line_is_named_by_its_number(self, tmp_path, broken):
         lines = ['{"image": "a.jpg", "caption": "x"}'] * 2000
         lines[1733] = broken

@@ -88,7 +88,9 @@ model:
 data:
   class_path: zoo.datamodules.captions.CaptionDataModule
   init_args:
-    train: {class_path: zoo.sources.readers.csv_table.CsvTable, init_args: {file: ROOT/captions.tsv}}
+    train:
+      class_path: zoo.sources.readers.csv_table.CsvTable
+      init_args: {file: ROOT/captions.tsv}
     val_images: 4
     image_roots: [ROOT]
     negatives: {class_path: zoo.negatives.negclip_swap.NegCLIPSwap}

@@ -63,7 +63,8 @@ def read_list(path: Path) -> list[Any]:
     records = read_json(path)
     if not isinstance(records, list):
         raise ZooError(
-            f"{path} holds a {type(records).__name__}, not a list of records: give the file as published"
+            f"{path} holds a {type(records).__name__}, not a list of records: "
+            "give the file as published"
         )
     return records
 
@@ -88,7 +89,8 @@ def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) 
     unknown = next((subset for subset in subsets if subset not in offered), None)
     if unknown is not None:
         raise ZooError(
-            f"{benchmark} has no subset {unknown!r}{near(unknown, offered)}: it has {', '.join(offered)}"
+            f"{benchmark} has no subset {unknown!r}{near(unknown, offered)}: "
+            f"it has {', '.join(offered)}"
         )
     if not subsets:
         raise ZooError(
@@ -105,7 +107,8 @@ def overrides(
     for subset in files or {}:
         if subset not in known:
             raise ZooError(
-                f"{benchmark} has no subset {subset!r}{near(subset, known)}: `files` may name {', '.join(known)}"
+                f"{benchmark} has no subset {subset!r}{near(subset, known)}: "
+                f"`files` may name {', '.join(known)}"
             )
     return dict(files or {})
 

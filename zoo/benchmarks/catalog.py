@@ -55,7 +55,8 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     for option in given:
         if option not in accepted and not takes_any:
             raise ZooError(
-                f"{name} has no option {option!r}{near(option, accepted)}: it takes {', '.join(accepted) or 'none'}"
+                f"{name} has no option {option!r}{near(option, accepted)}: "
+                f"it takes {', '.join(accepted) or 'none'}"
             )
     try:
         signature.bind(None, **given)
@@ -133,7 +134,8 @@ def _class(name: str) -> type[Benchmark]:
     module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     if not module:
         raise ZooError(
-            f"there is no benchmark {name!r}{near(name, known)}: `zoo ls benchmarks` lists them; a dotted class path works too"
+            f"there is no benchmark {name!r}{near(name, known)}: `zoo ls benchmarks` lists them; "
+            "a dotted class path works too"
         )
     try:
         found = getattr(importlib.import_module(module), attribute)
@@ -141,11 +143,13 @@ def _class(name: str) -> type[Benchmark]:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ZooError(
-            f"benchmark {name!r} names the module {module}, which cannot be found{near(name, known)}: mend the path"
+            f"benchmark {name!r} names the module {module}, which cannot be "
+            f"found{near(name, known)}: mend the path"
         ) from error
     except AttributeError as error:
         raise ZooError(
-            f"benchmark {name!r}: {module} has no {attribute}{near(attribute, vars(importlib.import_module(module)))}"
+            f"benchmark {name!r}: {module} has no "
+            f"{attribute}{near(attribute, vars(importlib.import_module(module)))}"
         ) from error
     if not (isinstance(found, type) and issubclass(found, Benchmark)):
         raise ZooError(

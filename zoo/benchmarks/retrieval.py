@@ -31,8 +31,8 @@ PARTS = {
             "coco_karpathy",
             ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
             5_000,
-            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
-            "images go to DATA_ROOT/coco/val2014",
+            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, or BLIP's "
+            "coco_karpathy_test.json into DATA_ROOT/aro; images go to DATA_ROOT/coco/val2014",
             published=_recalls(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
         Part(
@@ -43,16 +43,17 @@ PARTS = {
                 "dataset_flickr30k.json",
             ),
             1_000,
-            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
-            "images (ask their owners at shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
+            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's "
+            "flickr30k_test.json into DATA_ROOT/aro; images (ask their owners at "
+            "shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
             published=_recalls(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
         Part(
             "flickr8k",
             ("flickr8k/Flickr8k.token.txt",),
             1_000,
-            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) into DATA_ROOT/flickr8k; "
-            "images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
+            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) into "
+            "DATA_ROOT/flickr8k; images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
         ),
     )
 }
@@ -69,7 +70,8 @@ class Retrieval(Benchmark):
     def __init__(self, source: str | Reader | None = None) -> None:
         if isinstance(source, str) and source not in PARTS:
             raise ZooError(
-                f"retrieval has no source {source!r}{near(source, PARTS)}: name one of {', '.join(PARTS)}, or give a reader in YAML"
+                f"retrieval has no source {source!r}{near(source, PARTS)}: "
+                f"name one of {', '.join(PARTS)}, or give a reader in YAML"
             )
         self.source = source
 
@@ -111,7 +113,8 @@ def _flickr8k(path: Path) -> tuple[list[Pair], list[Path]]:
     names = path.with_name("Flickr_8k.testImages.txt")
     if not names.is_file():
         raise ZooError(
-            f"{path} has no {names.name} beside it, which says what the test split is: it comes with the captions"
+            f"{path} has no {names.name} beside it, which says what the test split is: "
+            "it comes with the captions"
         )
     return _of_reader(FlickrToken(path, names)), [path, names]
 

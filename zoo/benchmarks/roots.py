@@ -27,7 +27,8 @@ def settled(reading: Reading, finder: ImageFinder) -> Reading:
     absent = finder.missing(known)
     if absent:
         notes["images by name"] = (
-            f"{len(absent):,} are not there as written and taken by their names for published ones ({absent[0].key} for {known[absent[0]]})"
+            f"{len(absent):,} are not there as written and taken by their names for published ones "
+            f"({absent[0].key} for {known[absent[0]]})"
         )
     return replace(reading, cases=cases, notes=notes)
 
@@ -53,7 +54,7 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
     if named is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(
-            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under {searched}: "
-            f"mend the path ({named.how})"
+            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under "
+            f"{searched}: mend the path ({named.how})"
         )
     return whole

@@ -12,8 +12,8 @@ from zoo.sources.images import coco_ref
 from zoo.support.text_files import field
 
 HOW = (
-    "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into DATA_ROOT/sugarcrepe; "
-    "images are COCO's val2017, in DATA_ROOT/coco/val2017"
+    "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
+    "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
 # subset: cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it (the authors print 61.4 for swap_obj)
 PUBLISHED = {
@@ -78,7 +78,8 @@ def _cases(path: Path, subset: str) -> Iterator[Case]:
     content = read_json(path)
     if not isinstance(content, dict):
         raise ZooError(
-            f"{path} holds a {type(content).__name__}, not an object of cases by key: give the file as published"
+            f"{path} holds a {type(content).__name__}, not an object of cases by key: "
+            "give the file as published"
         )
     match = np.array([[True, False]])
     for key, entry in content.items():

@@ -17,8 +17,9 @@ from zoo.support.text_files import field, json_line, numbered_lines
 
 HOW = (
     "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
-    "`huggingface-cli download --repo-type dataset facebook/winoground --local-dir DATA_ROOT/winoground` with your token; "
-    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. The images may not be passed on"
+    "`huggingface-cli download --repo-type dataset facebook/winoground --local-dir "
+    "DATA_ROOT/winoground` with your token; where that brings data/images.zip, unpack it in "
+    "DATA_ROOT/winoground/data. The images may not be passed on"
 )
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
 PART = Part(

@@ -1,4 +1,4 @@
-"""Audit: a sheet of drawn units and foils that people judge by hand, and the count of their verdicts. Free of torch."""
+"""Audit: a sheet of units and foils that people judge by hand, and the count of their verdicts."""
 
 import csv
 import io
@@ -14,7 +14,8 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 OK = "ok"
 # of a unit: false where the caption does not say it
 UNIT_VERDICTS = (OK, "false")
-# of a foil: true of the image as well, words that name nothing, no English, a swap that no image could show
+# of a foil: it is true of the image as well, its words name nothing, it is no English, or it is a
+# swap that no image could show
 FOIL_VERDICTS = (OK, "still_true", "nonsense", "broken", "absurd_swap")
 SWAP = "argument_swap"
 
@@ -55,7 +56,9 @@ COLUMNS = tuple(field.name for field in fields(Row))
 def draw(
     records: Mapping[str, UnitRecord], n: int, seed: int, edit: str | None = None
 ) -> list[Row]:
-    """Draws units with a foil, one from a caption: entities and relations in turn, where there are both.
+    """Draws units with a foil, one from a caption.
+
+    Entities and relations take turns, where there are both.
 
     Args:
         records: The records of a units file by caption id.
@@ -92,7 +95,8 @@ def draw(
         if edit is None or not edits:
             raise ZooError("the units file holds no foil: there is nothing to judge")
         raise ZooError(
-            f"--edit {edit}: no foil was made so{near(edit, edits)}: the file has {', '.join(sorted(edits))}"
+            f"--edit {edit}: no foil was made so{near(edit, edits)}: "
+            f"the file has {', '.join(sorted(edits))}"
         )
     return rows
 
@@ -113,7 +117,15 @@ def _pairs(units: Iterable[Entity | Relation], edit: str | None) -> Iterator[_Wi
 
 
 def write_sheet(rows: Iterable[Row], path: Path) -> None:
-    """Writes a sheet as CSV; raises ZooError where the file exists, so that no verdict is ever written over."""
+    """Writes a sheet as CSV, and never over a file, which may hold verdicts.
+
+    Args:
+        rows: The lines of the sheet.
+        path: The file to write; its folders are made.
+
+    Raises:
+        ZooError: The file exists, or it cannot be written.
+    """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
@@ -129,30 +141,39 @@ def write_sheet(rows: Iterable[Row], path: Path) -> None:
                 raise
     except FileExistsError as error:
         raise ZooError(
-            f"{path} exists and may hold verdicts: name another sheet by --out, or remove it yourself"
+            f"{path} exists and may hold verdicts: "
+            "name another sheet by --out, or remove it yourself"
         ) from error
     except OSError as error:
         raise ZooError(
-            f"{path} could not be written ({error.strerror or error}): give --out a folder with room that you may write to"
+            f"{path} could not be written ({error.strerror or error}): "
+            "give --out a folder with room that you may write to"
         ) from error
 
 
 def read_sheet(path: Path) -> list[Row]:
-    """Returns the lines of a sheet; raises ZooError that names file, line and column of what is wrong."""
+    """Returns the lines of a sheet.
+
+    Raises:
+        ZooError: The file is no sheet or cannot be read. The error names file, line and column of
+            what is wrong.
+    """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             header = tuple(next(reader, ()))
             if header != COLUMNS:
                 raise ZooError(
-                    f"{path} is no sheet of `zoo units audit`: its first line must be {','.join(COLUMNS)}"
+                    f"{path} is no sheet of `zoo units audit`: "
+                    f"its first line must be {','.join(COLUMNS)}"
                 )
             return [_row(cells, f"{path}:{reader.line_num}") for cells in reader if cells]
     except UnicodeDecodeError as error:
         raise ZooError(f"{path} is not UTF-8 text: save the sheet as UTF-8 CSV") from error
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror or error}): name a sheet that `zoo units audit UNITS.jsonl` wrote"
+            f"{path} cannot be read ({error.strerror or error}): "
+            "name a sheet that `zoo units audit UNITS.jsonl` wrote"
         ) from error
     except csv.Error as error:
         raise ZooError(f"{path}:{reader.line_num}: no CSV ({error}): mend the line") from error
@@ -161,7 +182,8 @@ def read_sheet(path: Path) -> list[Row]:
 def _row(cells: list[str], where: str) -> Row:
     if len(cells) != len(COLUMNS):
         raise ZooError(
-            f"{where} has {len(cells)} columns for {len(COLUMNS)}: put quotation marks around a cell that holds a comma"
+            f"{where} has {len(cells)} columns for {len(COLUMNS)}: "
+            "put quotation marks around a cell that holds a comma"
         )
     row = dict(zip(COLUMNS, cells, strict=True))
     for column, known in (("unit_verdict", UNIT_VERDICTS), ("foil_verdict", FOIL_VERDICTS)):
@@ -169,7 +191,8 @@ def _row(cells: list[str], where: str) -> Row:
         _check(row[column], known, f"{where}: {column}")
     if row["foil_verdict"] == "absurd_swap" and row["edit"] != SWAP:
         raise ZooError(
-            f"{where}: foil_verdict absurd_swap is of swaps, and the foil is {row['edit']}: say nonsense"
+            f"{where}: foil_verdict absurd_swap is of swaps, and the foil is {row['edit']}: "
+            "say nonsense"
         )
     return Row(**row)
 
@@ -177,13 +200,21 @@ def _row(cells: list[str], where: str) -> Row:
 def _check(verdict: str, known: Collection[str], where: str) -> None:
     if verdict and verdict not in known:
         raise ZooError(
-            f"{where} '{verdict}' is none{near(verdict, known)}: write {', '.join(known)}, or nothing"
+            f"{where} '{verdict}' is none{near(verdict, known)}: "
+            f"write {', '.join(known)}, or nothing"
         )
 
 
 @dataclass(frozen=True)
 class Share:
-    """How often a verdict fell: `count` of `n` that were judged, among `of`."""
+    """How often a verdict fell.
+
+    Attributes:
+        verdict: The verdict, one of `UNIT_VERDICTS` or `FOIL_VERDICTS`.
+        of: What was judged, such as "units" or "foils of entities".
+        count: How many of them have the verdict.
+        n: How many of them were judged.
+    """
 
     verdict: str
     of: str
@@ -192,7 +223,15 @@ class Share:
 
 
 def shares(rows: Iterable[Row]) -> list[Share]:
-    """Counts the verdicts other than ok: false units of all units, foils of all foils and of each kind, absurd swaps of all swaps."""
+    """Counts the verdicts other than ok.
+
+    Args:
+        rows: The lines of one sheet or of several.
+
+    Returns:
+        The share of false units among units, and the share of each verdict among foils, foils of
+        entities, foils of relations and swaps. Where nothing is judged yet there is no share.
+    """
     rows = list(rows)
     found = [_share("false", "units", [row.unit_verdict for row in rows])]
     groups = {

@@ -1,4 +1,4 @@
-"""UnitExtractor: finds the units of captions and makes their foils. Free of torch."""
+"""UnitExtractor: finds the units of captions and makes their foils."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -14,8 +14,12 @@ Captioned = tuple[str, str, str]
 class UnitExtractor(Recorded, ABC):
     """Base of extractors.
 
-    name: what units files and results call it. dropped: how many foils each filter has dropped so far. An extractor that works on many
-    captions at once, such as a language model, overrides `extract_all`.
+    An extractor that works on many captions at once, such as a language model, overrides
+    `extract_all`.
+
+    Attributes:
+        name: What units files and results call the extractor.
+        dropped: How many foils each filter has dropped so far.
     """
 
     name: ClassVar[str]
@@ -25,12 +29,28 @@ class UnitExtractor(Recorded, ABC):
 
     @abstractmethod
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
-        """Returns the units of one caption, none where it has none; a function of the caption and the extractor's arguments alone."""
+        """Returns the units of one caption.
+
+        They depend on the caption and the extractor's arguments alone.
+
+        Args:
+            caption: The caption.
+            caption_id: The caption's id, unique within a units file.
+            image_id: The id of the caption's image.
+
+        Returns:
+            A record, which has no units where the caption has none.
+        """
 
     def extract_all(
         self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
-        """captions: (caption, caption_id, image_id). Yields a record each, in order; `progress` is told how many more are done."""
+        """Yields the record of each caption, in order.
+
+        Args:
+            captions: Captions, each as (caption, caption_id, image_id).
+            progress: Is told how many more captions are done.
+        """
         for caption, caption_id, image_id in captions:
             yield self.extract(caption, caption_id, image_id)
             if progress:

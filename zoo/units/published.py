@@ -1,7 +1,8 @@
-"""CS-CLIP's published units: one JSON array a file, under either of the two spellings that its public code has used. Free of torch.
+"""CS-CLIP's published units: a JSON array a file, in either spelling that its public code has used.
 
-Argument changes are not in these files: the public code makes them while sampling, by putting a foil of the entity in the argument's
-place. They are made here instead, so that a record is complete and the half-truth conditions can be told apart.
+Argument changes are not in these files. The public code makes them while it samples: it puts a
+foil of the entity in the argument's place. They are made here instead, so that a record is
+complete and the half-truth conditions can be told apart.
 """
 
 import re
@@ -22,10 +23,17 @@ _BARE_EDIT = "entity_change"
 
 
 def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
-    """Yields each record with 'FILE[ENTRY]'; raises ZooError that names file, entry and field of what is wrong.
+    """Yields each record with the place where it stands, 'FILE[ENTRY]'.
 
-    caption_id is the published sample_id ("coco_17_85"); image_id is COCO's number where image_path has it ("coco:391895"), else the
-    sample_id without its last part ("coco_17").
+    A record's caption_id is the published sample_id ("coco_17_85"). Its image_id is COCO's number
+    where image_path has it ("coco:391895"), else the sample_id without its last part ("coco_17").
+
+    Args:
+        file: A file of published units, plain JSON.
+
+    Raises:
+        ZooError: The file is not as published. The error names file, entry and field of what is
+            wrong.
     """
     try:
         with opened(file) as content:
@@ -60,7 +68,10 @@ def _record(row: dict[str, Any], where: str, source: dict[str, Any]) -> UnitReco
 
 
 def _entities(row: dict[str, Any], where: str) -> tuple[Entity, ...]:
-    """An entity that has foils but is not listed is one too: the published extractor lost some from its list."""
+    """Reads the entities, also those that have foils but are not listed.
+
+    The published extractor lost some entities from its list.
+    """
     listed = _spelling(row, "entities", "positive_components")
     negatives = _spelling(row, "negative_entities", "negative_components")
     foils: dict[str, tuple[EntityFoil, ...]] = {}
@@ -125,7 +136,10 @@ def _relation(
 
 
 def _loose_foils(row: dict[str, Any], where: str) -> list[tuple[dict[str, Any], str]]:
-    """Relation foils that stand beside the relations, as in older files; they belong to the relation between the same two entities."""
+    """Returns relation foils that stand beside the relations, as in older files.
+
+    They belong to the relation between the same two entities.
+    """
     foils = _maybe_list(row, "negative_relations", where)
     return [
         (object_field(f, where, f"negative_relations[{i}]"), f"negative_relations[{i}]")

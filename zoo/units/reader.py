@@ -1,4 +1,4 @@
-"""Units files: reads JSONL and CS-CLIP's published JSON, writes JSONL. Free of torch."""
+"""Units files: reads JSONL and CS-CLIP's published JSON, writes JSONL."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,13 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 def read_units(path: str | Path) -> dict[str, UnitRecord]:
     """Returns the records by caption id, in file order.
 
-    path: a JSONL file (one record a line), a JSON file that holds one array of CS-CLIP's published records, or a folder of such files.
-    Raises ZooError that names file, line (entry, in an array) and field of what is wrong, and on a caption id that comes twice.
+    Args:
+        path: A JSONL file (one record a line), a JSON file that holds one array of CS-CLIP's
+            published records, or a folder of such files.
+
+    Raises:
+        ZooError: A file cannot be read, holds no units or is wrong somewhere, or a caption id comes
+            twice. The error names file, line (entry, in an array) and field of what is wrong.
     """
     records: dict[str, UnitRecord] = {}
     found: dict[str, str] = {}
@@ -25,25 +30,32 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
         for where, record in _read_file(file):
             if record.caption_id in records:
                 raise ZooError(
-                    f"{where}: caption_id '{record.caption_id}' was given before, at {found[record.caption_id]}: leave one of the two out"
+                    f"{where}: caption_id '{record.caption_id}' was given before, at "
+                    f"{found[record.caption_id]}: leave one of the two out"
                 )
             records[record.caption_id] = record
             found[record.caption_id] = where
     if not records:
         raise ZooError(
-            f"{path} holds no units: `zoo units extract CAPTIONS --out {path}` makes them from captions"
+            f"{path} holds no units: "
+            f"`zoo units extract CAPTIONS --out {path}` makes them from captions"
         )
     return records
 
 
 def unit_files(path: str | Path) -> list[Path]:
-    """Returns the file itself, or the *.json and *.jsonl of a folder by name; raises ZooError where there are none."""
+    """Returns the file itself, or the *.json and *.jsonl of a folder by name.
+
+    Raises:
+        ZooError: The path does not exist, or the folder has no such file.
+    """
     path = Path(path)
     if path.exists() and not path.is_dir():
         return [path]
     if not path.exists():
         raise ZooError(
-            f"the units file {path} does not exist: `zoo units extract CAPTIONS --out {path}` makes one from captions"
+            f"the units file {path} does not exist: "
+            f"`zoo units extract CAPTIONS --out {path}` makes one from captions"
         )
     files = sorted(f for f in path.iterdir() if f.suffix in (".json", ".jsonl"))
     if not files:
@@ -54,7 +66,10 @@ def unit_files(path: str | Path) -> list[Path]:
 
 
 def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
-    """Writes one record a line and returns their number. The file appears when it is whole, or not at all."""
+    """Writes one record a line and returns their number.
+
+    The file appears when it is whole, or not at all.
+    """
     count = 0
     with whole(Path(path)) as part, part.open("w", encoding="utf-8") as out:
         for record in records:
@@ -64,7 +79,10 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
 
 
 def to_json(record: UnitRecord) -> dict[str, Any]:
-    """Returns the record in the schema of a units file; what a relation foil leaves open is left out."""
+    """Returns the record in the schema of a units file.
+
+    What a relation foil leaves open is left out.
+    """
     return {
         "caption_id": record.caption_id,
         "image_id": record.image_id,

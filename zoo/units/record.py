@@ -1,4 +1,4 @@
-"""Units of a caption: entities, relations and their foils, as read from and written to a units file. Free of torch."""
+"""Units of a caption: entities, relations and their foils, as a units file holds them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class EntityFoil:
-    """A wrong twin of an entity. edit: object_change, attribute_change or any other word."""
+    """A wrong twin of an entity.
+
+    Args:
+        text: The foil's text.
+        edit: How it was made: object_change, attribute_change or any other word.
+    """
 
     text: str
     edit: str
@@ -14,7 +19,12 @@ class EntityFoil:
 
 @dataclass(frozen=True)
 class Entity:
-    """A noun phrase of the caption with its modifiers."""
+    """A noun phrase of the caption with its modifiers.
+
+    Args:
+        text: The noun phrase.
+        foils: Its foils.
+    """
 
     text: str
     foils: tuple[EntityFoil, ...] = ()
@@ -22,8 +32,17 @@ class Entity:
 
 @dataclass(frozen=True)
 class RelationFoil:
-    """A wrong twin of a relation. edit: predicate_change, argument_swap, argument_change or any other word; component: subject,
-    predicate or object, where one was changed; part: head or attribute, for a changed argument."""
+    """A wrong twin of a relation.
+
+    Args:
+        subject: The text of the subject.
+        predicate: The text of the predicate.
+        object: The text of the object.
+        edit: How the foil was made: predicate_change, argument_swap, argument_change or any other
+            word.
+        component: What was changed, subject, predicate or object; None where it is not one of them.
+        part: What of a changed argument was changed, head or attribute; None where it is unknown.
+    """
 
     subject: str
     predicate: str
@@ -34,12 +53,20 @@ class RelationFoil:
 
     @property
     def text(self) -> str:
+        """Subject, predicate and object in a row."""
         return f"{self.subject} {self.predicate} {self.object}"
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A directed relation between two entities of the caption."""
+    """A directed relation between two entities of the caption.
+
+    Args:
+        subject: The text of the entity that the relation starts from.
+        predicate: The text of the predicate, such as "sitting on".
+        object: The text of the entity that the relation goes to.
+        foils: Its foils.
+    """
 
     subject: str
     predicate: str
@@ -48,12 +75,22 @@ class Relation:
 
     @property
     def text(self) -> str:
+        """Subject, predicate and object in a row."""
         return f"{self.subject} {self.predicate} {self.object}"
 
 
 @dataclass(frozen=True)
 class UnitRecord:
-    """The units of one caption. source: what made them (extractor, tagger, versions)."""
+    """The units of one caption.
+
+    Args:
+        caption_id: The caption's id, unique within a units file.
+        image_id: The id of the caption's image.
+        caption: The caption.
+        entities: Its entities.
+        relations: Its relations.
+        source: What made the units (extractor, tagger, versions).
+    """
 
     caption_id: str
     image_id: str

@@ -1,4 +1,4 @@
-"""UnitSampler: draws units and their foils for a training step (CS-CLIP, Section 4.1). Free of torch."""
+"""UnitSampler: draws units and their foils for a training step (CS-CLIP, Section 4.1)."""
 
 import hashlib
 import json
@@ -23,13 +23,20 @@ Unit = Entity | Relation
 class UnitSampler(Recorded):
     """Draws (unit, foil) texts from the records of a units file.
 
-    file: a units file, or a folder of them (see `read_units`). n_units: N_u, draws a caption.
-    p_rel: the probability that a draw tries a relation before an entity (1.0: entities only where there is no relation; Table 16).
-    max_conjunction: K, entities that "a and b" joins at most; conjunction_share: how often an entity is joined, where it can be.
-    with_replacement: whether draws know nothing of each other, so that each is a relation with p_rel, as Section 4.1 and Table 16 have
-    it; else no unit comes twice, and a caption of one relation gives an entity next, or nothing.
-    shuffle_conjunction_independently: a habit of the public code, which reorders half of the conjunctions' foils, so that they are
-    minimal edits no longer. edits: the foil edits to use, None for all.
+    Args:
+        file: A units file, or a folder of them (see `read_units`).
+        n_units: How many units are drawn for a caption (N_u).
+        p_rel: The probability that a draw tries a relation before an entity. With 1.0 an entity is
+            drawn only where there is no relation (Table 16).
+        max_conjunction: How many entities a conjunction "a and b" joins at most (K).
+        with_replacement: Whether draws know nothing of each other, so that each is a relation with
+            `p_rel`, as Section 4.1 and Table 16 have it. Otherwise no unit comes twice, and a
+            caption of one relation gives an entity next, or nothing.
+        shuffle_conjunction_independently: Whether a conjunction's foil is put in an order of its
+            own. The public code does so, which reorders half of these foils; they are minimal edits
+            no longer.
+        edits: The edits whose foils are used, None for all.
+        conjunction_share: How often an entity is joined with others where it can be, from 0 to 1.
     """
 
     def __init__(
@@ -57,7 +64,11 @@ class UnitSampler(Recorded):
         self.conjunction_share = conjunction_share
 
     def records(self) -> dict[str, UnitRecord]:
-        """Returns the records by caption id, read once; raises ZooError on a bad file and on edits that no foil in it has."""
+        """Returns the records by caption id, which are read once.
+
+        Raises:
+            ZooError: The file is bad, or no foil in it has one of `edits`.
+        """
         return self._records
 
     @cached_property
@@ -67,16 +78,23 @@ class UnitSampler(Recorded):
         for edit in self.edits or ():
             if edit not in known:
                 raise ZooError(
-                    f"UnitSampler(edits=[... '{edit}' ...]): no foil in {self.file} has this edit{near(edit, known)}: "
+                    f"UnitSampler(edits=[... '{edit}' ...]): "
+                    f"no foil in {self.file} has this edit{near(edit, known)}: "
                     f"choose among {', '.join(sorted(known)) or 'none'}"
                 )
         return records
 
     def sample(self, record: UnitRecord, rng: Random) -> list[Pair | None]:
-        """Returns n_units draws, a function of record and random state alone.
+        """Draws `n_units` units, which depend on the record and the random state alone.
 
-        A draw is (unit, foil), or (unit, None) once no unit with a foil is left, or None once no unit is. No unit comes twice unless
-        drawn with replacement. The foil differs from the unit in one relation, or in one member of the conjunction.
+        Args:
+            record: The units of a caption.
+            rng: The random state.
+
+        Returns:
+            The draws. Each is (unit, foil), or (unit, None) once no unit with a foil is left, or
+            None once no unit is. The foil differs from the unit in one relation, or in one member
+            of the conjunction. No unit comes twice, unless units are drawn with replacement.
         """
         used: set[str] = set()
         pairs: list[Pair | None] = []
@@ -87,7 +105,7 @@ class UnitSampler(Recorded):
         return pairs
 
     def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> Pair | None:
-        """used: the texts of the units drawn before, which grows by this one."""
+        """Draws a unit whose text is not in `used`, and adds it there."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
             kinds.reverse()
@@ -114,16 +132,17 @@ class UnitSampler(Recorded):
         return foils
 
     def _draw_foil(self, unit: Unit, rng: Random) -> str | None:
-        """Uniform over edits first, then over the foils of that edit."""
+        """Draws an edit first, then a foil of that edit, each uniformly."""
         foils = self._foils(unit)
         return rng.choice(foils[rng.choice(list(foils))]) if foils else None
 
     def _join(
         self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random
     ) -> Pair:
-        """Returns the entity, joined with up to K - 1 others in an order that unit and foil share, or by itself.
+        """Joins the entity with up to K - 1 others, or leaves it by itself.
 
-        Entities drawn before join no more, so that no conjunction comes twice in another order.
+        Unit and foil share their order. Entities drawn before are not joined again, so that no
+        conjunction comes twice in another order.
         """
         others = list(
             dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil)
@@ -141,7 +160,10 @@ class UnitSampler(Recorded):
         return text, " and ".join(foil if i == 0 else members[i] for i in order)
 
     def describe(self) -> dict[str, Any]:
-        """Returns what checkpoints and results keep: file, its SHA-256, what made the units, and counts."""
+        """Returns what checkpoints and results keep of the units.
+
+        These are the file, its SHA-256, what made the units, and counts.
+        """
         return self._description
 
     @cached_property

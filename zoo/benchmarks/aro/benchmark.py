@@ -16,11 +16,13 @@ from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field
 
 VISUAL_GENOME_HOW = (
-    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its images are vgr_vga_images.zip "
-    "(id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), unpacked in DATA_ROOT/visual_genome"
+    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its images are "
+    "vgr_vga_images.zip (id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), unpacked in "
+    "DATA_ROOT/visual_genome"
 )
 ORDER_HOW = (
-    "put {file} (BLIP's annotation, storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
+    "put {file} (BLIP's annotation, "
+    "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
 RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
@@ -139,7 +141,8 @@ def _cropped(entry: Any, origin: str) -> ImageRef:
     )
     if width < 1 or height < 1:
         raise ZooError(
-            f"{origin} has a box of {width} x {height} pixels, which shows nothing: fetch the file again"
+            f"{origin} has a box of {width} x {height} pixels, which shows nothing: "
+            "fetch the file again"
         )
     return replace(image, crop=(left, top, width, height))
 
@@ -152,6 +155,7 @@ def _attributes(entry: Any, origin: str) -> str:
     pair = field(entry, "attributes", list, origin)
     if len(pair) != 2:
         raise ZooError(
-            f"{origin} has {len(pair)} attributes, where the benchmark compares two: fetch the file again"
+            f"{origin} has {len(pair)} attributes, where the benchmark compares two: "
+            "fetch the file again"
         )
     return f"{pair[0]}_{pair[1]}"

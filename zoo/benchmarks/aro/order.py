@@ -113,7 +113,8 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
         texts = tuple(field(row, "texts", list, origin))
         if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
             raise ZooError(
-                f"{origin} has no caption with perturbations as 'texts': delete the file to have it made again"
+                f"{origin} has no caption with perturbations as 'texts': "
+                "delete the file to have it made again"
             )
         match = np.arange(len(texts))[None] == 0
         identity = f"{image.key}#{field(row, 'caption', int, origin)}"
@@ -121,7 +122,8 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
     n = field(header, "n", int, f"{path}:1")
     if len(cases) != n:
         raise ZooError(
-            f"{path} holds {len(cases):,} of its {n:,} perturbed captions: delete the file to have it made again"
+            f"{path} holds {len(cases):,} of its {n:,} perturbed captions: "
+            "delete the file to have it made again"
         )
     note = ", ".join(
         f"{key} {header[key]}"
@@ -153,7 +155,8 @@ def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str,
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be written ({error.strerror or error}): give ARO's order_dir a folder with room for it"
+            f"{path} cannot be written ({error.strerror or error}): "
+            "give ARO's order_dir a folder with room for it"
         ) from error
     return path
 

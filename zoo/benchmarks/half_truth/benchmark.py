@@ -24,7 +24,10 @@ from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import UnitRecord
 
-HOW = "`zoo units extract CAPTIONS --out {units}` makes the units of captions, `zoo scenes render` those of scenes"
+HOW = (
+    "`zoo units extract CAPTIONS --out {units}` makes the units of captions, `zoo scenes render` "
+    "those of scenes"
+)
 MATCH = np.array([[True, False, True]])
 
 
@@ -61,7 +64,8 @@ class HalfTruth(Benchmark):
         self.subsets = chosen(self.name, subsets, self.offers)
         if preset not in RULES:
             raise ZooError(
-                f"half_truth has no preset {preset!r}{near(preset, RULES)}: choose one of {', '.join(RULES)}"
+                f"half_truth has no preset {preset!r}{near(preset, RULES)}: "
+                f"choose one of {', '.join(RULES)}"
             )
         self.units, self.preset, self.max_images, self.seed, self.captions = (
             units,
@@ -115,7 +119,8 @@ class HalfTruth(Benchmark):
             unknown = next((caption_id for caption_id in records if caption_id not in known), None)
             if unknown is not None:
                 raise ZooError(
-                    f"{path}: caption {unknown} is none of {type(self.captions).__name__}'s: give the captions that the units are of"
+                    f"{path}: caption {unknown} is none of {type(self.captions).__name__}'s: "
+                    "give the captions that the units are of"
                 )
             return {caption_id: known[caption_id] for caption_id in records}
         images = OwnImages(path if path.is_dir() else path.parent)

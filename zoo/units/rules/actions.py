@@ -1,6 +1,7 @@
-"""Word lists of the rule-based extractor: verbs and prepositions with their contraries. Our own, made for captions of everyday photographs.
+"""Word lists of the rule-based extractor: verbs and prepositions with their contraries.
 
-`;` separates sets, `_` stands for a space.
+They are our own, made for captions of everyday images. `;` or the end of a line ends a set, and
+`_` stands for a space.
 """
 
 # base, third person, -ing, past

@@ -1,4 +1,4 @@
-"""Clauses: finds who does what to whom in the phrases of a caption. Free of torch."""
+"""Clauses: finds who does what to whom in the phrases of a caption."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,11 @@ _UNSEEN = {"of", "for", "about", "except", "including"}
 
 @dataclass
 class _Reading:
-    """Where a reader of the caption stands: noun phrases of the subject, of the running verb's subject and object, and the last one."""
+    """Where a reader of the caption stands.
+
+    `subject` has the noun phrases of the clause's subject, `actors` and `object` those of the
+    running verb's subject and object, and `last` is the last noun phrase.
+    """
 
     subject: list[Phrase] = field(default_factory=list)
     actors: list[Phrase] = field(default_factory=list)
@@ -46,9 +50,13 @@ class _Reading:
 def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
     """Yields (subject, predicate, object) of the patterns NP VP NP, NP VP PP NP and NP PP NP.
 
-    A prepositional phrase belongs to the subject of its clause, except behind a noun phrase that can move by itself ("behind a man in a
-    yellow shirt"), and behind an object, to which it belongs unless it says "with" ("hits a ball with a bat") or the object is worn. A
-    participle belongs to the nearest being.
+    A prepositional phrase belongs to the subject of its clause, with two exceptions. Behind a noun
+    phrase that can move by itself, it belongs to that one ("behind a man in a yellow shirt").
+    Behind an object it belongs to the object, unless it says "with" ("hits a ball with a bat") or
+    the object is worn. A participle belongs to the nearest being.
+
+    Args:
+        found: The phrases of a caption, in order.
     """
     now = _Reading()
     i = 0
@@ -110,7 +118,8 @@ _STOOD_ON = word_set(
 def _place_part(now: _Reading, part: Phrase, before: Phrase | None) -> None:
     """Gives "in its mouth" to what is there ("with a ball in its mouth"), not to whose mouth it is.
 
-    before: what stands before the preposition; a verb, as in "is on his knees", says that the subject is there.
+    `before` stands before the preposition. A verb there, as in "is on his knees", says that the
+    subject is there.
     """
     if not now.predicate or now.predicate[-1] not in _ABOUT_PARTS:
         return
@@ -175,8 +184,9 @@ def _ends_unseen(predicate: tuple[str, ...]) -> bool:
 def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
     """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and where they end.
 
-    bound: they are governed by a verb or preposition; then a last one that acts begins a clause of its own ("and a dog running"; not "and
-    a tie holds"), and so does one that a comma sets off (", his arms covering").
+    They are `bound` where a verb or preposition governs them. Then a last one that acts begins a
+    clause of its own ("and a dog running"; not "and a tie holds"), and so does one that a comma
+    sets off (", his arms covering").
     """
     run = [found[i]]
     i += 1
@@ -238,8 +248,8 @@ def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
 def _whose(now: _Reading, preposition: Phrase, before: Phrase | None) -> list[Phrase]:
     """Returns what a preposition behind a noun phrase tells the place of.
 
-    A part of the body is somewhere of its own ("with one hand on a bull"); where "in" follows, its owner may be meant ("with its
-    mouth open in the grass"), so that nothing is told.
+    A part of the body is somewhere of its own ("with one hand on a bull"). Where "in" follows, its
+    owner may be meant ("with its mouth open in the grass"), so that nothing is told.
     """
     if before is None or before is not now.last or before in now.subject:
         return now.actors
@@ -249,7 +259,10 @@ def _whose(now: _Reading, preposition: Phrase, before: Phrase | None) -> list[Ph
 
 
 def _moves(now: _Reading, noun: Phrase) -> bool:
-    """Whether the last noun phrase is no subject and can be where it is by itself ("behind a man in a yellow shirt")."""
+    """Whether a noun phrase can be where it is by itself ("behind a man in a yellow shirt").
+
+    It is the last noun phrase and no subject.
+    """
     return noun is now.last and noun not in now.subject and noun.head_text in MOVERS
 
 

@@ -1,4 +1,4 @@
-"""Contraries of predicates, where subject and object let them make sense. Free of torch."""
+"""Contraries of predicates, where subject and object let them make sense."""
 
 from collections.abc import Iterator, Sequence
 
@@ -32,10 +32,10 @@ _MOVES_PARTS = {
 # "dressed in", "seated at": the preposition belongs to the participle
 _KEEPS_PREPOSITION = word_set(
     "dressed clad wrapped covered involved interested caught made lined painted decorated adorned "
-    "looking smiling staring yelling shouting pointing waving barking posing talking speaking aiming "
-    "filled splashed sprayed soaked drenched submerged immersed buried engaged getting participating "
-    "competing laughing winking frowning peering working peeking throwing shooting putting trying "
-    "holding hanging clinging"
+    "looking smiling staring yelling shouting pointing waving barking posing talking speaking "
+    "aiming filled splashed sprayed soaked drenched submerged immersed buried engaged getting "
+    "participating competing laughing winking frowning peering working peeking throwing shooting "
+    "putting trying holding hanging clinging"
 )
 # who sits in front of these may as well be said to sit behind them
 _WORKED_AT = kinds.INSTRUMENTS | word_set(
@@ -78,7 +78,7 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
 
 
 def _contrary_preposition(before: Sequence[str], preposition: str, object_: str) -> str | None:
-    """Returns the contrary of a preposition beside this object, or None where it would make no sense."""
+    """Returns the contrary of a preposition beside this object, None where it makes no sense."""
     verb = BASES.get(before[0], before[0]) if before else ""
     if before and before[0] in _KEEPS_PREPOSITION:
         return None
@@ -117,7 +117,11 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
 
 
 def _off(preposition: str, object_: str) -> str | None:
-    """What is on a table can be under it, who is on a bicycle beside it, who is on a beach far from it."""
+    """Returns the contrary of "on".
+
+    What is on a table can be under it, who is on a bicycle beside it, who is on a beach far from
+    it.
+    """
     if preposition == "onto":
         return "off"
     if is_a(object_, kinds.TABLES):
@@ -150,7 +154,10 @@ _OF_VEHICLES = word_set(actions.OF_VEHICLES)
 
 
 def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
-    """Whether the subject could do this to the object: no wave is repaired, and nobody sits across a field."""
+    """Whether the subject could do this to the object.
+
+    No wave is repaired, and nobody sits across a field.
+    """
     if contrary in (_TRANSITIVE if rest else _INTRANSITIVE):
         return False
     if rest and contrary in _POSTURES and " ".join(rest) not in _PLACES:

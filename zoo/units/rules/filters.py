@@ -1,4 +1,7 @@
-"""Filters for foils: duplicates, near-synonyms, minimal edits and symmetric predicates (CS-CLIP, Appendix B.6). Free of torch."""
+"""Filters for foils (CS-CLIP, Appendix B.6).
+
+They drop duplicates, near-synonyms, foils with several edits, and swaps of symmetric predicates.
+"""
 
 from collections.abc import Collection
 
@@ -12,12 +15,17 @@ SYMMETRIC_SWAP = "symmetric_swap"
 
 
 def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> str | None:
-    """Returns why a noun phrase is no foil of another, or None: it must differ in one word or compound, which means something else.
+    """Returns why a noun phrase is no foil of another.
+
+    A foil differs in one word or compound, which means something else.
 
     Args:
         original: The phrase.
         foil: What may be its foil.
         compounds: Compounds of the phrase that no list knows ("nose ring").
+
+    Returns:
+        The name of the filter that drops it, or None where it is a foil.
     """
     before, after = changed_words(original, foil)
     if not before and not after:
@@ -30,12 +38,17 @@ def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> s
 def relation_fault(
     original: Relation, foil: RelationFoil, compounds: Collection[str] = ()
 ) -> str | None:
-    """Returns why a relation is no foil of another, or None: one component differs, or the arguments are swapped.
+    """Returns why a relation is no foil of another.
+
+    In a foil one component differs, or the arguments are swapped.
 
     Args:
         original: The relation.
         foil: What may be its foil.
         compounds: Compounds of its arguments that no list knows.
+
+    Returns:
+        The name of the filter that drops it, or None where it is a foil.
     """
     changed = [
         c
@@ -58,7 +71,10 @@ def relation_fault(
 
 
 def changed_words(original: str, foil: str) -> tuple[list[str], list[str]]:
-    """Returns what is left of both once the words that they begin and end with alike are taken away; case does not matter."""
+    """Returns the words of both without those that both begin or end with.
+
+    Case does not matter.
+    """
     before, after = original.lower().split(), foil.lower().split()
     while before and after and before[0] == after[0]:
         before, after = before[1:], after[1:]

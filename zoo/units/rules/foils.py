@@ -1,4 +1,7 @@
-"""Foils by rule: minimally edited wrong twins of noun phrases and relations (CS-CLIP, Appendix B.4 and B.5). Free of torch."""
+"""Foils by rule: minimally edited wrong twins of noun phrases and relations.
+
+They follow CS-CLIP, Appendix B.4 and B.5.
+"""
 
 from collections.abc import Iterator
 from random import Random
@@ -43,11 +46,12 @@ _HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "bl
 def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
     """Yields foils with another head, in random order.
 
-    Of a compound ("nose ring") the whole is changed, and modifiers that suit the head alone ("sliding door") keep it from changing.
+    Of a compound ("nose ring") the whole is changed. A head does not change where a modifier suits
+    it alone ("sliding door").
 
     Args:
         phrase: The noun phrase.
-        mentioned: The nouns of the caption; what may be what it names already makes no foil.
+        mentioned: The nouns of the caption. What may be one of them makes no foil.
         rng: Settles the order.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
@@ -68,7 +72,10 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
 
 
 def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
-    """Whether what is said of the head can be said of the foil: nobody is a little adult, and no hedge is of metal."""
+    """Whether what is said of the head can be said of the foil.
+
+    Nobody is a little adult, and no hedge is of metal.
+    """
     said = set(modifiers) - {"and", "of"}
     if is_a(head, kinds.BEINGS):
         person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
@@ -103,7 +110,12 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
 
 
 def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
-    """Yields one foil for each attribute or number that has a contrary or alternatives, in random order."""
+    """Yields one foil for each attribute or number that can be another, in random order.
+
+    Args:
+        phrase: The noun phrase.
+        rng: Settles the order, and which of several others an attribute becomes.
+    """
     start, end = phrase.head
     places = [
         i
@@ -117,7 +129,11 @@ def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
 
 
 def _other_attributes(phrase: Phrase, i: int) -> list[str]:
-    """No elderly boys, no young houses, no grey men, no green horses, and no grey and gray dogs."""
+    """Returns the attributes that could stand in the place of the one at i.
+
+    There are no elderly boys, no young houses, no grey men, no green horses, and no grey and gray
+    dogs.
+    """
     head, attribute = phrase.head_text, phrase.words[i]
     inside = phrase.head[0] <= i < phrase.head[1]
     if inside and phrase.words != (head,):
@@ -149,7 +165,11 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
 
 
 def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
-    """Nature has few colours: coats, hair, grass; people have none, and of what else grows a caption tells the only one."""
+    """Returns the other colours that a head can have.
+
+    In nature coats, hair and grass have few colours. People have none. What else grows has one,
+    which the caption tells.
+    """
     if is_a(head, kinds.UNPAINTED) and not is_a(head, kinds.ANIMALS):
         return []
     if is_a(head, kinds.ANIMALS):
@@ -172,9 +192,17 @@ def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
 def relation_foils(
     relation: Relation, subject: Entity, object_: Entity, rng: Random
 ) -> Iterator[RelationFoil]:
-    """Yields predicate changes (the preposition's contrary first, then the verb's), the argument swap, and argument changes.
+    """Yields predicate changes, the argument swap, and argument changes.
 
-    subject, object_: the entities of the arguments, whose foils are put in their places: a head and an attribute each.
+    Of predicate changes the preposition's contrary comes first, then the verb's. An argument
+    change puts a foil of the argument in its place: one with another head and one with another
+    attribute, for each argument.
+
+    Args:
+        relation: The relation.
+        subject: The entity of its subject, with foils.
+        object_: The entity of its object, with foils.
+        rng: Chooses among the foils of an argument.
     """
     before, predicate, after = relation.subject, relation.predicate, relation.object
     contraries = list(contrary_predicates(predicate, head_of(before), head_of(after)))
@@ -203,7 +231,8 @@ def relation_foils(
 
 
 _ANIMAL_VERBS = word_set(
-    "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze face follow chase"
+    "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze "
+    "face follow chase"
 )
 _MOUTH_VERBS = word_set(
     "catch chew carry fetch hold bite lick dig chase retrieve play fight sniff shake pull"
@@ -224,7 +253,15 @@ _INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - ki
 
 
 def fits(relation: Relation, component: str, foil: str) -> bool:
-    """Whether a foil of an argument can do, or undergo, what the relation says: no horse wears glasses, and nobody swims in a street."""
+    """Whether a foil of an argument can do, or undergo, what the relation says.
+
+    No horse wears glasses, and nobody swims in a street.
+
+    Args:
+        relation: The relation.
+        component: The argument, "subject" or "object".
+        foil: The text that takes the argument's place.
+    """
     first, *rest = relation.predicate.split()
     last = [first, *rest][-1]
     verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
@@ -252,7 +289,10 @@ def fits(relation: Relation, component: str, foil: str) -> bool:
 
 
 def _lies(preposition: str, original: str, new: str) -> bool:
-    """Whether one can be so at a foil of a place: nobody is in a rooftop or on a parking lot, and "on fire" names no place."""
+    """Whether one can be so at a foil of a place.
+
+    Nobody is in a rooftop or on a parking lot, and "on fire" names no place.
+    """
     if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
         return False
     if is_a(new, _HEIGHTS):
@@ -265,7 +305,10 @@ def _lies(preposition: str, original: str, new: str) -> bool:
 
 
 def _undergoes(verb: str, last: str, original: str, new: str) -> bool:
-    """Whether a foil of a thing can be done to what is done to the thing: nobody holds a tree, or wears dishes."""
+    """Whether what is done to a thing can be done to its foil.
+
+    Nobody holds a tree, or wears dishes.
+    """
     if verb in _HANDLING and is_a(new, _ROOTED):
         return False
     if verb in _PLAYED or verb == "smoke":
@@ -306,14 +349,14 @@ def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> boo
 
 
 def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
-    """Whether a head is no foil: it may be what the true head names, or what the caption names elsewhere."""
+    """Whether a head may be what the true head names, or what the caption names elsewhere."""
     return same_meaning(foil, head) or any(
         same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
     )
 
 
 def _of_other_age(first: str, second: str) -> bool:
-    """Whether one is a man or woman, the other a boy or girl: two beings of a caption whom it tells apart."""
+    """Whether one is a man or woman and the other a boy or girl, whom a caption tells apart."""
     return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)
 
 

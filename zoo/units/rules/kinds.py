@@ -1,7 +1,4 @@
-"""Kinds: what a head names (a person, a garment, a place), so that a foil is of a kind that fits.
-
-Free of torch.
-"""
+"""Kinds: what a head names (a person, a garment, a place), so that a foil's kind fits."""
 
 from functools import lru_cache
 
@@ -27,7 +24,8 @@ CHILDREN = word_set(words.CHILDREN)
 ANIMALS = (
     _set_of("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
     | _nouns(
-        "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull hound husky"
+        "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull "
+        "hound husky"
     )
 ) - CHILDREN | both_numbers(("puppy", "kitten"))
 COLD_BLOODED = _set_of("turtle")
@@ -58,7 +56,10 @@ PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 
 @lru_cache(1 << 16)
 def head_of(text: str) -> str:
-    """Returns the head of a unit's text, as far as words tell: the last of what stands before "of", or what a quantity is of."""
+    """Returns the head of a unit's text, as far as words tell.
+
+    It is the last word of what stands before "of", or what a quantity is of.
+    """
     first, _, rest = text.partition(" of ")
     if first.endswith(("rock face", "cliff face")):
         return "cliff"

@@ -1,4 +1,8 @@
-"""Look-ups over the word lists: foils of a noun or attribute, forms of a verb, contraries, and words of like meaning. Free of torch."""
+"""Look-ups over the word lists.
+
+They know the foils of a noun or attribute, the forms of a verb, contraries, and words of like
+meaning.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -53,6 +57,7 @@ def plural(noun: str) -> str:
 
 
 def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
+    """Returns the nouns in singular and plural."""
     return frozenset(form for noun in nouns for form in (noun, plural(noun)))
 
 
@@ -127,8 +132,11 @@ _LIKE_MEANINGS = frozenset(_pairs())
 
 @lru_cache(1 << 16)
 def same_meaning(first: str, second: str) -> bool:
-    """Whether two words or compounds may name the same thing: synonyms, and words of which one takes in the other; number and verb form
-    do not matter."""
+    """Whether two words or compounds may name the same thing.
+
+    These are synonyms, and words of which one takes in the other. Number and verb form do not
+    matter.
+    """
     a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
     return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
 
@@ -142,7 +150,10 @@ def _lemmas(text: str) -> Iterator[str]:
 
 
 def is_symmetric(predicate: str) -> bool:
-    """Whether swapping the arguments leaves the meaning: "next to", "kissing", "sitting near"; not "held by", which names who acts."""
+    """Whether swapping the arguments leaves the meaning: "next to", "kissing", "sitting near".
+
+    "held by" is not symmetric, for it names who acts.
+    """
     parts = predicate.lower().split()
     if names_actor(parts):
         return False

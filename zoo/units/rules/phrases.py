@@ -1,4 +1,4 @@
-"""Phrases: groups the tagged words of a caption into noun phrases, verb groups and prepositions. Free of torch."""
+"""Phrases: groups the tagged words of a caption into noun phrases, verb groups and prepositions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,17 +29,20 @@ _ADJECTIVES = {"JJ", "JJR", "JJS", "CD"}
 _VERBS = {"VB", "VBZ", "VBP", "VBD", "VBG", "VBN", "MD"}
 _AFTER_VERB = _DETERMINERS | {"IN", "TO", "RP", "RB", ".", ",", "CC", "PRP"}
 _AUXILIARIES = word_set(
-    "is are was were be been being am 's has have had having do does did can will would could may might"
+    "is are was were be been being am 's has have had having do does did can will would could may "
+    "might"
 )
 _DOING = word_set("do does did doing")
 _HAVING = word_set("has have had having")
 _SUBORDINATORS = word_set(
-    "as while whilst because if than like unlike during after before until since though although when where how"
+    "as while whilst because if than like unlike during after before until since though although "
+    "when where how"
 )
 _ADVERBIAL = word_set("outside inside")
 _RELATIVES = word_set("that who which")
 _PICTURES = word_set(
-    "picture pictures photo photos photograph photographs image images shot closeup close-up painting drawing"
+    "picture pictures photo photos photograph photographs image images shot closeup close-up "
+    "painting drawing"
 )
 _SEEMING = word_set("appear appears appeared appearing seem seems seemed seeming")
 _PREPOSITIONS_BY_FIRST = {
@@ -60,12 +63,19 @@ _NO_SUBJECTS = word_set("sports clothes lots dozens hundreds pieces hands thumbs
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A group of words, lower-cased, determiners and auxiliaries left out.
+    """A group of words.
 
-    head: where a noun phrase's head begins and ends in `words`; compound: where the compound begins that the head ends ("nose ring"),
-    the head's own start where it is none. owned: whether it follows "his", "its" or another's name. pictured: whether it is what a
-    picture shows ("a picture of a dog"). finite: of a verb group, whether it needs a subject before it ("runs", "is
-    running") or may qualify the noun before it ("running", "covered"). passive: of a verb group, a past participle.
+    Attributes:
+        kind: What the group is.
+        words: Its words in lower case, without determiners and auxiliaries.
+        head: Where a noun phrase's head begins and ends in `words`.
+        compound: Where the compound begins that the head ends ("nose ring"). Where there is none,
+            it is the start of the head.
+        owned: Whether it follows "his", "its" or another's name.
+        pictured: Whether it is what a picture shows ("a picture of a dog").
+        finite: Whether a verb group needs a subject before it ("runs", "is running"), or may
+            qualify the noun before it ("running", "covered").
+        passive: Whether a verb group is a past participle.
     """
 
     kind: Kind
@@ -79,19 +89,22 @@ class Phrase:
 
     @property
     def text(self) -> str:
+        """The words in a row."""
         return " ".join(self.words)
 
     @property
     def head_text(self) -> str:
+        """The words of the head."""
         return " ".join(self.words[slice(*self.head)])
 
     @property
     def compound_text(self) -> str:
+        """The words of the compound, up to the end of the head."""
         return " ".join(self.words[self.compound : self.head[1]])
 
 
 def phrases(tokens: Sequence[Token]) -> list[Phrase]:
-    """Returns the phrases in order; adverbs are left out."""
+    """Returns the phrases of a tagged caption in order; adverbs are left out."""
     words = [token.text.lower() for token in tokens]
     tags = _mend(words, [token.tag for token in tokens])
     found: list[Phrase] = []
@@ -153,7 +166,10 @@ def _preposition_phrase(words: Sequence[str], i: int) -> tuple[str, ...]:
 
 
 def _seeming(words: Sequence[str], i: int) -> int:
-    """Returns how many words at i say that what follows is only seen so: "appears to be", "looks like"."""
+    """Returns how many words at i say that what follows only seems so.
+
+    Such are "appears to be" and "looks like".
+    """
     if words[i : i + 1] and words[i] in _SEEMING and words[i + 1 : i + 2] == ["to"]:
         return 3 if words[i + 2 : i + 3] == ["be"] else 2
     return 2 if words[i : i + 2] in (["looks", "like"], ["look", "like"]) else 0
@@ -164,7 +180,10 @@ def _negates(word: str) -> bool:
 
 
 def _mend(words: list[str], tags: list[str]) -> list[str]:
-    """Turns nouns into the verbs that their place says they are ("a girl in a dress jumps over"), and adjectives into nouns."""
+    """Turns nouns into verbs, and adjectives into nouns, where their place says so.
+
+    Such a verb is in "a girl in a dress jumps over".
+    """
     tags = list(tags)
     for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
         before, after = (tags[i - 1] if i else ""), (tags[i + 1] if i + 1 < len(tags) else ".")
@@ -201,12 +220,19 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
 
 
 def _is_ride(words: list[str], i: int) -> bool:
-    """Whether a verb at the end names what is done there ("on a playground ride"), with nobody before it who does it."""
+    """Whether a verb at the end names what is done there ("on a playground ride").
+
+    Nobody stands before it who does it.
+    """
     return words[i] in PLACEHOLDERS and words[i - 1] not in BEINGS
 
 
 def _is_named(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
-    """Whether a verb is a noun by its place: "pulls a sled in the snow", "has a confused look on", "hangs from outdoor play equipment"."""
+    """Whether a verb is a noun by its place.
+
+    Such are "pulls a sled in the snow", "has a confused look on" and "hangs from outdoor play
+    equipment".
+    """
     if BASES.get(words[i]) != words[i]:
         return False
     if before == "VBG" and words[i] in NOUN_FOILS:
@@ -260,7 +286,10 @@ def _acts(words: list[str], tags: list[str], i: int, before: str, after: str) ->
 
 
 def _ends_compound(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a plural is no verb: "wearing dress pants", "making hand gestures"; not "in a coat skis", for "a" has no plural."""
+    """Whether a plural is no verb: "wearing dress pants", "making hand gestures".
+
+    It is one in "in a coat skis", for "a" has no plural.
+    """
     first = i - 1
     while first >= 0 and tags[first] in _NOUNS | _ADJECTIVES:
         first -= 1
@@ -274,7 +303,7 @@ def _names_thing(word: str) -> bool:
 
 
 def _several_before(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether "a man and a woman", or "a group of people" but for the end, stands before: a being that others are joined to by "and"."""
+    """Whether a being stands before i that "and" joins to others: "a man and a woman"."""
     if tags[i - 1] != "NN" or words[i - 1] not in BEINGS:
         return False
     first = i - 2
@@ -297,7 +326,11 @@ def _starts(tags: list[str], i: int, wanted: set[str]) -> bool:
 
 
 def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a participle stands before its noun: "a running dog", "brightly lit room", "snow covered hill"; not "a man wearing socks"."""
+    """Whether a participle stands before its noun.
+
+    It does in "a running dog", "brightly lit room" and "snow covered hill", and not in "a man
+    wearing socks".
+    """
     if tags[i] == "VBN" and i and tags[i - 1] == "NN":
         return words[i] in _BOUND_PARTICIPLES and _starts(tags, i + 1, _NOUNS | {"JJ"})
     before = i - 1
@@ -379,7 +412,10 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
 
 
 def _compound(kept: list[tuple[str, str]], head: int) -> int:
-    """Returns where the compound begins that the head ends: with nouns, and participles that say what a thing is for ("diving board")."""
+    """Returns where the compound begins that the head ends.
+
+    It has nouns, and participles that say what a thing is for ("diving board").
+    """
     start = head
     while start > 0:
         word, tag = kept[start - 1]
@@ -395,7 +431,11 @@ def _compound(kept: list[tuple[str, str]], head: int) -> int:
 
 
 def _verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
-    """Auxiliaries go, finite verbs take their -ing form: "is running", "runs" and "running" are one predicate."""
+    """Returns the verb group at i, and where it ends.
+
+    Auxiliaries go, and finite verbs take their -ing form: "is running", "runs" and "running" are
+    one predicate.
+    """
     j = i
     group: list[tuple[str, str]] = []
     while j < len(words):

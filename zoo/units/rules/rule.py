@@ -1,4 +1,7 @@
-"""RuleExtractor: units and foils by a tagger, patterns and word lists, so that CS-CLIP trains without a language model. Free of torch."""
+"""RuleExtractor: units and foils by a tagger, patterns and word lists.
+
+CS-CLIP trains on them without a language model.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -19,10 +22,16 @@ _ATTRIBUTE_FOILS = 2
 
 
 class RuleExtractor(UnitExtractor):
-    """Entities are noun phrases without their determiners; relations are NP VP NP, NP VP PP NP and NP PP NP between two of them.
+    """Finds units and makes foils by a tagger, patterns and word lists.
 
-    Verbs take their -ing form ("man riding horse"). Foils pass the filters of CS-CLIP, Appendix B.6. seed: with the caption, it settles
-    which foils are made. tagger: auto, textblob or spacy.
+    Entities are noun phrases without their determiners. Relations are NP VP NP, NP VP PP NP and
+    NP PP NP between two of them. Verbs take their -ing form ("man riding horse"). Foils pass the
+    filters of CS-CLIP, Appendix B.6.
+
+    Args:
+        seed: Settles, with the caption, which foils are made.
+        tagger: The tagger: textblob, spacy or auto, which is spaCy where it and its English
+            pipeline are installed, else TextBlob.
     """
 
     name: ClassVar[str] = "rule"
@@ -34,6 +43,7 @@ class RuleExtractor(UnitExtractor):
         self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
+        """Returns the units of one caption, which depend on the caption, seed and tagger alone."""
         tokens = self.tagger.analyse(caption)
         found = phrases(tokens)
         nouns = _visible(found)
@@ -62,12 +72,17 @@ class RuleExtractor(UnitExtractor):
         )
 
     def describe(self) -> dict[str, Any]:
+        """Returns the extractor's name and seed, and what describes its tagger."""
         return self._source
 
     def _entity_foils(
         self, nouns: dict[str, Phrase], mentioned: frozenset[str], taken: set[str], rng: Random
     ) -> dict[str, tuple[EntityFoil, ...]]:
-        """Heads are dealt in rounds, so that of two alike ("a man and a woman") the first does not take all."""
+        """Returns the foils of each noun phrase.
+
+        Heads are dealt in rounds, so that of two alike ("a man and a woman") the first does not
+        take all.
+        """
         kept: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
         heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
         for _ in range(_HEAD_FOILS):
@@ -104,7 +119,7 @@ class RuleExtractor(UnitExtractor):
         )
 
     def _keep(self, fault: str | None, text: str, taken: set[str]) -> bool:
-        """taken: the units of the caption and the foils kept so far, which grows by this one."""
+        """Whether a foil is kept; `taken` has units and foils so far, and grows by this one."""
         fault = fault or (DUPLICATE if text in taken else None)
         if fault:
             self.dropped[fault] += 1
@@ -114,7 +129,10 @@ class RuleExtractor(UnitExtractor):
 
 
 def _visible(found: list[Phrase]) -> dict[str, Phrase]:
-    """Returns the noun phrases that name something, by text; of "horse" and "brown horse" only the second."""
+    """Returns the noun phrases that name something, by text.
+
+    Of "horse" and "brown horse" it returns only the second.
+    """
     nouns = {
         p.text: p
         for p in found

@@ -1,4 +1,7 @@
-"""Swaps: which relations can be turned round, so that only the image tells who does what to whom. Free of torch."""
+"""Swaps: which relations can be turned round.
+
+Of such a relation only the image tells who does what to whom.
+"""
 
 from operator import or_
 
@@ -27,7 +30,9 @@ _POSED = word_set("seated sitting standing lying sleeping kneeling running walki
 
 
 def can_swap(predicate: str, subject: str, object_: str) -> bool:
-    """Whether the arguments may change places: both are beings that could do this to each other, or things of one kind.
+    """Whether the arguments may change places.
+
+    Both are beings that could do this to each other, or things of one kind.
 
     Args:
         predicate: The predicate's text.

@@ -1,8 +1,8 @@
-"""Word lists of the rule-based extractor: nouns, attributes and synonyms. Our own, made for captions of everyday photographs.
+"""Word lists of the rule-based extractor: nouns, attributes and synonyms.
 
-`
-` separates sets, `_` stands for a space. Of a set in BEINGS, VEHICLES, THINGS or ATTRIBUTES at most one word fits: the others are foils.
-`~` marks a word that has foils and is none itself.
+They are our own, made for captions of everyday images. `;` or the end of a line ends a set, and
+`_` stands for a space. Of a set in BEINGS, VEHICLES, THINGS or ATTRIBUTES at most one word fits,
+so that the others are foils. `~` marks a word that has foils and is none itself.
 """
 
 BEINGS = """
@@ -13,7 +13,8 @@ man ~guy ~gentleman woman ~lady boy girl
 horse cow sheep goat donkey camel llama ; zebra giraffe elephant rhino lion tiger hippo
 bear polar_bear wolf monkey deer kangaroo
 bird duck goose swan pigeon seagull parrot owl chicken
-greyhound golden_retriever german_shepherd poodle terrier bulldog dalmatian dachshund retriever ~labrador ~collie ~shepherd
+greyhound golden_retriever german_shepherd poodle terrier bulldog dalmatian dachshund \
+retriever ~labrador ~collie ~shepherd
 fish turtle frog crab snake lizard ; player referee coach spectator
 skateboarder snowboarder skier surfer skater cyclist bicyclist biker
 climber hiker runner swimmer diver
@@ -79,7 +80,8 @@ desert forest woods jungle meadow
 ~mountain ~hill ~cliff ~valley ~canyon ~mountainside desert beach
 ocean lake river pond pool stream puddle
 grass snow sand mud gravel dirt ice ; ~water grass snow sand
-~street ~sidewalk ~highway ~alley ~driveway ~road ~path ~trail ~track ~walkway railroad beach rooftop
+~street ~sidewalk ~highway ~alley ~driveway ~road ~path ~trail ~track ~walkway \
+railroad beach rooftop
 ~field ~park ~yard ~garden ~lawn ~pasture ~meadow parking_lot beach rooftop
 kitchen bathroom bedroom living_room office classroom garage
 restaurant store church museum library hospital school
@@ -149,7 +151,8 @@ fence gate wall railing ; rail railing fence ; pier bridge ; clothes costumes ; 
 bench chair ; couch bed ; shelf cabinet dresser
 valley hill canyon mountain ; cliff mountain rock ; beach shore ; puddle water ; lamp candle
 stadium arena ; gym stadium ; village city town ; apple peach
-stairs steps ; clothes uniform ; hurdle rail ; people couple ; couple family ; people crowd ; people family
+stairs steps ; clothes uniform ; hurdle rail ; people couple ; couple family ; people crowd
+people family
 pavement street sidewalk road ; playground park ; dirt mud ; lawn grass ; dock pier
 man guy gentleman ; woman lady ; baby infant toddler child kid ; cyclist bicyclist biker
 airplane plane jet ; bike bicycle
@@ -187,7 +190,8 @@ woman girl ; lady girl ; man boy ; guy boy ; gentleman boy
 adult man woman guy gentleman lady ; child boy girl ; kid boy girl ; toddler boy girl
 baby boy girl ; teenager boy girl ; male man boy
 female woman girl
-dog puppy golden_retriever german_shepherd greyhound poodle terrier bulldog dalmatian dachshund retriever labrador collie shepherd
+dog puppy golden_retriever german_shepherd greyhound poodle terrier bulldog dalmatian \
+dachshund retriever labrador collie shepherd
 cat kitten ; bear polar_bear
 bird duck goose swan pigeon seagull parrot owl chicken ; animal dog cat horse cow bird sheep goat
 boat sailboat canoe kayak raft
@@ -375,7 +379,7 @@ groom bridesmaid clown dancer singer
 musician drummer guitarist athlete
 """
 
-# Modifiers that fit whatever a head is changed to: sizes, numbers and the like; beside them colours.
+# Modifiers that fit whatever a head is changed to: sizes, numbers and the like, beside colours.
 FREE_MODIFIERS = """
 large big small little huge tiny giant several many multiple various few other another different
 same old new bright colorful colored
@@ -470,6 +474,6 @@ bowls plates rows piles
 """
 
 PICTURES = """
-picture photo photograph image pictures photos photographs images view shot closeup close-up painting drawing front back side top type
-kind sort style
+picture photo photograph image pictures photos photographs images view shot closeup close-up
+painting drawing front back side top type kind sort style
 """
