@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint
+.PHONY: demo docs lint test test-slow
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -e '.[dev,scenes,tensorboard]'
+	$(BIN)/pip install --quiet -e '.[dev,docs,scenes,tensorboard]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -20,7 +20,11 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+# built into build/site; the variable hushes a notice about the next major version of MkDocs
+docs: $(VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+test: lint docs
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.installed

@@ -29,7 +29,9 @@ from zoo.cli.recipes import shipped_recipes
 from zoo.results.averages import PRESETS
 
 ROOT = Path(__file__).parents[1]
+INDEX = "docs/index.md"
 PAGES = [
+    "CONTRIBUTING.md",
     "README.md",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
@@ -266,6 +268,14 @@ def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
             for part in name.split("."):
                 assert hasattr(found, part), f"{page} names {name}, which {target} does not have"
                 found = getattr(found, part)
+
+
+def test_the_index_leads_to_every_page() -> None:
+    links = re.findall(r"\]\(([^)#:]+\.md)", text_of(INDEX))
+    reached = {
+        str((ROOT / INDEX).parent.joinpath(link).resolve().relative_to(ROOT)) for link in links
+    }
+    assert set(PAGES) - {INDEX} <= reached
 
 
 @pytest.mark.parametrize("page", CLASSES)
