@@ -107,7 +107,7 @@ def test_a_clip_read_from_nowhere_is_prepared_as_openais_and_says_so(
     results = zoo.evaluate(model, pairs, made_root)
     expected = zoo.evaluate(zoo.load(saved), pairs, made_root)
     np.testing.assert_allclose(scores(results), scores(expected), atol=1e-4)
-    assert "the CLIPModel was read from nowhere" in caplog.text
+    assert "the CLIPModel was not loaded from a file" in caplog.text
 
 
 def without_its_processor(folder: Path) -> Any:
@@ -138,8 +138,8 @@ def without_preparation(folder: Path) -> Any:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (without_its_processor, r"the processor of /nowhere/at-all.* cannot be had"),
-        (of_few_ids, "a CLIPModel of 99 token ids that was read from nowhere"),
+        (without_its_processor, r"the processor of /nowhere/at-all.* cannot be loaded"),
+        (of_few_ids, "a CLIPModel of 99 token ids that was not loaded from a file"),
         (of_another_tokenizer, "a CLIP does not bring its tokenizer, and with 32000 ids"),
         (without_preparation, "a CLIP does not say how its images are prepared"),
         (lambda _: nn.Linear(1, 1), "a Linear cannot be measured"),

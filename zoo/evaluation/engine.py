@@ -1,4 +1,7 @@
-"""Evaluation: encodes what benchmarks ask for, each image and text once, scores the pairs that cases name, judges and reports."""
+"""Evaluation: encodes what benchmarks ask for, scores the pairs of cases, judges and reports.
+
+Each image and text is encoded once.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -47,14 +50,26 @@ Share = list[tuple[NDArray[np.int64], NDArray[np.float32]]]
 class Evaluation(Ranged):
     """One run of some benchmarks on one model; it can run again and again in `fit`.
 
-    benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. data_root: where annotations and
-    images are, one folder or several, the first that has a thing wins. out: the folder of results.json and cases.parquet, None to
-    write nothing. presets: ways of counting and averaging, `official` where None; the first is logged. image_batch, text_batch: items
-    encoded at once. window_bytes: of tokens held at once, for heads that read tokens. shortlist: how many candidates by cosine a head
-    orders where a pair costs it too much for a whole gallery. workers: processes that load images, on each
-    device. trained_images: images that the model was trained on, as references in text. overwrite: whether results that
-    lie in `out` may be lost. upright: whether a user's own images are turned as their EXIF orientation says; background: the colour under
-    their transparent pixels, where None the one that they hide. Images of published benchmarks are always decoded as their scripts do.
+    Args:
+        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options.
+        data_root: Folder of annotations and images, or several. The first that has a file wins.
+        out: Folder of results.json and cases.parquet; nothing is written where None.
+        presets: Ways of counting and averaging, `official` where None. The first is logged.
+        image_batch: Number of images that are encoded at once.
+        text_batch: Number of texts that are encoded at once.
+        window_bytes: Bytes of tokens that are held at once, for heads that read tokens.
+        shortlist: Number of candidates by cosine that a head orders, where a pair costs it too much
+            for a whole gallery.
+        workers: Number of processes that load images, on each device.
+        trained_images: Images that the model was trained on, as references in text.
+        overwrite: Whether results that lie in `out` may be lost.
+        upright: Whether a user's own images are turned as their EXIF orientation says. Images of
+            published benchmarks are always decoded as their scripts do.
+        background: Colour under transparent pixels of a user's own images, such as white. Where
+            None, the colour that these pixels hide is shown.
+
+    Raises:
+        ZooError: No benchmark is given, or a name or number is not valid.
     """
 
     def __init__(
@@ -114,7 +129,10 @@ class Evaluation(Ranged):
         return self._plan
 
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
-        """Returns the loaders whose portions `step` takes: images and texts, or windows of both for a head that reads tokens."""
+        """Returns the loaders whose portions `step` takes.
+
+        They bring images and texts, or windows of both for a head that reads tokens.
+        """
         if self._cut is None and rank() == 0:
             self._cut = portions.cut_texts(self.plan, backbone.tokenizer)
         maker = self._maker(backbone)
@@ -144,7 +162,11 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
-        """Encodes one portion, and scores its questions where it has any; raises ZooError for a broken image."""
+        """Encodes one portion, and scores its questions where it has any.
+
+        Raises:
+            ZooError: An image is broken.
+        """
         portion.checked()
         images = texts = None
         # Items without a question are wanted for their pooled vectors, whatever the head reads.
@@ -168,10 +190,19 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Results:
-        """about: what results say of the model. Gathers, scores, judges, writes; returns the results on every rank and is ready to start
-        again.
+        """Gathers, scores, judges and writes, and is then ready to start again.
 
-        Raises ZooError, on every rank, where scores are not finite or the results cannot be written, and for a broken image.
+        Args:
+            backbone: Encodes the pairs of short-lists, for heads that read tokens.
+            head: Scores the pairs.
+            about: What results say of the model.
+
+        Returns:
+            The results, on every rank.
+
+        Raises:
+            ZooError: On every rank, where scores are not finite, the results cannot be written, or
+                an image is broken.
         """
         reranked: dict[int, Share] = {}
         broken: ZooError | None = None
@@ -202,7 +233,7 @@ class Evaluation(Ranged):
         """Measures any object with score(images, texts) -> [n, m] case by case.
 
         Args:
-            model: The object; its images are PIL's, in RGB.
+            model: The object. It gets PIL images in RGB.
             name: What results call it; its class where None.
 
         Raises:
@@ -214,15 +245,16 @@ class Evaluation(Ranged):
             case = question.case
             parts = []
             for start in range(0, len(case.images), self.image_batch):
-                pictures = [
+                images = [
                     self.finder.load(image)
                     for image in case.images[start : start + self.image_batch]
                 ]
-                found = as_array(model.score(pictures, list(case.texts)), named)
-                if found.shape != (len(pictures), len(case.texts)):
+                found = as_array(model.score(images, list(case.texts)), named)
+                if found.shape != (len(images), len(case.texts)):
                     raise ZooError(
-                        f"{named} gave scores of shape {found.shape} for {len(pictures)} images and "
-                        f"{len(case.texts)} texts: it must be ({len(pictures)}, {len(case.texts)})"
+                        f"{named} gave scores of shape {found.shape} for {len(images)} images "
+                        f"and {len(case.texts)} texts: "
+                        f"it must be ({len(images)}, {len(case.texts)})"
                     )
                 parts.append(found)
             return np.concatenate(parts)
@@ -266,7 +298,8 @@ class Evaluation(Ranged):
         )
         if head.reranks and self._galleries:
             notes[SHORT_LISTS] = (
-                f"the {self.shortlist} best by cosine of pooled vectors, ordered by {type(head).__name__}"
+                f"the {self.shortlist} best by cosine of pooled vectors, "
+                f"ordered by {type(head).__name__}"
             )
         judged: Iterable[tuple[Question, list[Outcome]]]
         if reads_tokens(head):
@@ -403,12 +436,17 @@ def _share(row: Tensor, pooled: Tensor) -> tuple[NDArray[np.int64], NDArray[np.f
 
 
 def as_array(scores: Any, model: str) -> Scores:
-    """Returns scores of any make in fp32; raises ZooError where they are no table of numbers."""
+    """Returns scores of any make in fp32.
+
+    Raises:
+        ZooError: They are no table of numbers.
+    """
     if isinstance(scores, Tensor):
         scores = scores.detach().float().cpu()
     try:
         return np.asarray(scores, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise ZooError(
-            f"{model} gave no scores but a {type(scores).__name__} ({error}): it must give an array, images by texts"
+            f"{model} gave no scores but a {type(scores).__name__} ({error}): "
+            "it must give an array, images by texts"
         ) from error

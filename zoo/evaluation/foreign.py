@@ -24,9 +24,10 @@ LOAD = "load it by zoo.load(NAME, PRETRAINED), or give an object with score(imag
 
 
 class Scorer(Protocol):
-    """What is measured: scores of n images against m texts, [n, m]; higher is a better match."""
+    """What is measured."""
 
-    def score(self, images: list[Image.Image], texts: list[str]) -> Any: ...
+    def score(self, images: list[Image.Image], texts: list[str]) -> Any:
+        """Returns the scores of n images against m texts, `[n, m]`; higher is a better match."""
 
 
 def scorer(model: Any) -> tuple[Scorer, str]:
@@ -54,18 +55,23 @@ def scorer(model: Any) -> tuple[Scorer, str]:
     if callable(model) and not isinstance(model, nn.Module):
         return Function(model), _name_of(model, kind)
     raise ZooError(
-        f"a {type(model).__qualname__} cannot be measured: give a path, a model of zoo, open_clip or "
-        "Hugging Face, a function of images and texts, or an object with score(images, texts)"
+        f"a {type(model).__qualname__} cannot be measured: give a path, a model of zoo, open_clip "
+        "or Hugging Face, a function of images and texts, or an object with score(images, texts)"
     )
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of images and texts, as an object."""
+    """A function of images and texts, as an object.
+
+    Args:
+        function: From n images and m texts to their scores, `[n, m]`.
+    """
 
     function: Callable[[list[Image.Image], list[str]], Any]
 
     def score(self, images: list[Image.Image], texts: list[str]) -> Any:
+        """Returns what the function gives."""
         return self.function(images, texts)
 
 
@@ -74,8 +80,8 @@ class TwoTowers:
 
     Args:
         model: The model, whose mode is left as it was.
-        images: From images to what the image tower gives, [n, D].
-        texts: From texts to what the text tower gives, [m, D].
+        images: From images to what the image tower gives, `[n, D]`.
+        texts: From texts to what the text tower gives, `[m, D]`.
     """
 
     def __init__(
@@ -85,13 +91,12 @@ class TwoTowers:
         texts: Callable[[list[str]], Tensor],
     ) -> None:
         self.model, self.images, self.texts = model, images, texts
-        self._last: tuple[list[str], Tensor] | None = (
-            None  # of a gallery, whose images come in parts
-        )
+        # the texts of a gallery, whose images come in parts
+        self._last: tuple[list[str], Tensor] | None = None
 
     @torch.no_grad()
     def score(self, images: list[Image.Image], texts: list[str]) -> NDArray[np.float32]:
-        """Returns the scores, [n, m]."""
+        """Returns the scores, `[n, m]`."""
         with _evaluating(self.model):
             if self._last is None or self._last[0] != texts:
                 parts = [
@@ -116,13 +121,15 @@ def _open_clip(model: Any) -> TwoTowers:
     settings = getattr(model.visual, "preprocess_cfg", None)
     if settings is None:
         raise ZooError(
-            f"a {type(model).__name__} does not say how its images are prepared, as models of open_clip.create_model do: {LOAD}"
+            f"a {type(model).__name__} does not say how its images are prepared, "
+            f"as models of open_clip.create_model do: {LOAD}"
         )
     text = getattr(model, "text", model)
     vocabulary = getattr(text, "vocab_size", getattr(model, "vocab_size", None))
     if vocabulary != CLIP_VOCABULARY or isinstance(text, HFTextEncoder):
         raise ZooError(
-            f"a {type(model).__name__} does not bring its tokenizer, and with {vocabulary} ids it is not CLIP's own: {LOAD}"
+            f"a {type(model).__name__} does not bring its tokenizer, "
+            f"and with {vocabulary} ids it is not CLIP's own: {LOAD}"
         )
     transform: Any = image_transform_v2(PreprocessCfg(**settings), is_train=False)
     tokenize = SimpleTokenizer(context_length=getattr(text, "context_length", model.context_length))
@@ -140,25 +147,28 @@ def _hugging_face(model: Any) -> TwoTowers:
     weight = next(model.parameters())
     longest = model.config.text_config.max_position_embeddings
 
-    def images(pictures: list[Image.Image]) -> Tensor:
-        pixels = processor.image_processor(images=pictures, return_tensors="pt")["pixel_values"]
+    def images(given: list[Image.Image]) -> Tensor:
+        pixels = processor.image_processor(images=given, return_tensors="pt")["pixel_values"]
         return features(model.get_image_features(pixel_values=pixels.to(weight)))
 
-    def texts(sentences: list[str]) -> Tensor:
-        given = processor.tokenizer(
-            sentences,
+    def texts(given: list[str]) -> Tensor:
+        tokens = processor.tokenizer(
+            given,
             padding="max_length",
             truncation=True,
             max_length=longest,
             return_tensors="pt",
         )
-        return features(model.get_text_features(**given.to(weight.device)))
+        return features(model.get_text_features(**tokens.to(weight.device)))
 
     return TwoTowers(model, images, texts)
 
 
 def _processor(model: Any) -> Any:
-    """Returns what prepares images and texts: what lies where the weights came from, or CLIP's own where they came from nowhere."""
+    """Returns what prepares images and texts for the model.
+
+    It lies where the weights came from. Where they came from nowhere, it is CLIP's own.
+    """
     import transformers
 
     processors: Any = transformers.AutoProcessor
@@ -169,17 +179,20 @@ def _processor(model: Any) -> Any:
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ZooError(
-                f"the processor of {source}, which prepares images and texts for the model, cannot be had ({reason}): save it there, or "
-                "give an object with score(images, texts)"
+                f"the processor of {source}, which prepares images and texts for the model, "
+                f"cannot be loaded ({reason}): save it there, or give an object with "
+                "score(images, texts)"
             ) from error
     text = model.config.text_config
     if text.model_type != "clip_text_model" or text.vocab_size != CLIP_VOCABULARY:
         raise ZooError(
-            f"a {type(model).__name__} of {text.vocab_size} token ids that was read from nowhere does not bring its processor: save both "
-            "and load the model by from_pretrained, or give an object with score(images, texts)"
+            f"a {type(model).__name__} of {text.vocab_size} token ids that was not loaded from a "
+            "file does not bring its processor: save both and load the model by from_pretrained, or "
+            "give an object with score(images, texts)"
         )
     logger.warning(
-        "the %s was read from nowhere: its images are prepared as OpenAI's CLIP has them, its texts by CLIP's tokenizer",
+        "the %s was not loaded from a file: its images are prepared as for OpenAI's CLIP, "
+        "its texts by CLIP's tokenizer",
         type(model).__name__,
     )
     return _clip_processor(model.config.vision_config.image_size)

@@ -1,4 +1,4 @@
-"""What callers hand over as images and texts, as lists of images and of strings."""
+"""Inputs: what callers hand over as images and texts, as lists of images and of strings."""
 
 from collections.abc import Iterable
 from os import PathLike, fspath
@@ -17,11 +17,12 @@ Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
 
 def listed_images(given: Picture | Iterable[Picture]) -> list[Picture]:
-    """Returns images as a list: one alone, several in any order-keeping collection, or a batch in one array.
+    """Returns images as a list.
 
     Args:
-        given: Images of PIL, paths, arrays [h, w, 3] (or [h, w], which is grey) and tensors
-            [3, h, w]; arrays and tensors of one more dimension are batches.
+        given: One image, a collection of images that keeps their order, or a batch in one array. An
+            image is a PIL image, a path, an array `[h, w, 3]` (or `[h, w]`, which is grey) or a
+            tensor `[3, h, w]`. Arrays and tensors of one more dimension are batches.
 
     Raises:
         ZooError: It is none of these.
@@ -63,8 +64,8 @@ def opened(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
     """Returns an image in RGB.
 
     Args:
-        picture: As `listed_images` returns them. Arrays and tensors hold whole numbers from 0 to
-            255, or fractions from 0 to 1.
+        picture: An image as `listed_images` returns it. Arrays and tensors hold whole numbers from
+            0 to 255, or fractions from 0 to 1.
         decoding: Whether its EXIF orientation and its transparency are honoured.
 
     Raises:
@@ -103,7 +104,12 @@ def _holds_numbers(array: NDArray[Any]) -> bool:
 
 
 def _drawn(picture: NDArray[Any] | Tensor) -> Image.Image:
-    """Returns the image of an array [h, w], [h, w, c] or a tensor [h, w], [c, h, w] of 1, 3 or 4 channels, the fourth alpha."""
+    """Returns the image of an array or a tensor.
+
+    Args:
+        picture: An array `[h, w]` or `[h, w, c]`, or a tensor `[h, w]` or `[c, h, w]`, of 1, 3 or 4
+            channels, the fourth alpha.
+    """
     layout, shape = _layout(picture), tuple(picture.shape)
     if isinstance(picture, Tensor):
         picture = picture.detach().cpu()
@@ -123,8 +129,9 @@ def _drawn(picture: NDArray[Any] | Tensor) -> Image.Image:
     low, high = pixels.min(), pixels.max()
     if not (low >= 0 and high <= top):
         raise ZooError(
-            f"an image is an array of {pixels.dtype} from {low:g} to {high:g}: give whole numbers from 0 to 255 or fractions from 0 to "
-            "1, before any normalisation, which the model does itself"
+            f"an image is an array of {pixels.dtype} from {low:g} to {high:g}: give whole "
+            "numbers from 0 to 255 or fractions from 0 to 1, before any normalisation, which the "
+            "model does itself"
         )
     whole = np.rint(pixels * 255) if top == 1 else pixels
     return Image.fromarray(np.ascontiguousarray(whole.astype(np.uint8)))

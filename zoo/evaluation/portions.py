@@ -1,5 +1,8 @@
-"""Portions: what one step of an evaluation encodes, and the loaders that bring it. Each distinct image and text once, or, for heads
-that read tokens, windows of cases with all that they need."""
+"""Portions: what one step of an evaluation encodes, and the loaders that bring it.
+
+Each distinct image and text comes once. Heads that read tokens get windows of cases instead, with
+all that these need.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,9 +38,14 @@ def _no_rows() -> Tensor:
 class Portion:
     """Images and texts to encode.
 
-    image_rows: [n] rows of the plan, FILLING where a rank has nothing to do; pixels: [n, 3, H, W]. text_rows: [m] rows of the plan;
-    texts: the bank of their distinct token ids; bank_rows: [m] rows into it. questions: those to be scored with these, for heads that
-    read tokens. error: what is wrong with an image, in a sentence.
+    Attributes:
+        image_rows: Rows of the plan's images, `[n]`; FILLING where a rank has nothing to do.
+        pixels: Images, `[n, 3, H, W]`.
+        text_rows: Rows of the plan's texts, `[m]`.
+        texts: Bank of their distinct token ids.
+        bank_rows: Rows of the texts in the bank, `[m]`.
+        questions: Questions that are scored with these items, for heads that read tokens.
+        error: What is wrong with an image, in a sentence.
     """
 
     image_rows: Tensor = field(default_factory=_no_rows)
@@ -49,15 +57,21 @@ class Portion:
     error: str | None = None
 
     def checked(self) -> "Portion":
-        """Returns this portion; raises ZooError where an image of it is broken."""
+        """Returns this portion.
+
+        Raises:
+            ZooError: An image of it is broken.
+        """
         if self.error is not None:
             raise ZooError(self.error)
         return self
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Portion":
+        """Returns the portion on a device."""
         return self._map(lambda t: t.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> "Portion":
+        """Returns the portion in pinned memory."""
         return self._map(lambda t: t.pin_memory())
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> "Portion":
@@ -73,7 +87,13 @@ class Portion:
 
 @dataclass(frozen=True)
 class Window:
-    """Cases that are scored together. questions, images, texts: rows of the plan; all empty where a rank has nothing to do."""
+    """Cases that are scored together. All fields are empty where a rank has nothing to do.
+
+    Attributes:
+        questions: Rows of the plan's questions.
+        images: Rows of the plan's images.
+        texts: Rows of the plan's texts.
+    """
 
     questions: tuple[int, ...] = ()
     images: tuple[int, ...] = ()
@@ -82,8 +102,15 @@ class Window:
 
 @dataclass(frozen=True)
 class Tile:
-    """Pairs of a gallery that are scored together. images, texts: rows of the plan; without images, they are those of the tile before.
-    pairs: [P] which of the gallery's pairs these are; i, j: [P] their rows among the tile's images and texts."""
+    """Pairs of a gallery that are scored together.
+
+    Attributes:
+        images: Rows of the plan's images; none where they are those of the tile before.
+        texts: Rows of the plan's texts.
+        pairs: Which of the gallery's pairs these are, `[P]`.
+        i: Rows of the pairs among the tile's images, `[P]`.
+        j: Rows of the pairs among the tile's texts, `[P]`.
+    """
 
     images: tuple[int, ...]
     texts: tuple[int, ...]
@@ -94,7 +121,15 @@ class Tile:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes portions of rows of the plan; what a loader's workers hold."""
+    """Makes portions of rows of the plan; the workers of a loader hold it.
+
+    Attributes:
+        images: Distinct images of the plan.
+        texts: Distinct texts of the plan.
+        finder: Finds and opens images.
+        transform: From a PIL image to a tensor `[3, H, W]`.
+        tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
+    """
 
     images: Sequence[ImageRef]
     texts: Sequence[str]
@@ -122,7 +157,7 @@ class Maker:
         return replace(self._of_both(window.images, window.texts), questions=window.questions)
 
     def of_tile(self, tile: Tile) -> Portion:
-        """Returns the tile's images, where it has any, and texts."""
+        """Returns the tile's texts, and its images where it has any."""
         return self._of_both(tile.images, tile.texts)
 
     def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
@@ -141,7 +176,11 @@ class Maker:
 
 
 class Rows(Dataset[Any]):
-    """Entries of a list; the loader makes a portion of several at once."""
+    """Entries of a list; the loader makes a portion of several at once.
+
+    Args:
+        entries: Rows, windows or tiles.
+    """
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self.entries = entries
@@ -160,8 +199,15 @@ def loader(
     batch: int | None,
     workers: int,
 ) -> DataLoader[Any]:
-    """entries: dealt to ranks by turns, none twice. filling: what a rank gets that would have none, since Lightning refuses an empty
-    loader."""
+    """Returns a loader that deals entries to ranks by turns, none twice.
+
+    Args:
+        entries: Rows or windows of the plan.
+        filling: What a rank gets that would have no entry, since Lightning refuses an empty loader.
+        make: Makes a portion of what is loaded at once.
+        batch: Number of entries that are loaded at once; one by itself where None.
+        workers: Number of processes that load.
+    """
     whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
     data = Rows(whole)
     return DataLoader(
@@ -177,7 +223,17 @@ def loader(
 def item_loaders(
     questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int
 ) -> list[DataLoader[Any]]:
-    """Returns a loader of the questions' distinct images and one of their distinct texts, those of like length together."""
+    """Returns a loader of the questions' distinct images and one of their distinct texts.
+
+    Texts of like length come together.
+
+    Args:
+        questions: The questions.
+        maker: Makes the portions.
+        image_batch: Number of images in a portion.
+        text_batch: Number of texts in a portion.
+        workers: Number of processes that load images; texts have at most one.
+    """
     images, texts = (
         sorted({row for q in questions for row in getattr(q, side).tolist()})
         for side in ("images", "texts")
@@ -190,7 +246,7 @@ def item_loaders(
 
 
 def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[Any]:
-    """Returns a loader of the portions of tiles, in their order, all of them on the rank that asks."""
+    """Returns a loader of the portions of tiles, in order, all of them on the rank that asks."""
     make: Callable[[Any], Portion] = maker.of_tile
     return DataLoader(Rows(made), None, num_workers=workers, collate_fn=make)
 
@@ -198,12 +254,22 @@ def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[
 def encode_pixels(
     backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int
 ) -> Encoded:
-    """pixels: [n, 3, H, W]. Returns them encoded, `batch` at a time."""
+    """Encodes images a few at a time.
+
+    Args:
+        backbone: Encodes them.
+        pixels: Images, `[n, 3, H, W]`.
+        keys: Tokens that are wanted.
+        batch: Number of images that are encoded at once.
+    """
     return concatenate([backbone.encode_images(part, keys) for part in torch.split(pixels, batch)])
 
 
 def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
-    """Returns how many distinct texts of each 'benchmark/subset' are over the tokenizer's context and lose their tail, where any are."""
+    """Returns how many distinct texts are over the context and lose their tail.
+
+    They are counted by 'benchmark/subset', where there are any.
+    """
     cut = set(overlong(plan.texts, tokenizer))
     found: dict[str, set[int]] = {}
     for question in plan.questions:
@@ -214,8 +280,14 @@ def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """image_bytes, text_bytes: of one item, encoded. Returns windows of all questions but galleries, sorted by image, that hold at
-    most `limit` bytes each, or one question."""
+    """Returns windows of all questions but galleries, sorted by image.
+
+    Args:
+        plan: What is asked.
+        image_bytes: Bytes of one encoded image.
+        text_bytes: Bytes of one encoded text.
+        limit: Bytes that a window holds at most; one question may take more.
+    """
     named = [
         q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"
     ]

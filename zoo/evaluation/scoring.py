@@ -1,4 +1,4 @@
-"""Scoring: from encoded images and texts to the scores of the pairs that questions name, and their outcomes."""
+"""Scoring: from encoded images and texts to the scores of the pairs that questions name."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -18,7 +18,7 @@ PAIRS_AT_ONCE = 1 << 14
 
 
 def reads_tokens(head: Head) -> bool:
-    """Whether a head needs more of an item than its pooled vector."""
+    """Returns whether a head needs more of an item than its pooled vector."""
     return bool(head.image_keys or head.text_keys)
 
 
@@ -34,7 +34,15 @@ def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
 def assembled(
     parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]], n: int
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """parts: rows and their vectors, from all ranks. Returns the vectors of n items, zeros where none came, and which came."""
+    """Puts vectors from all ranks in their rows.
+
+    Args:
+        parts: Rows and their vectors, from all ranks.
+        n: Number of items.
+
+    Returns:
+        The vectors of all items, zeros where none came, and which items came, `[n]`.
+    """
     whole, reached = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
     for index, vectors in parts:
         if not whole.shape[1]:
@@ -51,8 +59,18 @@ def judge_pooled(
     shortlist: int,
     device: torch.device,
 ) -> Iterator[tuple[Question, list[Outcome]]]:
-    """images, texts: pooled vectors of the plan. Yields the outcomes of each question: of the pairs it names, or of its gallery, whole in
-    blocks of rows or by short-lists."""
+    """Yields the outcomes of each question, scored from pooled vectors.
+
+    A gallery is scored whole in blocks of rows, or by short-lists where the head reranks.
+
+    Args:
+        head: Scores the pairs.
+        images: Pooled vectors of the plan's images, `[n, D]`.
+        texts: Pooled vectors of the plan's texts, `[m, D]`.
+        questions: The questions.
+        shortlist: Number of candidates on a short-list.
+        device: Device on which pairs are scored.
+    """
     prepared = (
         _prepared(head.prepare_images, images, device),
         _prepared(head.prepare_texts, texts, device),
@@ -77,7 +95,11 @@ def judge_pooled(
 def pair_scores(
     head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]
 ) -> Iterator[tuple[Question, Scores]]:
-    """Yields each question's scores [images, texts], many questions at a time, in fp32; raises ZooError where one is not finite."""
+    """Yields the scores of each question in fp32, `[images, texts]`, many questions at a time.
+
+    Raises:
+        ZooError: A score is not finite.
+    """
     start = 0
     while start < len(questions):
         stop, pairs = start, 0
@@ -99,7 +121,15 @@ def pair_scores(
 def _scored(
     head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> Scores:
-    """i, j: [P] rows of prepared items. Returns the scores [P] in fp32."""
+    """Returns the scores of pairs in fp32, `[P]`.
+
+    Args:
+        head: Scores the pairs.
+        images: Prepared images.
+        texts: Prepared texts.
+        i: Rows of the pairs' images, `[P]`.
+        j: Rows of the pairs' texts, `[P]`.
+    """
     device = images.pooled.device
     parts = zip(
         *(torch.split(torch.from_numpy(rows).to(device), PAIRS_AT_ONCE) for rows in (i, j)),
@@ -135,10 +165,15 @@ def _prepared(
 
 
 def finite(question: Question, scores: Scores) -> Scores:
-    """Returns the scores; raises ZooError where one is no number."""
+    """Returns the scores of a question.
+
+    Raises:
+        ZooError: One of them is not finite.
+    """
     if not np.isfinite(scores).all():
         raise ZooError(
-            f"case {question.case.id} of {question.benchmark}/{question.case.subset} has a score that is not a number: the model's weights "
-            "or its precision are broken, look at the loss it was trained to"
+            f"case {question.case.id} of {question.benchmark}/{question.case.subset} has a score "
+            "that is not a number: the model's weights or its precision are broken, look at "
+            "the loss it was trained to"
         )
     return scores

@@ -1,5 +1,8 @@
-"""Short-lists: where a pair costs a head too much for a whole gallery, the cosine of pooled vectors chooses K texts for every image
-and K images for every text, and the head orders those."""
+"""Short-lists: where a pair costs a head too much for a whole gallery, it orders candidates alone.
+
+The cosine of pooled vectors chooses K texts for every image and K images for every text, and the
+head orders those.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +21,14 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ShortLists:
-    """A gallery's candidates. texts: [n, K] for each of n images, images: [m, K] for each of m texts; pairs: [P], sorted, the distinct
-    pairs of an image i and a text j in either list, as i * m + j."""
+    """The candidates of a gallery of n images and m texts.
+
+    Attributes:
+        texts: Rows of each image's candidate texts, `[n, K]`.
+        images: Rows of each text's candidate images, `[m, K]`.
+        pairs: Distinct pairs of an image i and a text j in either list, as `i * m + j`, sorted,
+            `[P]`.
+    """
 
     texts: Rows
     images: Rows
@@ -27,12 +36,18 @@ class ShortLists:
 
     @property
     def rows(self) -> tuple[Rows, Rows]:
-        """The image and the text of every pair, [P] each."""
+        """The image and the text of every pair, `[P]` each."""
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
     def ranks(self, match: Mask, scores: Scores) -> tuple[Ranks, Ranks]:
-        """match: [n, m]; scores: [P]. Returns the ranks of images among texts and of texts among images. An answer that is on no
-        short-list scores minus infinity, under all that are."""
+        """Ranks images among texts and texts among images.
+
+        An answer that is on no short-list scores minus infinity, under all that are.
+
+        Args:
+            match: Which texts are right for which images, `[n, m]`.
+            scores: Scores of the pairs, `[P]`.
+        """
         n, m = len(self.texts), len(self.images)
         of_images, of_texts = np.arange(n)[:, None], np.arange(m)[:, None]
         return (
@@ -48,7 +63,13 @@ class ShortLists:
 
 
 def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int) -> ShortLists:
-    """images, texts: [n, D] and [m, D], pooled. Returns the k nearest by cosine, or all where there are fewer."""
+    """Returns the k nearest candidates by cosine, or all where there are fewer.
+
+    Args:
+        images: Pooled vectors, `[n, D]`.
+        texts: Pooled vectors, `[m, D]`.
+        k: Number of candidates.
+    """
     images, texts = (
         vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         for vectors in (images, texts)
@@ -64,8 +85,18 @@ def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int)
 def tiles(
     lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, texts_at_once: int
 ) -> list[list[Tile]]:
-    """images, texts: the gallery's rows of the plan. Returns runs of tiles, one for each `images_at_once` images, that hold every pair
-    once; the first tile of a run brings the images, and each its texts."""
+    """Cuts the pairs of a gallery into runs of tiles that hold every pair once.
+
+    There is a run for each `images_at_once` images. The first tile of a run brings the images, and
+    each tile its texts.
+
+    Args:
+        lists: Short-lists of the gallery.
+        images: The gallery's images, as rows of the plan.
+        texts: The gallery's texts, as rows of the plan.
+        images_at_once: Number of images in a run.
+        texts_at_once: Number of texts in a tile.
+    """
     i, j = lists.rows
     runs = []
     for start in range(0, len(images), images_at_once):
@@ -97,7 +128,18 @@ def score_tiles(
     portions: Iterable[Portion],
     image_batch: int,
 ) -> Iterator[tuple[Rows, Scores]]:
-    """portions: those of the tiles, in their order. Yields which pairs were scored, and their scores in fp32."""
+    """Yields for each tile which pairs were scored, and their scores in fp32.
+
+    Args:
+        backbone: Encodes images and texts.
+        head: Scores the pairs.
+        made: The tiles.
+        portions: Portions of the tiles, in their order.
+        image_batch: Number of images that are encoded at once.
+
+    Raises:
+        ZooError: An image is broken.
+    """
     device = next(backbone.parameters()).device
     images = None
     for tile, portion in zip(made, portions, strict=True):
@@ -119,7 +161,7 @@ def score_tiles(
 def _nearest(
     queries: NDArray[np.float32], candidates: NDArray[np.float32], k: int, step: int = 256
 ) -> Rows:
-    """Returns the k candidates of each query with the highest products, [q, k]."""
+    """Returns the k candidates of each query with the highest products, `[q, k]`."""
     if k >= len(candidates):
         return np.tile(np.arange(len(candidates)), (len(queries), 1))
     parts = [queries[start : start + step] @ candidates.T for start in range(0, len(queries), step)]
@@ -127,7 +169,12 @@ def _nearest(
 
 
 def _ranks(right: Mask, scores: Scores) -> Ranks:
-    """right, scores: [q, K], of each query's own candidates."""
+    """Ranks queries by the scores of their own candidates.
+
+    Args:
+        right: Which candidates are right, `[q, K]`.
+        scores: Scores of the candidates, `[q, K]`.
+    """
     best = np.where(right, scores, -np.inf).max(1)
     hardest = np.where(right, -np.inf, scores).max(1)
     above = ((scores > best[:, None]) & ~right).sum(1)
