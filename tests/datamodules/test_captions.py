@@ -247,7 +247,7 @@ def test_a_broken_image_is_one_sentence_or_counted(tmp_path, workers, caplog):
     Made(tmp_path).samples()
     file = tmp_path / "3.png"
     file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*not a whole picture[^\n]*$"):
+    with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*not a whole image[^\n]*$"):
         epoch_of(attached(made(tmp_path, workers=workers)), 0)
     data = attached(made(tmp_path, workers=workers, tolerate_broken=True))
     batches = epoch_of(data, 0)

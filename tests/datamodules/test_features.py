@@ -306,7 +306,7 @@ def test_a_image_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
 def test_a_broken_image_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
     root = make_root(tmp_path / "root")
     (root / "pictures" / "003.png").write_bytes(b"no picture")
-    with pytest.raises(ZooError, match=r"003\.png .* is not a whole picture"):
+    with pytest.raises(ZooError, match=r"003\.png .* is not a whole image"):
         fit(module_of(), data_of(root, Features(str(tmp_path / "features"))))
     tolerant = data_of(root, Features(str(tmp_path / "features")), tolerate_broken=True)
     stored = fit(module_of(), tolerant)

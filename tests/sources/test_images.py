@@ -101,7 +101,7 @@ def test_a_truncated_jpeg_is_an_error_that_names_the_file(tmp_path, share):
     Image.effect_noise((64, 64), 80).save(file)
     whole = file.read_bytes()
     file.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(BrokenImage, match=r"000000000007\.jpg .*not a whole picture"):
+    with pytest.raises(BrokenImage, match=r"000000000007\.jpg .*not a whole image"):
         ImageFinder([tmp_path]).load(ImageRef("coco", "7"))
 
 

@@ -65,7 +65,7 @@ class StoredImages:
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
         """Returns the row, as a scalar; raises BrokenImage for what could not be encoded."""
         if image not in self.stored:
-            raise BrokenImage(f"{image} is not a whole picture: fetch it again")
+            raise BrokenImage(f"{image} is not a whole image: fetch it again")
         return torch.tensor(self.stored[image])
 
 

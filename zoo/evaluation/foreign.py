@@ -187,8 +187,8 @@ def _processor(model: Any) -> Any:
     if text.model_type != "clip_text_model" or text.vocab_size != CLIP_VOCABULARY:
         raise ZooError(
             f"a {type(model).__name__} of {text.vocab_size} token ids that was not loaded from a "
-            "file does not bring its processor: save both and load the model by from_pretrained, or "
-            "give an object with score(images, texts)"
+            "file does not bring its processor: save both and load the model by from_pretrained, "
+            "or give an object with score(images, texts)"
         )
     logger.warning(
         "the %s was not loaded from a file: its images are prepared as for OpenAI's CLIP, "

@@ -1,4 +1,4 @@
-"""Which files folders hold, each folder listed once. Free of torch."""
+"""Folders: which files they hold, each folder listed once."""
 
 import os
 
@@ -8,10 +8,12 @@ NOWHERE = "No such file or directory"
 
 
 class Folders:
-    """Tells whether a file is there without asking the disk for each: a folder is listed when it is first needed.
+    """Tells whether a file is there without asking the disk for each.
+
+    A folder is listed when it is first needed.
 
     Attributes:
-        astray: links that lead to no file that can be read, by path, with the reason.
+        astray: Links that lead to no file that can be read, by path, with the reason.
     """
 
     def __init__(self) -> None:
@@ -44,11 +46,15 @@ class Folders:
             return frozenset()  # ValueError: a name that no file can have
         except OSError as error:
             raise ZooError(
-                f"the folder {folder} cannot be listed ({error.strerror}): name one that you may read"
+                f"the folder {folder} cannot be listed ({error.strerror}): "
+                "name one that you may read"
             ) from error
 
     def _is_file(self, entry: os.DirEntry[str]) -> bool:
-        """One link that leads to itself must not hide the rest of its folder."""
+        """Returns whether an entry is a file, and notes a link that leads to none.
+
+        One link that leads to itself must not hide the rest of its folder.
+        """
         try:
             found = entry.is_file()
             if not found and entry.is_symlink() and not entry.is_dir():

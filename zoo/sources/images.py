@@ -1,4 +1,4 @@
-"""Finds images in whichever folder of the data roots holds them, and opens them. Free of torch."""
+"""Images: found in whichever folder of the data roots holds them, and opened."""
 
 import io
 import os
@@ -50,21 +50,39 @@ class BrokenImage(ZooError):
 
 
 def coco_ref(name: str, origin: str = "") -> ImageRef:
-    """name: a COCO file name of any year, with or without folders. Returns its reference; raises ZooError, which names the origin, where it
-    is none."""
+    """Returns the reference of an image of COCO.
+
+    Args:
+        name: COCO file name of any year, with or without folders.
+        origin: Place of the name, which an error names.
+
+    Raises:
+        ZooError: The name is not one of COCO's.
+    """
     return _named("coco", name, origin)
 
 
 def flickr_ref(name: str) -> ImageRef:
-    """name: a file name of Flickr8k or Flickr30k. Returns its reference; raises ZooError where it is none."""
+    """Returns the reference of an image of Flickr8k or Flickr30k.
+
+    Args:
+        name: File name of the image.
+
+    Raises:
+        ZooError: The name is not one of Flickr's.
+    """
     return _named("flickr", name)
 
 
 def image_ref(text: str) -> ImageRef:
-    """text: a path as published, or a reference written by `str`. Returns the reference that it most likely means.
+    """Returns the reference that a text most likely means.
 
-    A COCO name means COCO wherever it stands; a folder of Visual Genome or Flickr says what its numbers mean; an absolute path and
-    anything else is a file. A path in a user's own file is `OwnImages`' to read.
+    A COCO name means COCO wherever it stands. A folder of Visual Genome or Flickr says what its
+    numbers mean. An absolute path and anything else is a file. `OwnImages` reads the paths in a
+    user's own file.
+
+    Args:
+        text: A path as published, or a reference written by `str`.
     """
     written = _reference(text)
     if written is not None:
@@ -74,11 +92,13 @@ def image_ref(text: str) -> ImageRef:
 
 
 class OwnImages:
-    """Images as a user's own file names them: what is there as written is meant, whatever its name looks like.
+    """Images as a user's own file names them.
+
+    What is there as written is meant, whatever its name looks like.
 
     Args:
-        folder: The folder of the file that names the images. A path is looked for there, then from the working directory;
-            `ImageFinder` looks under the data roots.
+        folder: Folder of the file that names the images. A path is looked for there, then from the
+            working directory; `ImageFinder` looks under the data roots.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -87,7 +107,11 @@ class OwnImages:
         self._known: dict[str, ImageRef] = {}
 
     def ref(self, text: str) -> ImageRef:
-        """text: a path, or a reference written by `str`. Returns its reference."""
+        """Returns the reference of an image.
+
+        Args:
+            text: A path, or a reference written by `str`.
+        """
         if text not in self._known:
             self._known[text] = _reference(text) or ImageRef("file", self._there(text) or text)
         return self._known[text]
@@ -98,8 +122,11 @@ class OwnImages:
 
 
 def identity(ref: ImageRef) -> str:
-    """Returns by what an image is counted and compared: its reference without the crop, and its data set and number where the path
-    of a file tells them, so that an image is the same one however it was named."""
+    """Returns the text by which an image is counted and compared.
+
+    It is the reference without the crop. Where the path of a file tells the data set and the
+    number, it is these, so that an image is the same one however it was named.
+    """
     if ref.source != "file":
         return str(replace(ref, crop=None))
     path = PurePosixPath(ref.key)
@@ -124,7 +151,7 @@ def _meant(path: PurePosixPath) -> ImageRef | None:
 
 
 def _by_name(path: PurePosixPath) -> ImageRef | None:
-    """The published image that a user's path may mean where nothing is there as written."""
+    """Returns the published image that a user's path may mean where nothing is there as written."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
     return _meant(path) or (flickr_ref(path.name) if flickr else None)
 
@@ -161,11 +188,14 @@ def _example(source: str) -> str:
 
 
 class ImageFinder:
-    """Resolves references to files under the data roots. Every folder is listed once, when first needed.
+    """Resolves references to files under the data roots.
+
+    Every folder is listed once, when it is first needed.
 
     Args:
         roots: Folders laid out as the docs say; the first that holds an image wins.
-        decoding: How a user's own images are decoded; those of data sets and benchmarks are decoded as their scripts do.
+        decoding: How a user's own images are decoded. Those of data sets and benchmarks are decoded
+            as their scripts do.
 
     Raises:
         ZooError: A root is no folder.
@@ -181,7 +211,11 @@ class ImageFinder:
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
-        """Returns the file that holds the image, or None."""
+        """Returns the file that holds the image, None where there is none.
+
+        Raises:
+            ZooError: The reference has an unknown source or a malformed key.
+        """
         if ref.source in FOLDERS:
             return self._listed(ref.source).get(ref.key)
         if ref.source in ("file", "published"):
@@ -193,10 +227,10 @@ class ImageFinder:
         )
 
     def settled(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
-        """Returns what files are known as, of those that are known otherwise than they are written.
+        """Returns the references that files are known as, where these differ from what is written.
 
-        A file that a reference to COCO, Visual Genome or Flickr finds is known by that; so is a path at which nothing is, and whose name is
-        one of theirs.
+        A file that a reference to COCO, Visual Genome or Flickr finds is known by that reference.
+        So is a path at which nothing is, and whose name is one of theirs.
         """
         found = ((ref, self._settled(ref)) for ref in refs if ref.source == "file")
         return {ref: known for ref, known in found if known is not None}
@@ -208,36 +242,40 @@ class ImageFinder:
     def load(self, ref: ImageRef) -> Image.Image:
         """Returns the image in RGB, cropped where the reference says so.
 
-        Raises ZooError where it is not found, BrokenImage (a ZooError) where it cannot be decoded, both naming it.
+        Raises:
+            BrokenImage: The image cannot be decoded. It is a ZooError.
+            ZooError: The image is not found, or may not be read.
         """
         path = self.find(ref)
         if path is None:
-            raise ZooError(
-                f"image {ref} is in none of {', '.join(map(str, self.roots)) or 'the data roots (none given)'}: {self.hint(ref)}"
-            )
+            roots = ", ".join(map(str, self.roots)) or "the data roots (none given)"
+            raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
         content = self._cell(path, ref) if ref.source == "parquet" else path
         try:
             with Image.open(content) as file:
-                picture = rgb(file, self.decoding_of(ref))
+                image = rgb(file, self.decoding_of(ref))
         except PermissionError as error:
             raise ZooError(
                 f"image {path} cannot be read ({error.strerror}): let yourself read it"
             ) from error
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise BrokenImage(
-                f"{path} ({ref}) is not a whole picture ({error}): fetch it again"
+                f"{path} ({ref}) is not a whole image ({error}): fetch it again"
             ) from error
         if ref.crop is None:
-            return picture
+            return image
         left, top, width, height = ref.crop
-        return picture.crop((left, top, left + width, top + height))
+        return image.crop((left, top, left + width, top + height))
 
     def decoding_of(self, ref: ImageRef) -> Decoding:
         """Returns how an image is decoded: a user's own as asked for, any other as published."""
         return self.decoding if ref.source == "file" else AS_PUBLISHED
 
     def carried(self, refs: Iterable[ImageRef]) -> Carried:
-        """Returns how many of a user's own images carry an orientation or transparency, counted in a sample of a thousand."""
+        """Counts which of a user's own images carry an orientation or transparency.
+
+        At most a thousand images are looked at.
+        """
         paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
         looked = turned = transparent = 0
         for path in paths[:: -(-len(paths) // LOOKED_AT) or 1]:
@@ -306,7 +344,8 @@ class ImageFinder:
         content = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(content, bytes):
             raise BrokenImage(
-                f"{path} row {row}, column {column} holds no picture: fetch the file again, or name another column"
+                f"{path} row {row}, column {column} holds no image: "
+                "fetch the file again, or name another column"
             )
         return io.BytesIO(content)
 
@@ -314,7 +353,8 @@ class ImageFinder:
         file = pq.ParquetFile(path)
         if column not in file.schema_arrow.names:
             raise ZooError(
-                f"{path} has no column {column!r}, which {ref} names: it has {', '.join(file.schema_arrow.names)}"
+                f"{path} has no column {column!r}, which {ref} names: "
+                f"it has {', '.join(file.schema_arrow.names)}"
             )
         first = 0
         for group in range(file.num_row_groups):

@@ -1,4 +1,4 @@
-"""How the bytes of an image become RGB: as published scripts have it, or as the image itself asks. Free of torch."""
+"""Decoding: how the bytes of an image become RGB, as published scripts or the image itself ask."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,10 @@ class Decoding:
     """How a user's own images are decoded.
 
     Args:
-        upright: Whether an image is turned as its EXIF orientation says; published scripts leave it as it lies.
-        background: The colour under transparent pixels, such as white; where None, the colour that they hide is shown, as in published
-            scripts.
+        upright: Whether an image is turned as its EXIF orientation says. Published scripts leave it
+            as it lies.
+        background: Colour under transparent pixels, such as white. Where None, the colour that they
+            hide is shown, as in published scripts.
 
     Raises:
         ZooError: The background is no colour.
@@ -31,11 +32,12 @@ class Decoding:
             ImageColor.getrgb(self.background or "white")
         except ValueError as error:
             raise ZooError(
-                f"background {self.background!r} is no colour: give one such as white or '#808080', or null"
+                f"background {self.background!r} is no colour: "
+                "give one such as white or '#808080', or null"
             ) from error
 
     def __str__(self) -> str:
-        """Returns what differs from published scripts, nothing where that is nothing."""
+        """Returns what differs from published scripts, an empty text where nothing does."""
         said = ["upright"] * self.upright + [f"on {self.background}"] * bool(self.background)
         return ", ".join(said)
 
@@ -45,21 +47,33 @@ AS_PUBLISHED = Decoding()
 
 @dataclass(frozen=True)
 class Carried:
-    """Of images that were looked at: how many carry an EXIF orientation, how many can be transparent."""
+    """What a user's own images carry, counted in those that were looked at.
+
+    Attributes:
+        looked: Number of images that were looked at.
+        turned: Number of images that carry an EXIF orientation.
+        transparent: Number of images that can be transparent.
+    """
 
     looked: int = 0
     turned: int = 0
     transparent: int = 0
 
     def notes(self, decoding: Decoding, upright: str, background: str) -> dict[str, str]:
-        """Returns a sentence on each kind that there is. upright, background: the arguments that change what is done."""
+        """Returns a sentence each on orientation and transparency, where images carry it.
+
+        Args:
+            decoding: How the images are decoded.
+            upright: Name of the argument that says whether images are turned.
+            background: Name of the argument that gives the colour under transparent pixels.
+        """
         of = f"of {self.looked:,} own images looked at"
         found = {}
         if self.turned:
-            done = "turns" if decoding.upright else "leaves"
+            done = "turns them as it says" if decoding.upright else "leaves them as they lie"
             found["orientation"] = (
                 f"{self.turned:,} {of} carry an EXIF orientation, and {upright}: "
-                f"{str(decoding.upright).lower()} {done} them as {'it says' if decoding.upright else 'they lie'}"
+                f"{str(decoding.upright).lower()} {done}"
             )
         if self.transparent:
             done = (
@@ -68,7 +82,8 @@ class Carried:
                 else "shows the colour that their transparent pixels hide"
             )
             found["transparency"] = (
-                f"{self.transparent:,} {of} have an alpha channel, and {background}: {decoding.background or 'null'} {done}"
+                f"{self.transparent:,} {of} have an alpha channel, and {background}: "
+                f"{decoding.background or 'null'} {done}"
             )
         return found
 
@@ -76,7 +91,12 @@ class Carried:
 def rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
     """Returns an image in RGB with 8 bits a channel.
 
-    Sixteen bits of grey are scaled, where Pillow's own conversion would cut them off at 255 and show white.
+    Sixteen bits of grey are scaled, where Pillow's own conversion would cut them off at 255 and
+    show white.
+
+    Args:
+        image: The image.
+        decoding: Whether its EXIF orientation and its transparency are honoured.
 
     Raises:
         ValueError: The image has numbers of which nobody says how many are white.
@@ -92,7 +112,8 @@ def rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
         return Image.fromarray(grey.round().astype(np.uint8)).convert("RGB")
     if image.mode in ("I", "F"):
         raise ValueError(
-            f"its pixels are numbers of 32 bits (mode {image.mode}), of which none is known to be white"
+            f"its pixels are numbers of 32 bits (mode {image.mode}), "
+            "of which none is known to be white"
         )
     return image.convert("RGB")
 
@@ -103,7 +124,7 @@ def is_transparent(image: Image.Image) -> bool:
 
 
 def is_turned(image: Image.Image) -> bool:
-    """Returns whether an image says that it lies otherwise than it is to be seen; only its header is read."""
+    """Returns whether the EXIF orientation of an image says to turn it; only its header is read."""
     if image.format == "PNG" and "exif" not in image.info:
         return False  # asked for more, Pillow would decode all of it
     return image.getexif().get(ExifTags.Base.Orientation, AS_IT_LIES) not in (0, AS_IT_LIES)

@@ -1,13 +1,20 @@
-"""What a reader yields: references to images, and samples that pair them with captions. Free of torch."""
+"""Samples: references to images, and captions paired with them, as a reader yields them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
-    """An image by name. source: 'coco', 'visual_genome', 'flickr' (key: the numeric id as text), 'file' (key: a path, absolute or under
-    a data root), 'published' (the same, of a benchmark's own images) or 'parquet' (key: 'FILE#ROW#COLUMN'). crop: left, top, width and
-    height in pixels, before any resize."""
+    """An image by name.
+
+    Attributes:
+        source: Where the image is from: 'coco', 'visual_genome', 'flickr', 'file', 'published' (a
+            benchmark's own images) or 'parquet'.
+        key: Name inside the source. For 'coco', 'visual_genome' and 'flickr' the numeric id as
+            text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
+            'FILE#ROW#COLUMN'.
+        crop: Left, top, width and height in pixels, before any resize; the whole image where None.
+    """
 
     source: str
     key: str
@@ -23,10 +30,17 @@ class ImageRef:
 class Sample:
     """One caption of one image.
 
-    image_id: equal for all captions of an image, the unit of splits. caption_id: unique in its source, by which units are looked up.
-    split: the source's own name for it, or None. negatives: sentence negatives that came with the source. companions: positions, in
-    the source's list of samples, of hard images. origin: 'FILE:LINE' or 'FILE[ENTRY]' for messages. companion_only: whether it makes no row
-    by itself, and comes along as another's companion at most.
+    Attributes:
+        image: The image.
+        caption: The caption.
+        image_id: Id that is equal for all captions of an image. Splits keep images whole by it.
+        caption_id: Id that is unique in its source. Units are looked up by it.
+        split: The source's own name for the split, or None.
+        negatives: Sentence negatives that came with the source.
+        companions: Positions of hard images in the source's list of samples.
+        origin: 'FILE:LINE' or 'FILE[ENTRY]', for messages.
+        companion_only: Whether the sample makes no row by itself, and comes along as another's
+            companion at most.
     """
 
     image: ImageRef

@@ -1,13 +1,16 @@
-"""Seeds and hashes that are the same in every process and on every machine. Free of torch."""
+"""Seeds and hashes that are the same in every process and on every machine."""
 
 import hashlib
 
 
 def stable_hash(text: str) -> int:
-    """Returns a 63-bit non-negative hash of the text, which Python's own, salted per process, is not."""
+    """Returns a 63-bit non-negative hash of the text.
+
+    It is the same in every process, which Python's own salted hash is not.
+    """
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
 def seed_of(seed: int, epoch: int, sample: int, purpose: str) -> str:
-    """Returns what random.Random is seeded with for one purpose of one sample in one epoch."""
+    """Returns the seed of random.Random for one purpose of one sample in one epoch."""
     return f"{seed}/{epoch}/{sample}/{purpose}"

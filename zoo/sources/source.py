@@ -1,4 +1,4 @@
-"""The samples of a reader, and which of them are used. Free of torch."""
+"""Sources: the samples of a reader, and which of them are used."""
 
 import gc
 import hashlib
@@ -19,8 +19,15 @@ from zoo.support.text_files import opened
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader gave. samples: all of them; kept: positions of those in use. missing: images that were not found and tolerated.
-    by_name: what stands in for paths at which nothing is, by their names."""
+    """What a reader gave.
+
+    Attributes:
+        reader: The reader.
+        samples: All samples.
+        kept: Positions of the samples in use.
+        missing: Number of images that were not found and tolerated.
+        by_name: Published images that were found by name, by the path at which nothing is.
+    """
 
     reader: Reader
     samples: list[Sample]
@@ -35,6 +42,7 @@ class Source:
 
     @property
     def image_ids(self) -> frozenset[str]:
+        """The ids of the images in use."""
         return frozenset(self.samples[index].image_id for index in self.kept)
 
     @property
@@ -47,7 +55,12 @@ class Source:
         return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
 
     def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
-        """Returns the groups of positions of which a row draws one: every caption by itself, or those of an image together."""
+        """Returns the groups of positions of which a row draws one.
+
+        Args:
+            captions_per_image: 'all' makes every caption a group by itself, 'one' makes a group of
+                all captions of an image.
+        """
         if captions_per_image == "all":
             return list(zip(self.rows, strict=True))
         groups: dict[str, list[int]] = {}
@@ -68,19 +81,35 @@ class Source:
 
 
 def read(reader: Reader) -> Source:
-    """Returns all that the reader gives; raises ZooError where that is nothing."""
+    """Returns all that the reader gives.
+
+    Raises:
+        ZooError: It gives nothing.
+    """
     with _collector_off():
         samples = reader.samples()
     if not samples:
         raise ZooError(
-            f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: check its path and its splits"
+            f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: "
+            "check its path and its splits"
         )
     return Source(reader, samples, list(range(len(samples))))
 
 
 def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
-    """Returns the source without samples whose image is missing, every image by the reference that it is known as; raises
-    ZooError that lists the first missing unless they are tolerated."""
+    """Returns the source without samples whose image is missing.
+
+    Every image gets the reference that it is known as.
+
+    Args:
+        source: The source.
+        finder: Finds images.
+        tolerate_missing: Whether some images may be missing.
+
+    Raises:
+        ZooError: Images are missing and not tolerated, or all are missing. The first of them are
+            named.
+    """
     source = located(source, finder)
     images = source.images
     missing = finder.missing(images)
@@ -88,9 +117,10 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
         return source
     if not tolerate_missing or len(missing) == len(images):
         roots = ", ".join(map(str, finder.roots)) or "no data root"
+        first = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
-            f"{len(missing):,} of {len(images):,} images are missing under {roots} ({', '.join(map(str, missing[:3]))}"
-            f"{', ...' if len(missing) > 3 else ''}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
+            f"{len(missing):,} of {len(images):,} images are missing under {roots} ({first}): "
+            f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
         )
     absent = frozenset(missing)
     return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
@@ -118,13 +148,25 @@ def _known_as(sample: Sample, known: dict[ImageRef, ImageRef]) -> Sample:
 def split_by_image(
     source: Source, share: float | None, n_images: int | None
 ) -> tuple[Source, Source]:
-    """Returns (train, validation). The images with the smallest hashes of their ids are held out, all captions of each together:
-    n_images of them, or that share of all. Raises ZooError where nothing is left on a side."""
+    """Holds the images with the smallest hashes of their ids out, with all captions of each.
+
+    Args:
+        source: The source.
+        share: Share of the images to hold out, where `n_images` is None.
+        n_images: Number of images to hold out.
+
+    Returns:
+        The sources for training and for validation.
+
+    Raises:
+        ZooError: Nothing is left on a side.
+    """
     ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
     n = n_images if n_images is not None else round((share or 0) * len(ids))
     if not 0 < n < len(ids):
         raise ZooError(
-            f"val_share or val_images holds out {n:,} of {len(ids):,} images: leave at least one on each side"
+            f"val_share or val_images holds out {n:,} of {len(ids):,} images: "
+            "leave at least one on each side"
         )
     held_out = frozenset(ids[:n])
     return source.where(lambda s: s.image_id not in held_out), source.where(
@@ -134,7 +176,10 @@ def split_by_image(
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Halves the time of reading COCO's captions: all that is made there is kept, and the collector looks through it in vain."""
+    """Halves the time of reading COCO's captions.
+
+    All that is made there is kept, and the garbage collector looks through it in vain.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

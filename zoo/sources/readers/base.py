@@ -8,15 +8,22 @@ from zoo.support.spec import Recorded
 
 
 class Reader(Recorded, ABC):
-    """Base of readers. The constructor keeps paths and choices; nothing is opened before `samples`."""
+    """Base of readers.
+
+    The constructor keeps paths and choices. Nothing is opened before `samples`.
+    """
 
     @abstractmethod
     def samples(self) -> list[Sample]:
-        """Returns the samples in file order; raises ZooError that names file, line and field of what is wrong."""
+        """Returns the samples in file order.
+
+        Raises:
+            ZooError: The files are wrong; the sentence names file, line and field.
+        """
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that were read, whose hashes stand in checkpoints and results."""
+        """The files that were read. Checkpoints and results keep their hashes."""
         return ()
 
     def whole(self) -> "Reader":

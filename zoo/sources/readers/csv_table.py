@@ -15,9 +15,11 @@ class CsvTable(Reader):
 
     Args:
         file: The table.
-        image_column: The column of the images; where None, the first of filepath, image, image_path, file_name, filename, path.
-        caption_column: The column of the captions; where None, the first of title, caption, text, sentence, description.
-        separator: Between columns; where None, a tab if the header has one, else a comma.
+        image_column: Column of the images. Where None, the first of filepath, image, image_path,
+            file_name, filename, path.
+        caption_column: Column of the captions. Where None, the first of title, caption, text,
+            sentence, description.
+        separator: Character between columns. Where None, a tab if the header has one, else a comma.
     """
 
     def __init__(
@@ -36,9 +38,11 @@ class CsvTable(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The table."""
         return (self.file,)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each row."""
         table = Table(self.file, self.separator)
         image = table.column(self.image_column, "image_column", IMAGE_COLUMNS)
         text = table.column(self.caption_column, "caption_column", CAPTION_COLUMNS)

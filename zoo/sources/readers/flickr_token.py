@@ -1,4 +1,7 @@
-"""Flickr8k's and Flickr30k's token files: lines of 'NAME.jpg#K<TAB>caption', and lists of names for splits."""
+"""Flickr8k's and Flickr30k's token files, and lists of names for splits.
+
+A line of a token file is 'NAME.jpg#K<TAB>caption'.
+"""
 
 import logging
 import re
@@ -21,8 +24,12 @@ log = logging.getLogger(__name__)
 class FlickrToken(Reader):
     """A token file of Flickr8k or Flickr30k.
 
-    file: the captions. split: a file with one name a line, such as Flickr_8k.trainImages.txt; all images where None. Flickr8k's file
-    misspells one image ('NAME.jpg.1#0'), of which no picture exists: it is left out, and that is logged.
+    Flickr8k's file misspells one image ('NAME.jpg.1#0'), which does not exist. It is left out, and
+    that is logged.
+
+    Args:
+        file: The captions.
+        split: File with one name a line, such as Flickr_8k.trainImages.txt; all images where None.
     """
 
     def __init__(self, file: Path, split: Path | None = None) -> None:
@@ -30,12 +37,15 @@ class FlickrToken(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The caption file, and the list of the split's names where there is one."""
         return (self.file,) if self.split is None else (self.file, self.split)
 
     def whole(self) -> Reader:
+        """Returns a reader of all images."""
         return FlickrToken(self.file)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each caption of the split."""
         wanted = (
             None
             if self.split is None
@@ -77,6 +87,7 @@ class FlickrToken(Reader):
             absent = next(((n, line) for n, line in wanted.items() if n not in refs), None)
             if absent is not None:
                 raise ZooError(
-                    f"{self.split}:{absent[1]} names {absent[0]}, which has no caption in {self.file}: take the line out"
+                    f"{self.split}:{absent[1]} names {absent[0]}, "
+                    f"which has no caption in {self.file}: take the line out"
                 )
         return samples

@@ -24,9 +24,13 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
-    A folder is one of rendered scenes, or of TROHN-Img's parquet; .jsonl JSON lines; .json Karpathy's or COCO's; .csv and .tsv a table,
-    NegCLIP's where it has its columns; anything else a Flickr token file or one caption a line. A file without an ending, such as a pipe,
-    is told by its first line. Raises ZooError where the file is not there or is none of these.
+    A folder holds rendered scenes, or TROHN-Img's parquet. A .jsonl file holds JSON lines, a .json
+    file Karpathy's or COCO's captions. A .csv or .tsv file is a table, NegCLIP's where it has its
+    columns. Anything else is a Flickr token file or one caption a line. The first line tells the
+    kind of a file without an ending, such as a pipe.
+
+    Raises:
+        ZooError: The file is not there or is none of these.
     """
     path = Path(path)
     if path.is_dir():
@@ -52,11 +56,13 @@ def _head(path: Path) -> str:
             head = file.read(_HEAD)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you may read"
+            f"{path} cannot be read ({error.strerror}): "
+            "give the path of a caption file that you may read"
         ) from error
     if b"\0" in head or head.startswith(b"\x1f\x8b"):
         raise ZooError(
-            f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl file of captions"
+            f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl "
+            "file of captions"
         )
     return head.decode("utf-8-sig", errors="replace")
 
@@ -64,7 +70,8 @@ def _head(path: Path) -> str:
 def _json(path: Path, head: str) -> Reader:
     if not head.lstrip().startswith("{"):
         raise ZooError(
-            f"{path} does not hold one JSON object: give Karpathy's or COCO's captions, or JSON lines in a .jsonl file"
+            f"{path} does not hold one JSON object: "
+            "give Karpathy's or COCO's captions, or JSON lines in a .jsonl file"
         )
     return (
         KarpathyJson(path, SPLITS)
@@ -74,7 +81,7 @@ def _json(path: Path, head: str) -> Reader:
 
 
 def _kind(first: str) -> str:
-    """first: the first line of a file that has no ending. Returns the ending that it would have."""
+    """Returns the ending that a file without one would have, by its first line."""
     if first.startswith("{"):
         try:
             return ".jsonl" if "caption" in json_value(first) else ".json"

@@ -13,8 +13,12 @@ from zoo.support.text_files import caption, field, json_line, numbered_lines
 class JsonLines(Reader):
     """A file of `{"image", "caption"}` lines.
 
-    `image` is a path or a reference as this project writes it ('coco:391895'). A line may also hold `caption_id` (its number from 0 where
-    absent), `image_id`, `split`, `negatives` (a list of sentences) and `companions` (line numbers, from 0, of hard images).
+    `image` is a path or a reference as this project writes it ('coco:391895'). A line may also hold
+    `caption_id` (its number from 0 where absent), `image_id`, `split`, `negatives` (a list of
+    sentences) and `companions` (line numbers, from 0, of hard images).
+
+    Args:
+        file: The file.
     """
 
     def __init__(self, file: Path) -> None:
@@ -22,9 +26,11 @@ class JsonLines(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The file."""
         return (self.file,)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each line."""
         entries = [
             (f"{self.file}:{number}", json_line(line, f"{self.file}:{number}"))
             for number, line in numbered_lines(self.file)
@@ -43,7 +49,8 @@ def _sample(entry: Any, number: str, n: int, origin: str, images: OwnImages) -> 
     companions = _list(entry, "companions", int, origin)
     if not all(0 <= c < n for c in companions):
         raise ZooError(
-            f"{origin} has companions {list(companions)}, and the file has {n} entries: number them from 0"
+            f"{origin} has companions {list(companions)}, and the file has {n} entries: "
+            "number them from 0"
         )
     return Sample(
         ref,

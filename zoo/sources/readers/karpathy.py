@@ -1,4 +1,7 @@
-"""Karpathy's JSON: `images` with `split`, `filename` and `sentences`, as published for COCO, Flickr30k and Flickr8k."""
+"""Karpathy's JSON, as published for COCO, Flickr30k and Flickr8k.
+
+It holds `images` with `split`, `filename` and `sentences`.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -24,9 +27,15 @@ log = logging.getLogger(__name__)
 class KarpathyJson(Reader):
     """Karpathy & Fei-Fei's splits.
 
-    file: dataset_coco.json or a file of its layout. splits: those to take; papers train on train and restval, 113,287 images of
-    COCO, and a count that differs from the published one is logged. A caption's id is 'DATASET_IMGID_SENTID', as in CS-CLIP's units.
-    Raises ZooError for a split that Karpathy's files do not have.
+    A caption's id is 'DATASET_IMGID_SENTID', as in CS-CLIP's units. A number of images that differs
+    from the published one is logged.
+
+    Args:
+        file: dataset_coco.json or a file of its layout.
+        splits: Splits to take. Papers train on train and restval, 113,287 images of COCO.
+
+    Raises:
+        ZooError: Karpathy's files do not have that split.
     """
 
     def __init__(self, file: Path, splits: Sequence[str] = ("train", "restval")) -> None:
@@ -34,17 +43,21 @@ class KarpathyJson(Reader):
         for split in self.splits:
             if split not in SPLITS:
                 raise ZooError(
-                    f"split {split!r} of {file} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+                    f"split {split!r} of {file} does not exist{near(split, SPLITS)}: "
+                    f"choose among {', '.join(SPLITS)}"
                 )
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The file."""
         return (self.file,)
 
     def whole(self) -> Reader:
+        """Returns a reader of all splits."""
         return KarpathyJson(self.file, SPLITS)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each sentence of the splits' images."""
         content = read_json(self.file, object_hook=_without_tokens)
         images = field(content, "images", list, str(self.file))
         dataset = str(content.get("dataset", "coco"))
@@ -61,7 +74,8 @@ class KarpathyJson(Reader):
                 samples.extend(_captions(image, split, dataset, origin, own))
         if not samples:
             raise ZooError(
-                f"{self.file} has no image in split {', '.join(self.splits)}: it has {', '.join(sorted(present)) or 'no split'}"
+                f"{self.file} has no image in split {', '.join(self.splits)}: "
+                f"it has {', '.join(sorted(present)) or 'no split'}"
             )
         self._compare(dataset, n_images)
         return samples

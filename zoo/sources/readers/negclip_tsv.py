@@ -1,4 +1,4 @@
-"""NegCLIP's training table: captions with their sentence negatives and the rows of their hard images."""
+"""NegCLIP's training table: captions with sentence negatives and the rows of their hard images."""
 
 import ast
 import logging
@@ -16,10 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class NegClipTsv(Reader):
-    """{train,valid}_neg_clip.tsv (Yuksekgonul et al., 2023): `title`, `filepath`, `neg_caption` and `neg_image`, the last two Python lists.
+    """{train,valid}_neg_clip.tsv (Yuksekgonul et al., 2023), the table that NegCLIP is trained on.
 
-    `neg_image` counts rows of the complete file: indices that a shortened one does not have are left out, counted and logged.
-    A caption's id is its row, from 0.
+    Its columns are `title`, `filepath`, `neg_caption` and `neg_image`, the last two Python lists.
+    `neg_image` counts rows of the complete file. Indices that a shortened file does not have are
+    left out, counted and logged. A caption's id is its row, from 0.
+
+    Args:
+        file: The table.
     """
 
     def __init__(self, file: Path) -> None:
@@ -27,9 +31,11 @@ class NegClipTsv(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The table."""
         return (self.file,)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each row."""
         table = Table(self.file, "\t")
         for column in ("title", "filepath", "neg_caption", "neg_image"):
             table.column(column, "the header", (column,))
@@ -74,6 +80,7 @@ def _list(text: str, kind: type, column: str, origin: str) -> list[Any]:
         values = None
     if not isinstance(values, list) or not all(type(v) is kind for v in values):
         raise ZooError(
-            f"{origin} has {text[:40]!r} as {column!r}: expected a list of {kind.__name__} as Python writes it"
+            f"{origin} has {text[:40]!r} as {column!r}: "
+            f"expected a list of {kind.__name__} as Python writes it"
         )
     return values

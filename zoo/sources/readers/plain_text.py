@@ -10,7 +10,11 @@ from zoo.support.text_files import numbered_lines
 class PlainText(Reader):
     """A text file with one caption a line, for what needs captions alone.
 
-    Blank lines are left out. A caption's id is its line, from 1; its image is 'file:FILE:LINE', which does not exist.
+    Blank lines are left out. A caption's id is its line, from 1. Its image is 'file:FILE:LINE',
+    which does not exist.
+
+    Args:
+        file: The text file.
     """
 
     def __init__(self, file: Path) -> None:
@@ -18,9 +22,11 @@ class PlainText(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The text file."""
         return (self.file,)
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each line that is not blank."""
         samples = []
         for number, line in numbered_lines(self.file):
             origin = f"{self.file}:{number}"

@@ -9,9 +9,14 @@ from zoo.sources.sample import ImageRef, Sample
 
 
 class Scenes(Reader):
-    """Rendered scenes as a caption source; an attribute swap comes along as a sentence negative.
+    """Rendered scenes; an attribute swap comes along as a sentence negative.
 
-    folder: what was given to `--out`. split: 'train', 'val', 'test' or 'held_out', None for all.
+    Args:
+        folder: Folder that was given to `--out`.
+        split: 'train', 'val', 'test' or 'held_out', None for all.
+
+    Raises:
+        ZooError: There is no such split.
     """
 
     def __init__(self, folder: str, split: str | None = None) -> None:
@@ -20,6 +25,7 @@ class Scenes(Reader):
         self.folder, self.split = folder, split
 
     def samples(self) -> list[Sample]:
+        """Returns a sample for each caption of the split."""
         folder = Path(self.folder).absolute()
         return [
             Sample(

@@ -1,4 +1,4 @@
-"""Tables with a header, comma or tab separated, read with errors that name line and column. Free of torch."""
+"""Tables with a header, comma or tab separated, read with errors that name line and column."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ class Table:
 
     Args:
         file: The table.
-        separator: One character; where None, a tab if the header has one, else a comma.
+        separator: One character. Where None, a tab if the header has one, else a comma.
         strict: Whether a quote inside a field is refused.
 
     Raises:
@@ -39,9 +39,10 @@ class Table:
         """Returns the name of a column.
 
         Args:
-            given: What the user calls it, None where the first of `names` that the table has is meant.
-            argument: The argument by which a user says it.
-            names: What it may be called.
+            given: Name that the user gives, None where the first of `names` that the table has is
+                meant.
+            argument: Argument by which a user gives it.
+            names: Names that the column may have.
 
         Raises:
             ZooError: There is no such column, or it comes twice.
@@ -51,17 +52,19 @@ class Table:
         if found is None:
             others = f" (nor {', '.join(wanted[1:])})" if wanted[1:] else ""
             raise ZooError(
-                f"{self.file}:1 has no column {wanted[0]!r}{near(wanted[0], self.header)}{others}: it has "
-                f"{', '.join(map(repr, self.header)) or 'none'}; say by {argument} which one it is"
+                f"{self.file}:1 has no column {wanted[0]!r}{near(wanted[0], self.header)}{others}: "
+                f"it has {', '.join(map(repr, self.header)) or 'none'}; "
+                f"say by {argument} which one it is"
             )
         if self.header.count(found) > 1:
             raise ZooError(
-                f"{self.file}:1 has the column {found!r} {self.header.count(found)} times, and only one would count: rename the others"
+                f"{self.file}:1 has the column {found!r} {self.header.count(found)} times, "
+                "and only one would count: rename the others"
             )
         return found
 
     def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Yields (line on which the row ends, row by column name).
+        """Yields the line on which a row ends, and the row by column name.
 
         Raises:
             ZooError: A row has too few or too many fields, or is not CSV; the line is named.
@@ -69,8 +72,9 @@ class Table:
         for row in self._read():
             if row and len(row) != len(self.header):
                 raise ZooError(
-                    f"{self.file}:{self._rows.line_num} has {len(row)} fields where the header has {len(self.header)}: mend the line, a "
-                    "field that holds the separator wants quotes"
+                    f"{self.file}:{self._rows.line_num} has {len(row)} fields where the header has "
+                    f"{len(self.header)}: mend the line, a field that holds the separator wants "
+                    "quotes"
                 )
             if row:
                 yield self._rows.line_num, dict(zip(self.header, row, strict=True))

@@ -1,4 +1,7 @@
-"""TROHN-Img: COCO's captions, each with a written negative and a picture made for it, in parquet shards as on the hub."""
+"""TROHN-Img: COCO's captions in parquet shards as on the hub.
+
+Each caption has a written negative and an image made for that negative.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,37 +18,50 @@ from zoo.support.text_files import caption
 
 SPLITS = ("train", "validation")
 TEXTS = ("image_id", "caption", "negative_caption")
-PICTURE = "negative_image"
+NEGATIVE_IMAGE = "negative_image"
 
 
 class TrohnImg(Reader):
-    """TROHN-Img (Miranda et al., 2024): `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and `negative_image`.
+    """TROHN-Img (Miranda et al., 2024): COCO's captions with negative captions and images.
 
-    path: a shard, or a folder with shards at any depth. split: 'train' or 'validation', by the shards' names; None for all. The positive
-    image is found in COCO. A row gives a sample whose id is 'SHARD#ROW', with the negative caption as its sentence negative, and a
-    second sample, the negative pair, which is its companion and never a row by itself. Raises ZooError for what is no such parquet.
+    The columns are `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and
+    `negative_image`. The positive image is found in COCO. A row gives a sample whose id is
+    'SHARD#ROW', with the negative caption as its sentence negative. It also gives a second sample,
+    the negative pair, which is its companion and never a row by itself.
+
+    Args:
+        path: A shard, or a folder with shards at any depth.
+        split: 'train' or 'validation', by the shards' names; None for all.
+
+    Raises:
+        ZooError: There is no such split.
     """
 
     def __init__(self, path: Path, split: str | None = None) -> None:
         if split is not None and split not in SPLITS:
             raise ZooError(
-                f"split {split!r} of {path} does not exist{near(split, SPLITS)}: choose among {', '.join(SPLITS)}"
+                f"split {split!r} of {path} does not exist{near(split, SPLITS)}: "
+                f"choose among {', '.join(SPLITS)}"
             )
         self.path, self.split = Path(path), split
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """The shards of the split."""
         if self.path.is_file():
             return (self.path,)
         return tuple(sorted(self.path.glob(f"**/{self.split or ''}*.parquet")))
 
     def whole(self) -> Reader:
+        """Returns a reader of all shards."""
         return TrohnImg(self.path)
 
     def samples(self) -> list[Sample]:
+        """Returns two samples for each row, the positive pair and the negative one."""
         if not self.files:
             raise ZooError(
-                f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's shards"
+                f"{self.path} has no {self.split or ''}*.parquet: "
+                "give the folder of TROHN-Img's shards"
             )
         samples: list[Sample] = []
         for file in self.files:
@@ -55,7 +71,12 @@ class TrohnImg(Reader):
 
 
 def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
-    """start: the position that the first sample gets. Yields positives and their negatives; the pictures themselves are not read."""
+    """Yields positive samples and their negatives; the images themselves are not read.
+
+    Args:
+        file: The shard.
+        start: Position of the first sample in the source's list.
+    """
     for i, row in enumerate(_texts(file)):
         origin, number, split = (
             f"{file}[{i}]",
@@ -65,10 +86,11 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         for column in TEXTS:
             if not isinstance(row[column], str):
                 raise ZooError(
-                    f"{origin} has {row[column]!r} as {column!r}: expected text, fetch the shard again"
+                    f"{origin} has {row[column]!r} as {column!r}: "
+                    "expected text, fetch the shard again"
                 )
         image = coco_ref(row["image_id"], origin)
-        made = ImageRef("parquet", f"{file}#{i}#{PICTURE}")
+        made = ImageRef("parquet", f"{file}#{i}#{NEGATIVE_IMAGE}")
         true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
         yield (
             Sample(
@@ -89,10 +111,11 @@ def _texts(file: Path) -> list[dict[str, Any]]:
     try:
         shard = pq.ParquetFile(file)
         columns = shard.schema_arrow.names
-        for column in (*TEXTS, PICTURE):
+        for column in (*TEXTS, NEGATIVE_IMAGE):
             if column not in columns:
                 raise ZooError(
-                    f"{file} has no column {column!r}{near(column, columns)}: it has {', '.join(columns)}"
+                    f"{file} has no column {column!r}{near(column, columns)}: "
+                    f"it has {', '.join(columns)}"
                 )
         rows: list[dict[str, object]] = shard.read(columns=list(TEXTS)).to_pylist()
     except (OSError, pa.ArrowException) as error:
