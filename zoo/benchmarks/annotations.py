@@ -1,4 +1,7 @@
-"""Annotation files: found under the data root, plain or gzipped, and read with errors that name file and entry. Free of torch."""
+"""Annotation files: found under the data root, plain or gzipped, and read.
+
+Errors name file and entry.
+"""
 
 import gzip
 import zlib
@@ -13,21 +16,28 @@ from zoo.support.text_files import NotJson, json_value, opened
 
 
 def given_path(root: Path, name: str) -> Path | None:
-    """Finds what a user named: as it is written, from the working directory, before it is looked for under the data root.
+    """Finds what a user named, first as it is written, then under the data root.
 
     Args:
-        root: a data root.
-        name: a file or a folder.
+        root: A data root.
+        name: A file or a folder. As it is written, it is looked for from the working directory.
 
     Returns:
-        Its path, None where it is in neither.
+        Its path, None where it is in neither place.
     """
     return next((path for path in (Path(name), root / name) if path.exists()), None)
 
 
 def locate(root: Path, part: Part) -> Path | None:
-    """Returns the first of a part's files that is there, as it is or with .gz, None where none is. Those that the user named are looked for
-    in the working directory first."""
+    """Finds the annotation file of a part.
+
+    Args:
+        root: A data root.
+        part: The part. Files that the user named are looked for in the working directory first.
+
+    Returns:
+        The first of the part's files that is there, as it is or with .gz; None where none is.
+    """
     folders = (Path(), root) if part.named else (root,)
     candidates = (
         folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz")
@@ -36,7 +46,11 @@ def locate(root: Path, part: Part) -> Path | None:
 
 
 def content(path: Path) -> bytes:
-    """Returns the bytes of a file, unpacked where its name ends in .gz; raises ZooError that names it."""
+    """Returns the bytes of a file, unpacked where its name ends in .gz.
+
+    Raises:
+        ZooError: The file cannot be read or unpacked.
+    """
     try:
         with opened(path) as file:
             return gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
@@ -47,7 +61,12 @@ def content(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """Returns what a .json or .json.gz holds; raises ZooError that names the file, and the line where it is no JSON."""
+    """Returns what a .json or .json.gz holds.
+
+    Raises:
+        ZooError: The file cannot be read or is no JSON. The error names the file, and the line
+            where it is no JSON.
+    """
     try:
         return json_value(content(path).decode("utf-8-sig"))
     except NotJson as error:
@@ -59,7 +78,11 @@ def read_json(path: Path) -> Any:
 
 
 def read_list(path: Path) -> list[Any]:
-    """Returns the list that a .json or .json.gz holds; raises ZooError that names the file where it holds anything else."""
+    """Returns the list that a .json or .json.gz holds.
+
+    Raises:
+        ZooError: The file cannot be read, is no JSON or holds anything else than a list.
+    """
     records = read_json(path)
     if not isinstance(records, list):
         raise ZooError(
@@ -73,15 +96,15 @@ def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) 
     """Checks which subsets a user wants.
 
     Args:
-        benchmark: the name of the benchmark.
-        subsets: those wanted, None for all.
-        known: those that it has.
+        benchmark: The name of the benchmark.
+        subsets: The subsets wanted, None for all.
+        known: The subsets that it has.
 
     Returns:
-        Those wanted, in the order of `known`.
+        The subsets wanted, in the order of `known`.
 
     Raises:
-        ZooError: One is unknown, or none is wanted.
+        ZooError: A subset is unknown, or none is wanted.
     """
     offered = tuple(known)
     if subsets is None:
@@ -102,7 +125,16 @@ def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) 
 def overrides(
     benchmark: str, files: Mapping[str, str] | None, subsets: Iterable[str]
 ) -> dict[str, str]:
-    """Returns the user's annotation files by subset; raises ZooError for a subset that the benchmark does not have."""
+    """Returns the user's annotation files by subset.
+
+    Args:
+        benchmark: The name of the benchmark.
+        files: The user's files by subset, None where there are none.
+        subsets: The subsets that the benchmark has.
+
+    Raises:
+        ZooError: The benchmark does not have one of the subsets in `files`.
+    """
     known = list(subsets)
     for subset in files or {}:
         if subset not in known:
@@ -122,7 +154,7 @@ def overridden(parts: Iterable[Part], files: Mapping[str, str]) -> tuple[Part, .
 
 
 def count_notes(counts: Iterable[tuple[Part, int]]) -> dict[str, str]:
-    """Returns, by subset, a note where a file holds another number of cases than the published one."""
+    """Returns a note for each subset whose file holds another number of cases than published."""
     return {
         f"{p.subset} cases": f"{n:,} in the file, {p.n:,} as published"
         for p, n in counts

@@ -1,4 +1,4 @@
-"""Benchmark: reads published files and yields cases. Free of torch."""
+"""Benchmark: reads published files and gives cases."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -16,9 +16,18 @@ from zoo.support.spec import Recorded
 class Case:
     """One question: some images, some texts, and which belong together.
 
-    match: bool [images, texts]. protocol: the name of a rule in `zoo.results.protocols` ('i2t', 't2i', 'group', 'half_truth',
-    'retrieval'). group: what a macro average is taken over (a relation, an attribute pair). id: unique within the subset.
-    correct_first: whether the official script lists the right answer first, so that its argmax counts a tie as right.
+    Args:
+        images: The images.
+        texts: The texts.
+        match: Which text belongs to which image, bool `[images, texts]`.
+        protocol: The name of a protocol in `zoo.results.protocols`: 'i2t', 't2i', 'group',
+            'half_truth' or 'retrieval'.
+        subset: The subset that the case is of.
+        id: The case's id, unique within the subset.
+        group: What a macro average is taken over (a relation, an attribute pair); None where there
+            are no groups.
+        correct_first: Whether the official script lists the right answer first, so that its argmax
+            counts a tie as right.
     """
 
     images: tuple[ImageRef, ...]
@@ -33,9 +42,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Part:
-    """A subset of a benchmark. files: its annotation files under the data root; n: cases as published; chance: in per cent by metric;
-    published: OpenAI ViT-B/32's values in per cent by metric name; how: how to get the files; named: whether the user named the files, so
-    that they may lie in the working directory too, and their absence is an error."""
+    """A subset of a benchmark, and what it needs.
+
+    Args:
+        subset: The subset's name.
+        files: Its annotation files under the data root. One of them is enough.
+        n: How many cases it has as published, None where nothing is published.
+        how: How to get the files, in words for the user.
+        chance: The value of each metric by chance, in per cent.
+        published: The value of each metric of OpenAI's ViT-B/32, in per cent.
+        named: Whether the user named the files. They may then lie in the working directory too, and
+            their absence is an error.
+    """
 
     subset: str
     files: tuple[str, ...]
@@ -48,7 +66,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read: the cases, the files they came from, the parts without a file, and notes for the report (tagger, seed)."""
+    """What was read of a benchmark.
+
+    Args:
+        cases: The cases.
+        files: The files that they came from.
+        absent: The parts without a file.
+        notes: Notes for the report by their names, such as tagger and seed.
+    """
 
     cases: list[Case]
     files: list[Path]
@@ -57,8 +82,14 @@ class Reading:
 
 
 class Benchmark(Recorded, ABC):
-    """Base of benchmarks. name: as asked for on the command line. version: raised when cases or their order change. offers: the subsets
-    that an argument `subsets` chooses among, where they are known without a file."""
+    """Base of benchmarks.
+
+    Attributes:
+        name: The name by which the benchmark is asked for on the command line.
+        version: A number that is raised when cases or their order change.
+        offers: The subsets that an argument `subsets` chooses among, where they are known without
+            a file.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
@@ -71,4 +102,11 @@ class Benchmark(Recorded, ABC):
 
     @abstractmethod
     def read(self, root: Path) -> Reading:
-        """Returns the cases of all parts whose files are there; raises ZooError that names file and entry of what is wrong."""
+        """Returns the cases of all parts whose files are there.
+
+        Args:
+            root: A data root.
+
+        Raises:
+            ZooError: A file is wrong. The error names file and entry of what is wrong.
+        """

@@ -1,4 +1,7 @@
-"""BLIP's caption files, `[{"image": PATH, "caption": [..]}]`: what ARO's order sets and caption retrieval are made from. Free of torch."""
+"""BLIP's caption files, `[{"image": PATH, "caption": [..]}]`.
+
+ARO's order sets and caption retrieval are made from them.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +22,11 @@ class Captioned:
 
 
 def read_captioned(path: Path) -> list[Captioned]:
-    """Returns the records in file order; raises ZooError that names file and entry of what is wrong or comes twice."""
+    """Returns the records in file order.
+
+    Raises:
+        ZooError: The file is wrong, or an image comes twice. The error names file and entry.
+    """
     records: dict[ImageRef, Captioned] = {}
     for i, entry in enumerate(read_list(path)):
         origin = f"{path}[{i}]"

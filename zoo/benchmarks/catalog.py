@@ -1,4 +1,4 @@
-"""The benchmarks that can be asked for by name. Importing it imports none of them; free of torch."""
+"""The benchmarks that can be asked for by name. Importing this module imports none of them."""
 
 import importlib
 import inspect
@@ -30,10 +30,16 @@ _TABLE = re.compile(
 def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     """Returns the benchmark of that name.
 
-    name: a built-in one, one that an installed package offers (entry points of the group 'zoo.benchmarks'), a dotted class path, or
-    `pairs:FILE.csv`, `half_truth:UNITS.jsonl`, `retrieval:SOURCE`, `scene_swaps:FOLDER`; subsets as the report names them may follow, each
-    behind a colon (`sugarcrepe:swap_obj`). options: further arguments of its class. Raises ZooError for an unknown name, subset or option,
-    with the near ones, and for a missing one.
+    Args:
+        name: A built-in benchmark, one that an installed package offers (entry points of the group
+            'zoo.benchmarks'), a dotted class path, or `pairs:FILE.csv`,
+            `half_truth:UNITS.jsonl`, `retrieval:SOURCE` or `scene_swaps:FOLDER`. Subsets may
+            follow, named as in the report and each behind a colon (`sugarcrepe:swap_obj`).
+        options: Further arguments of its class.
+
+    Raises:
+        ZooError: A name, subset or option is unknown, or an option is missing. The error names what
+            is near an unknown one.
     """
     name, argument, subsets = _parsed(name)
     given = dict(options or {})
@@ -74,7 +80,8 @@ def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
     """Makes the benchmarks of a list.
 
     Args:
-        entries: names, as `benchmark` takes them, or benchmarks. Subsets of one benchmark, asked for one by one, make one of them.
+        entries: Names, as `benchmark` takes them, or benchmarks. Subsets of one benchmark that are
+            asked for one by one make one benchmark.
 
     Returns:
         The benchmarks, each where it is first asked for.
@@ -101,7 +108,7 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(text: str) -> _Parsed:
-    """text: a name with what follows its colons. A class path, `module:Class`, is a name."""
+    """Splits a name from what follows its colons. A class path, `module:Class`, is a name."""
     name, colon, rest = text.partition(":")
     if not colon or name not in offered():
         return _Parsed(text, None, ())
@@ -115,7 +122,10 @@ def _parsed(text: str) -> _Parsed:
 
 
 def _without_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Returns the text without the subsets behind its last colons, and these; some have a colon in their names."""
+    """Returns the text without the subsets behind its last colons, and these subsets.
+
+    Some have a colon in their names.
+    """
     subsets: tuple[str, ...] = ()
     while ends := [subset for subset in offers if text.endswith(f":{subset}")]:
         last = max(ends, key=len)
@@ -124,7 +134,7 @@ def _without_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, 
 
 
 def offered() -> dict[str, str]:
-    """Returns 'module:Class' by name, of the built-in benchmarks and of those that installed packages offer."""
+    """Returns the path 'module:Class' of each benchmark by name, installed packages' included."""
     return {**{entry.name: entry.value for entry in entry_points(group=GROUP)}, **BUILT_IN}
 
 
@@ -143,8 +153,8 @@ def _class(name: str) -> type[Benchmark]:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ZooError(
-            f"benchmark {name!r} names the module {module}, which cannot be "
-            f"found{near(name, known)}: mend the path"
+            f"benchmark {name!r} names the module {module}, "
+            f"which cannot be found{near(name, known)}: mend the path"
         ) from error
     except AttributeError as error:
         raise ZooError(

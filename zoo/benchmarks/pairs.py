@@ -13,24 +13,26 @@ from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 
 FOIL_COLUMNS = ("foil", "negative", "negative_caption")
 SUBSET_COLUMN = "subset"
-# as this benchmark's page has them; a table that has open_clip's names as well is one of captions first
+# The names that this benchmark's page has come first: a table may have open_clip's as well.
 IMAGES = tuple(sorted(IMAGE_COLUMNS, key="image".__ne__))
 CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 
 
 class Pairs(Benchmark):
-    """One's own pairs, from a table with columns for image, caption, foil and, where wanted, subset.
+    """One's own pairs, from a table with columns for image, caption, foil and, if wanted, subset.
 
-    An image is a path: absolute, beside the table, from the working directory or under the data root; where nothing is there, the
-    name of an image of COCO or Flickr.
+    An image is a path: absolute, beside the table, from the working directory or under the data
+    root. Where nothing is there, it is the name of an image of COCO or Flickr.
 
     Args:
-        file: The table, csv or tsv: absolute, from the working directory or under the data root.
-        image_column: The column of the images; where None, image or any other name that CsvTable knows.
-        caption_column: The column of the captions; where None, caption or any other name that CsvTable knows.
-        foil_column: The column of the foils; where None, foil, negative or negative_caption.
-        separator: Between columns; where None, a tab if the header has one, else a comma.
-        subsets: Those wanted, None for all.
+        file: The table, CSV or TSV: absolute, from the working directory or under the data root.
+        image_column: The column of the images. None takes image, or any other name that CsvTable
+            knows.
+        caption_column: The column of the captions. None takes caption, or any other name that
+            CsvTable knows.
+        foil_column: The column of the foils. None takes foil, negative or negative_caption.
+        separator: What separates columns. None takes a tab where the header has one, else a comma.
+        subsets: The subsets wanted, None for all.
     """
 
     name = "pairs"
@@ -51,10 +53,12 @@ class Pairs(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The table as one part; its subsets are known when it is read."""
         how = f"write {self.file} with the columns image, caption, foil"
         return (Part(Path(self.file).stem, (self.file,), None, how, {"i2t": 50.0}, named=True),)
 
     def read(self, root: Path) -> Reading:
+        """Returns a case for each row of the table; raises ZooError that names file and line."""
         path = locate(root, self.parts[0])
         if path is None:
             return Reading([], [], list(self.parts))

@@ -18,7 +18,10 @@ KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
 
 
 def _recalls(*values: float) -> dict[str, float]:
-    """values: in per cent, at 1, 5 and 10, of texts and then of images; OpenAI ViT-B/32's as vl_compo measured them."""
+    """Names the recalls of texts and then of images, at 1, 5 and 10, in per cent.
+
+    They are OpenAI ViT-B/32's, as vl_compo measured them.
+    """
     return dict(
         zip((f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)), values, strict=True)
     )
@@ -31,8 +34,9 @@ PARTS = {
             "coco_karpathy",
             ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
             5_000,
-            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, or BLIP's "
-            "coco_karpathy_test.json into DATA_ROOT/aro; images go to DATA_ROOT/coco/val2014",
+            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, "
+            "or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
+            "images go to DATA_ROOT/coco/val2014",
             published=_recalls(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
         Part(
@@ -43,26 +47,32 @@ PARTS = {
                 "dataset_flickr30k.json",
             ),
             1_000,
-            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, or BLIP's "
-            "flickr30k_test.json into DATA_ROOT/aro; images (ask their owners at "
-            "shannon.cs.illinois.edu/DenotationGraph) go to DATA_ROOT/flickr30k",
+            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, "
+            "or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
+            "images (ask their owners at shannon.cs.illinois.edu/DenotationGraph) "
+            "go to DATA_ROOT/flickr30k",
             published=_recalls(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
         Part(
             "flickr8k",
             ("flickr8k/Flickr8k.token.txt",),
             1_000,
-            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) into "
-            "DATA_ROOT/flickr8k; images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
+            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) "
+            "into DATA_ROOT/flickr8k; "
+            "images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
         ),
     )
 }
 
 
 class Retrieval(Benchmark):
-    """Caption retrieval: recall at 1, 5 and 10, text for image and image for text; one case a source, with all of its captions.
+    """Caption retrieval: recall at 1, 5 and 10, text for image and image for text.
 
-    source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader of captions. `n` of a part counts images.
+    A source is one case with all of its captions, and `n` of its part counts images.
+
+    Args:
+        source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader
+            of captions.
     """
 
     name = "retrieval"
@@ -77,6 +87,7 @@ class Retrieval(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The sources asked for, a part each."""
         if isinstance(self.source, Reader):
             how = "give the reader the path of its captions"
             return (
@@ -85,6 +96,7 @@ class Retrieval(Benchmark):
         return tuple(PARTS.values()) if self.source is None else (PARTS[self.source],)
 
     def read(self, root: Path) -> Reading:
+        """Returns a case for each source whose captions are there."""
         if isinstance(self.source, Reader):
             pairs = _of_reader(self.source)
             return Reading([_case(self.parts[0].subset, pairs)], list(self.source.files), [])
@@ -126,7 +138,10 @@ def _test_split(path: Path) -> list[Pair]:
 
 
 def _case(subset: str, pairs: list[Pair]) -> Case:
-    """Every pair is a right answer; so are no others, as in the published protocol, even where two images share a caption."""
+    """Makes a case in which the pairs alone are right, as in the published protocol.
+
+    No other pair is right, even where two images share a caption.
+    """
     images = list(dict.fromkeys(image for image, _ in pairs))
     row = {image: i for i, image in enumerate(images)}
     match = np.zeros((len(images), len(pairs)), dtype=bool)

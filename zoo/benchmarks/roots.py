@@ -1,4 +1,4 @@
-"""Reading a benchmark from several data roots. Free of torch."""
+"""Reading a benchmark from several data roots."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +10,16 @@ from zoo.sources.images import ImageFinder
 
 
 def settled(reading: Reading, finder: ImageFinder) -> Reading:
-    """Returns the reading with every image by the reference that it is known as, and notes on those that are taken by name alone and on
-    a user's own that carry an orientation or transparency."""
+    """Gives every image of a reading the reference that it is known by.
+
+    Args:
+        reading: What was read of a benchmark.
+        finder: Finds images under the data roots.
+
+    Returns:
+        The reading with these references. Its notes tell of images that are taken by name alone,
+        and of a user's own images that carry an orientation or transparency.
+    """
     asked = dict.fromkeys(image for case in reading.cases for image in case.images)
     known = finder.settled(asked)
     own = [image for image in asked if image not in known]
@@ -34,8 +42,18 @@ def settled(reading: Reading, finder: ImageFinder) -> Reading:
 
 
 def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
-    """Returns the benchmark's cases, each part from the first root that has its annotation files; raises ZooError where none has a file
-    that the user named."""
+    """Reads each part of a benchmark from the first data root that has its annotation files.
+
+    Args:
+        benchmark: The benchmark.
+        roots: The data roots, at least one.
+
+    Returns:
+        The cases of all parts.
+
+    Raises:
+        ZooError: A file that the user named is in no root, or a file is wrong.
+    """
     whole = benchmark.read(roots[0])
     for root in roots[1:]:
         absent = {part.subset for part in whole.absent}
@@ -54,7 +72,7 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
     if named is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(
-            f"{benchmark.name}: {named.files[0]} is neither in the working directory nor under "
-            f"{searched}: mend the path ({named.how})"
+            f"{benchmark.name}: {named.files[0]} is neither in the working directory "
+            f"nor under {searched}: mend the path ({named.how})"
         )
     return whole

@@ -1,4 +1,7 @@
-"""Attribute swaps in rendered scenes: "a red cube and a blue sphere" against "a blue cube and a red sphere"."""
+"""Attribute swaps in rendered scenes.
+
+"a red cube and a blue sphere" stands against "a blue cube and a red sphere".
+"""
 
 from pathlib import Path
 
@@ -16,8 +19,12 @@ FOLDER, CAPTIONS = "scenes", "captions.jsonl"
 class SceneSwaps(Benchmark):
     """Which of two captions is true of a scene, where the other exchanges the two colours.
 
-    folder: what `zoo scenes render` filled, as written or under the data root. Subsets: 'test' has scenes that training never had,
-    'held_out' scenes with a pair of colour and shape that it never had. Captions whose swap would be true too are no cases.
+    The subset 'test' has scenes that training never had, and 'held_out' has scenes with a pair of
+    colour and shape that training never had. Captions whose swap would be true too are no cases.
+
+    Args:
+        folder: What `zoo scenes render` filled, as written or under the data root.
+        subsets: The subsets wanted, 'test' or 'held_out', None for both.
     """
 
     name = "scene_swaps"
@@ -28,6 +35,7 @@ class SceneSwaps(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The subsets asked for."""
         how = f"`zoo scenes render --out {self.folder}` makes it"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != FOLDER
         return tuple(
@@ -35,6 +43,7 @@ class SceneSwaps(Benchmark):
         )
 
     def read(self, root: Path) -> Reading:
+        """Returns a case for each caption with a swap, where the folder is there."""
         file = given_path(root, f"{self.folder}/{CAPTIONS}")
         if file is None:
             return Reading([], [], list(self.parts))

@@ -15,7 +15,8 @@ HOW = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
     "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
-# subset: cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it (the authors print 61.4 for swap_obj)
+# subset: cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it (the authors print 61.4
+# for swap_obj)
 PUBLISHED = {
     "add_att": (692, 68.8),
     "add_obj": (2062, 77.2),
@@ -30,8 +31,11 @@ PUBLISHED = {
 class SugarCrepe(Benchmark):
     """SugarCrepe: seven kinds of fluent foils, 7,511 cases.
 
-    files: other places of the annotations, by subset. subsets: those wanted, None for all seven. A case's id is its key in the
-    published file (keys skip a number in swap_obj).
+    A case's id is its key in the published file (keys skip a number in swap_obj).
+
+    Args:
+        files: Other places of the annotations, by subset.
+        subsets: The subsets wanted, None for all seven.
     """
 
     name = "sugarcrepe"
@@ -45,6 +49,7 @@ class SugarCrepe(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The subsets asked for."""
         parts = (
             Part(
                 subset,
@@ -60,6 +65,7 @@ class SugarCrepe(Benchmark):
         return overridden(parts, self.files)
 
     def read(self, root: Path) -> Reading:
+        """Returns the cases of the subsets whose files are there."""
         reading, counts = Reading([], [], []), []
         for part in self.parts:
             path = locate(root, part)

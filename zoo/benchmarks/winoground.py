@@ -17,9 +17,10 @@ from zoo.support.text_files import field, json_line, numbered_lines
 
 HOW = (
     "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
-    "`huggingface-cli download --repo-type dataset facebook/winoground --local-dir "
-    "DATA_ROOT/winoground` with your token; where that brings data/images.zip, unpack it in "
-    "DATA_ROOT/winoground/data. The images may not be passed on"
+    "`huggingface-cli download --repo-type dataset facebook/winoground "
+    "--local-dir DATA_ROOT/winoground` with your token; "
+    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. "
+    "The images may not be passed on"
 )
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
 PART = Part(
@@ -34,9 +35,13 @@ TAGS = ("collapsed_tag", "tag")
 
 
 class Winoground(Benchmark):
-    """Winoground: 400 cases of two images and two captions; a case's group is its tag (Object, Relation or Both).
+    """Winoground: 400 cases of two images and two captions.
 
-    file: another place of the annotations: a parquet, a folder of parquet shards, or an examples.jsonl with a folder `images` beside it.
+    A case's group is its tag (Object, Relation or Both).
+
+    Args:
+        file: Another place of the annotations: a parquet file, a folder of parquet shards, or an
+            examples.jsonl with a folder `images` beside it. None takes the published place.
     """
 
     name = "winoground"
@@ -46,9 +51,11 @@ class Winoground(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The one part, which has all cases."""
         return (PART if self.file is None else replace(PART, files=(self.file,), named=True),)
 
     def read(self, root: Path) -> Reading:
+        """Returns the cases where the annotations are there."""
         files = self._found(root)
         if not files:
             return Reading([], [], list(self.parts))
@@ -123,5 +130,8 @@ def _case(row: Any, images: Iterable[ImageRef], origin: str) -> Case:
 
 
 def _under(path: Path, root: Path) -> str:
-    """Returns the path from the root, so that results do not depend on where the root lies; absolute where it lies elsewhere."""
+    """Returns the path from the root, so that results do not depend on where the root lies.
+
+    A path outside the root is absolute.
+    """
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())

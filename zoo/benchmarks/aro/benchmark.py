@@ -1,4 +1,8 @@
-"""ARO (Yuksekgonul et al. 2023): relations and attributes swapped on Visual Genome, word order spoilt on COCO and Flickr30k."""
+"""ARO (Yuksekgonul et al. 2023).
+
+Relations and attributes are swapped on Visual Genome, and word order is spoilt on COCO and
+Flickr30k.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +20,9 @@ from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field
 
 VISUAL_GENOME_HOW = (
-    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; its images are "
-    "vgr_vga_images.zip (id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), unpacked in "
-    "DATA_ROOT/visual_genome"
+    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; "
+    "its images are vgr_vga_images.zip (id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), "
+    "unpacked in DATA_ROOT/visual_genome"
 )
 ORDER_HOW = (
     "put {file} (BLIP's annotation, "
@@ -36,9 +40,14 @@ RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
 class ARO(Benchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
 
-    files: other places of the annotations, by subset; for an order set it may also be a file of perturbed captions (.jsonl) that another
-    run made. seed, tagger: of the perturbations; taggers are those of `zoo.language`. order_dir: where perturbed captions are kept, by
-    default the user's cache folder; the data root is only read. subsets: those wanted, None for all four.
+    Args:
+        files: Other places of the annotations, by subset. For an order set it may also be a file of
+            perturbed captions (.jsonl) that another run made.
+        seed: Settles the perturbations of the order sets.
+        tagger: The tagger of the perturbations, one of `zoo.language`: textblob, spacy or auto.
+        order_dir: The folder where perturbed captions are kept. None takes the user's cache folder;
+            the data root is only read.
+        subsets: The subsets wanted, None for all four.
     """
 
     name = "aro"
@@ -59,6 +68,7 @@ class ARO(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The subsets asked for."""
         relation, attribution = "visual_genome_relation.json", "visual_genome_attribution.json"
         coco, flickr = "coco_karpathy_test.json", "flickr30k_test.json"
         parts = (
@@ -100,6 +110,16 @@ class ARO(Benchmark):
         return overridden((part for part in parts if part.subset in self.subsets), self.files)
 
     def read(self, root: Path) -> Reading:
+        """Returns the cases of the subsets whose files are there.
+
+        Captions of the order sets are perturbed, and kept, where that was not done before.
+
+        Args:
+            root: A data root.
+
+        Raises:
+            ZooError: A file is wrong, or perturbed captions cannot be written.
+        """
         reading, counts = Reading([], [], []), []
         for part in self.parts:
             path = locate(root, part)

@@ -1,4 +1,4 @@
-"""ARO's order sets: captions perturbed once, by seed, and kept in a file that can be shared. Free of torch."""
+"""ARO's order sets: captions perturbed once, by seed, and kept in a file that can be shared."""
 
 import errno
 import hashlib
@@ -29,7 +29,13 @@ WORDS = 30
 
 @dataclass(frozen=True)
 class Order:
-    """The cases of an order set, the files they came from, and who made them."""
+    """An order set.
+
+    Attributes:
+        cases: The cases.
+        files: The files that they came from.
+        note: Who perturbed the captions, and where they are kept.
+    """
 
     cases: list[Case]
     files: list[Path]
@@ -39,9 +45,20 @@ class Order:
 def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | None) -> Order:
     """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
 
-    source: BLIP's caption file, or a file of perturbed captions (.jsonl). folder: where the latter are looked for and kept; None keeps them
-    in the user's cache, since data are shared, and reads those that somebody put in `order` beside the captions. What is there is reused
-    where its name says the same captions, seed, tagger and rules. Raises ZooError where a file is broken or cannot be written.
+    Perturbed captions that are there are used again, where the file's name says the same captions,
+    seed, tagger and rules.
+
+    Args:
+        source: BLIP's caption file, or a file of perturbed captions (.jsonl).
+        subset: The order set.
+        seed: Settles the perturbations.
+        tagger: The name of the tagger that they need.
+        folder: The folder where perturbed captions are looked for and kept. None keeps them in the
+            user's cache, since data are shared, and also reads those that somebody put in `order`
+            beside the captions.
+
+    Raises:
+        ZooError: A file is broken or cannot be written.
     """
     if source.suffix == ".jsonl":
         return _read(source, subset)
@@ -87,7 +104,11 @@ def _perturbed(source: Path, subset: str, seed: int, tagger: Tagger) -> Iterator
 
 
 def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
-    """An identity permutation is written as the caption itself, not with blanks before its commas, so that it can be told by its text."""
+    """Returns the caption and its perturbations, cleaned.
+
+    An identity permutation is written as the caption itself, without blanks before its commas, so
+    that it can be told by its text.
+    """
     options = [caption, *perturbations(caption, rng, tagger)]
     unspaced = "".join(caption.split())
     return [
@@ -162,7 +183,10 @@ def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str,
 
 
 def _refuse_read_only(folder: Path) -> None:
-    """Raises PermissionError where nobody may write: the superuser could, and would spoil what was meant to stay as it is."""
+    """Raises PermissionError where nobody may write.
+
+    The superuser could, and would spoil what was meant to stay as it is.
+    """
     there = next(f for f in (folder, *folder.parents) if f.is_dir())
     if not there.stat().st_mode & 0o222:
         raise PermissionError(errno.EACCES, "a read-only folder", str(there))

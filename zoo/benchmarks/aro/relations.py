@@ -1,4 +1,4 @@
-"""What ARO's published averages leave out of VG-Relation and VG-Attribution. Data alone."""
+"""What ARO's published averages leave out of VG-Relation and VG-Attribution."""
 
 # 157 names from the notebook of ARO's authors, there called symmetric; many are simply rare
 _NAMES = """

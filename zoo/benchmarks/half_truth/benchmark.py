@@ -1,4 +1,7 @@
-"""Half-truths (CS-CLIP, Sections 3.2 and C): is a true description preferred to the same one with a wrong detail added?"""
+"""Half-truths (CS-CLIP, Section 3.2 and Appendix C).
+
+Is a true description preferred to the same one with a wrong detail added?
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,27 +28,31 @@ from zoo.units.reader import read_units, unit_files
 from zoo.units.record import UnitRecord
 
 HOW = (
-    "`zoo units extract CAPTIONS --out {units}` makes the units of captions, `zoo scenes render` "
-    "those of scenes"
+    "`zoo units extract CAPTIONS --out {units}` makes the units of captions, "
+    "`zoo scenes render` those of scenes"
 )
 MATCH = np.array([[True, False, True]])
 
 
 class HalfTruth(Benchmark):
-    """Half-truths made from a units file, one subset a condition: +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap, Subj.
+    """Half-truths made from a units file, with one subset a condition.
 
-    A case's texts are the anchor, the half-truth and the true completion.
+    The conditions are +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap and Subj. A case's texts are
+    the anchor, the half-truth and the true completion.
 
     Args:
-        units: A units file or a folder of them: absolute, from the working directory or under the data root.
-        preset: 'paper' (appendix C), 'checked' (the same without foils that another caption of the image bears out) or
-            'public_code' (what its code did); `half_truth_rules` says all three.
-        max_images: How many images are drawn at most (5,000 in the paper; 'public_code' takes the first, of entities and of
-            relations apart).
-        seed: Of all draws.
-        captions: A reader of the captions, where the image ids of the units do not say which image they mean (CS-CLIP's
-            published ones do not); captions are looked up by caption id, and all that the reader has of an image are known.
-        subsets: The conditions wanted, None for all; their cases are those of the whole.
+        units: A units file or a folder of them: absolute, from the working directory or under the
+            data root.
+        preset: The rule by which texts are made: 'paper' (CS-CLIP, Appendix C), 'checked' (the same
+            without foils that another caption of the image bears out) or 'public_code' (what the
+            paper's code does). See `zoo.benchmarks.half_truth.rules`.
+        max_images: How many images are drawn at most, 5,000 in the paper. 'public_code' takes the
+            first ones, of entities and of relations apart.
+        seed: Settles all draws.
+        captions: A reader of the captions, for units whose image ids do not say which image they
+            mean, such as CS-CLIP's published ones. Captions are looked up by caption id. All
+            captions that the reader has of an image are known to be true of it.
+        subsets: The conditions wanted, None for all. Their cases are the same as among all.
     """
 
     name = "half_truth"
@@ -77,6 +84,7 @@ class HalfTruth(Benchmark):
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """The conditions asked for; all are made from the same units."""
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
             Part(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
@@ -84,6 +92,14 @@ class HalfTruth(Benchmark):
         )
 
     def read(self, root: Path) -> Reading:
+        """Returns the cases of the conditions asked for.
+
+        Args:
+            root: A data root.
+
+        Raises:
+            ZooError: The units file is wrong, or its captions are none of the reader's.
+        """
         path = given_path(root, self.units)
         if path is None:
             return Reading([], [], list(self.parts))
@@ -127,7 +143,7 @@ class HalfTruth(Benchmark):
         return {caption_id: images.ref(record.image_id) for caption_id, record in records.items()}
 
     def _captions(self, records: list[UnitRecord]) -> dict[str, list[str]]:
-        """Returns the captions that the reader of the images has of each image, by the image id of the units."""
+        """Returns the reader's captions of each image, by the image id of the units."""
         if self.captions is None:
             return {}
         of_image: dict[str, list[str]] = {}

@@ -1,5 +1,7 @@
-"""The texts of half-truths by the paper's rule (CS-CLIP, appendix C) and by that of its public code, and which foils may be true after
-all. Pure functions."""
+"""The texts of half-truths, by the paper's rule and by that of its public code.
+
+The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may be true after all.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
-# words that say nothing about what a picture shows, so that two phrases may share them
+# words that say nothing about what an image shows, so that two phrases may share them
 FUNCTION_WORDS = frozenset(
     {
         "a",
@@ -35,11 +37,11 @@ FUNCTION_WORDS = frozenset(
     }
 )
 DRAWS = 100
-CHECKED = (
-    "checked"  # the paper's rule without the foils that another caption of the image bears out
-)
+# the paper's rule without the foils that another caption of the image bears out
+CHECKED = "checked"
 
-Captions = Mapping[str, Sequence[str]]  # by image id
+# by image id
+Captions = Mapping[str, Sequence[str]]
 NO_CAPTIONS: Captions = {}
 
 Found = TypeVar("Found")
@@ -48,7 +50,15 @@ Foil = TypeVar("Foil", EntityFoil, RelationFoil)
 
 @dataclass(frozen=True)
 class HalfTruthTexts:
-    """The three texts of one comparison; half_truth differs from truth, the anchor truly completed, in one wrong detail."""
+    """The three texts of one comparison.
+
+    Attributes:
+        record: The units of the caption that they are made from.
+        condition: The condition, one of `CONDITIONS`.
+        anchor: The true description.
+        half_truth: The text that differs from `truth` in one wrong detail.
+        truth: The anchor, truly completed.
+    """
 
     record: UnitRecord
     condition: str
@@ -58,7 +68,12 @@ class HalfTruthTexts:
 
 
 class Doubtful(NamedTuple):
-    """How many foils of a condition there were, and how many were left out since they may be true."""
+    """How many foils of a condition may be true.
+
+    Attributes:
+        foils: How many foils there were.
+        left_out: How many of them were left out, since they may be true.
+    """
 
     foils: int
     left_out: int
@@ -67,11 +82,22 @@ class Doubtful(NamedTuple):
 def paper(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
-    """Appendix C: 'anchor and foil' against 'anchor'; the anchor is any entity for entity conditions, an argument for relation conditions.
+    """Makes texts by the paper's rule (Appendix C): 'anchor and foil' against 'anchor'.
 
-    One caption an image is drawn among those that yield a case, and for each condition that it allows one anchor, then one
-    added unit, then one foil. +Rand's entity is drawn from another image and shares no word, in whatever form, with any caption or
-    entity of this one (function words apart).
+    The anchor is any entity for entity conditions, and an argument for relation conditions. One
+    caption an image is drawn among those that yield a case. For each condition that it allows, one
+    anchor is drawn, then one added unit, then one foil. +Rand's entity is drawn from another image.
+    It shares no word, in whatever form, with any caption or entity of this one, function words
+    apart.
+
+    Args:
+        records: The units, in file order.
+        max_images: How many images are drawn at most.
+        seed: Settles all draws.
+        captions: Further captions, by image id.
+
+    Returns:
+        The texts, in the order of the images' first records.
     """
     by_image: dict[str, list[UnitRecord]] = {}
     for record in records:
@@ -136,9 +162,11 @@ def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]
 
 
 def condition_of(foil: RelationFoil) -> str | None:
-    """Returns the condition that a foil of a relation belongs to, None where it belongs to none (a negation, an unknown edit).
+    """Returns the condition that a foil of a relation belongs to.
 
-    An attribute inside either argument is Rel:Attr, the object's head noun Rel:Obj, the subject's Subj.
+    A changed attribute inside either argument is Rel:Attr. A changed head noun of the object is
+    Rel:Obj, and one of the subject is Subj. A negation or an unknown edit belongs to none, so that
+    None is returned.
     """
     if foil.edit == "argument_swap":
         return "Swap"
@@ -152,7 +180,7 @@ def condition_of(foil: RelationFoil) -> str | None:
 
 
 def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
-    """Returns the base forms of all that is said of one image, by any of its captions and entities."""
+    """Returns the base forms of all that any caption and entity says of one image."""
     texts = (
         text
         for record in records
@@ -162,7 +190,10 @@ def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set
 
 
 def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Random) -> str | None:
-    """Returns an entity of another image that shares no word with what is said of this one, None where so many draws find none."""
+    """Returns an entity of another image that shares no word with what is said of this one.
+
+    It returns None where `DRAWS` draws find none.
+    """
     for _ in range(DRAWS):
         other = rng.choice(records)
         if other.image_id != image_id and other.entities:
@@ -185,16 +216,19 @@ def base_forms(text: str) -> set[str]:
 def without_doubtful_foils(
     records: list[UnitRecord], captions: Captions = NO_CAPTIONS
 ) -> tuple[list[UnitRecord], dict[str, Doubtful]]:
-    """Leaves out foils that may be true: a word that they bring stands in another caption of the same image.
+    """Leaves out foils that may be true.
 
-    A word of the foil's own caption is none that it brings: "a blue cube" is wrong where that caption has a red cube and a blue ball.
+    Such a foil brings a word that stands in another caption of the same image. A word of the foil's
+    own caption is none that it brings: "a blue cube" is wrong where that caption has a red cube and
+    a blue ball.
 
     Args:
-        records: all captions of an image that have units.
-        captions: further captions, by image.
+        records: All captions of each image that have units.
+        captions: Further captions, by image id.
 
     Returns:
-        The records with the foils that are left, and by condition how many foils there were and how many are left out.
+        The records with the foils that are left, and by condition how many foils there were and how
+        many are left out.
     """
     by_image: dict[str, list[UnitRecord]] = {}
     for record in records:
@@ -258,13 +292,25 @@ def _joined(
 def public_code(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
-    """The public code: first match in file order, lower case, relation foils alone; captions are not looked at.
+    """Makes texts as the public code does: by the first match in file order, in lower case.
 
-    Of every image the first caption with an ordered pair (A, B) of entities where B has a foil gives 'a and foil' against 'a';
-    +Rand's entity is the B of another such caption, whatever the image shows. A, B, foils and subjects of relations
-    have a word that says something (`_says_something`). The first caption with a relation that has two
-    kinds of foil gives the foil relation alone against its subject, also for Subj, where the anchor is not in the text. Images of
-    entities and of relations are counted apart.
+    For entity conditions, the first caption of an image counts that has an ordered pair (A, B) of
+    entities where B has a foil. It gives 'a and foil' against 'a'. +Rand's entity is the B of
+    another such caption, whatever the image shows. A, B, foils and subjects of relations have a
+    word that says something (`_says_something`).
+
+    For relation conditions, the first caption of an image counts that has a relation with two kinds
+    of foil. It gives the foil relation alone against its subject, also for Subj, where the anchor
+    is not in the text.
+
+    Args:
+        records: The units, in file order.
+        max_images: How many images are taken at most, of entities and of relations apart.
+        seed: Settles the draws of +Rand.
+        captions: Further captions, which the public code does not look at.
+
+    Returns:
+        The texts, those of entities before those of relations.
     """
     pairs = _first_of_each_image(records, _foiled_pair, max_images)
     relations = _first_of_each_image(records, _foiled_relation, max_images)
@@ -334,7 +380,10 @@ def _foiled_relation(record: UnitRecord) -> tuple[Relation, dict[str, str]] | No
 
 
 def _mechanical_foils(record: UnitRecord, relation: Relation) -> dict[str, str]:
-    """Returns the first foil by kind, arguments foiled with foils of their entity; a negation counts as a kind and is in no condition."""
+    """Returns the first foil by kind; arguments are changed to foils of their entity.
+
+    A negation counts as a kind and is in no condition.
+    """
     subject, predicate, object_ = relation.subject, relation.predicate, relation.object
     of_subject, of_object = _foils_of(record, subject), _foils_of(record, object_)
     written = [
@@ -365,7 +414,10 @@ def _texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
 
 
 def _says_something(text: str) -> bool:
-    """The public code's filter: a word of more than two letters that is no article, 'and' or preposition of its short list."""
+    """Whether a text has a word of more than two letters that is neither 'and' nor 'the'.
+
+    This is the public code's filter of articles, 'and' and its short list of prepositions.
+    """
     return any(len(word) > 2 and word not in ("and", "the") for word in text.lower().split())
 
 
