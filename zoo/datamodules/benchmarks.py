@@ -17,8 +17,25 @@ from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 class EvaluationDataModule(Ranged, LightningDataModule):
     """Benchmarks and nothing else.
 
-    benchmarks: names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options. The rest is Evaluation's; without `out`,
-    results go to the logger's folder. quiet: whether to leave the table out.
+    Args:
+        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options.
+        data_root: Folder of annotations and images, or several. The first that has a file wins.
+        out: Folder of results.json and cases.parquet; the logger's folder where None.
+        presets: Ways of counting and averaging, `official` where None. The first is logged.
+        image_batch: Number of images that are encoded at once.
+        text_batch: Number of texts that are encoded at once.
+        shortlist: Number of candidates by cosine that a head orders, where a pair costs it too much
+            for a whole gallery.
+        workers: Number of processes that load images, on each device.
+        quiet: Whether to leave the table out.
+        overwrite: Whether results that lie in `out` may be lost.
+        upright: Whether a user's own images are turned as their EXIF orientation says. Images of
+            published benchmarks are always decoded as their scripts do.
+        background: Colour under transparent pixels of a user's own images, such as white. Where
+            None, the colour that these pixels hide is shown.
+
+    Raises:
+        ZooError: No benchmark is given, or a name or number is not valid.
     """
 
     def __init__(
@@ -53,13 +70,23 @@ class EvaluationDataModule(Ranged, LightningDataModule):
         )
 
     def check_files(self) -> None:
-        """Raises ZooError where nothing can be scored with what is there, before a model is built."""
+        """Reads the benchmarks and finds their images, before a model is built.
+
+        Raises:
+            ZooError: Nothing can be scored with what is there.
+        """
         self.evaluation.prepare()
 
     def setup(self, stage: str) -> None:
+        """Reads the benchmarks and finds their images."""
         self.evaluation.prepare()
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
+        """Returns the loaders of the evaluation.
+
+        Raises:
+            ZooError: The logger's folder holds results, and they may not be lost.
+        """
         assert self.trainer is not None
         module = self.trainer.lightning_module
         assert isinstance(module, ZooModule)
@@ -74,6 +101,7 @@ class EvaluationDataModule(Ranged, LightningDataModule):
         return self.evaluation.loaders(module.backbone, module.head)
 
     def teardown(self, stage: str) -> None:
+        """Prints the table of results, unless `quiet`."""
         if (
             not self.quiet
             and self.evaluation.results is not None

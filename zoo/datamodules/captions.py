@@ -38,7 +38,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Provides:
-    """What the batches hold. negatives: what makes them, one name a column. units: whether units and foils are there."""
+    """What the batches hold.
+
+    Attributes:
+        negatives: What makes the negatives, one name a column.
+        units: Whether units and foils are there.
+    """
 
     negatives: tuple[str, ...]
     units: bool
@@ -47,36 +52,50 @@ class Provides:
 class CaptionDataModule(Ranged, LightningDataModule):
     """Batches of images and captions.
 
-    What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and devices; training resumes between any
-    two batches. Raises ZooError, before the first batch, for whatever is wrong with the following and can be known then.
+    What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and
+    devices. Training resumes between any two batches.
 
     Args:
-        train: the captions to train on.
-        image_roots: data roots in which images are looked for.
-        val: the captions of the validation loss; without it, val_share or val_images of the training images are held out, or there
-            is none.
-        val_share: share of the images to hold out, with all of their captions.
-        val_images: number of images to hold out, in place of a share.
-        batch_size: rows of one step over all devices, hard images not counted; the devices must divide it.
-        val_batch_size: the same for validation; batch_size where None.
-        negatives: makers of sentence negatives, one column each.
-        source_negatives: whether one of the negatives that came with a caption is drawn as a further column, the first.
-        units: draws units and foils from a units file.
-        hard_images: whether every row brings one of its companions, with that one's own caption and negatives (NegCLIP); in validation,
-            only such as are never rows by themselves (TROHN-Img).
-        redraw: whether negatives and units are drawn anew in every epoch; else once, before the first.
-        features: encodes images and texts once, for frozen towers, and reads them from a folder; augmentation is off and redraw false.
-        captions_per_image: 'all' makes every caption a row of an epoch; 'one' draws one an image and epoch.
-        seed: what order, augmentation, negatives and units are drawn from; on the command line that of seed_everything where None, else 0.
-        workers: processes that load, on each device.
-        expect_n: the number of training images that there must be.
-        overlong: 'cut' reports captions over the context length, counted in a sample; 'error' looks at all and refuses them.
-        tolerate_missing: leave out images that are not found, counted and reported.
-        tolerate_broken: make rows of images that cannot be decoded empty, counted and reported.
-        evaluation: benchmarks to run with every validation.
-        upright: whether a user's own images are turned as their EXIF orientation says; published ones never are.
-        background: the colour under transparent pixels of a user's own images, such as white; where None, the colour that they hide is
-            shown.
+        train: Captions to train on.
+        image_roots: Data roots in which images are looked for.
+        val: Captions of the validation loss. Without it, `val_share` or `val_images` of the
+            training images are held out, or there is no validation loss.
+        val_share: Share of the images to hold out, with all of their captions.
+        val_images: Number of images to hold out, in place of a share.
+        batch_size: Rows of one step over all devices, hard images not counted. The number of
+            devices must divide it.
+        val_batch_size: Rows of one validation step over all devices; `batch_size` where None.
+        negatives: Makers of sentence negatives, one column each.
+        source_negatives: Whether one of the negatives that came with a caption is drawn as a
+            further column, the first.
+        units: Draws units and foils from a units file.
+        hard_images: Whether every row brings one of its companions, with that one's own caption and
+            negatives (NegCLIP). In validation, only companions that are never rows by themselves
+            come along (TROHN-Img).
+        redraw: Whether negatives and units are drawn anew in every epoch. Otherwise they are drawn
+            once, before the first.
+        features: Encodes images and texts once, for frozen towers, and reads them from a folder.
+            Augmentation is off and `redraw` is false then.
+        captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one for each
+            image and epoch.
+        seed: Seed of order, augmentation, negatives and units. Where None, the command line takes
+            that of seed_everything; otherwise it is 0.
+        workers: Number of processes that load, on each device.
+        expect_n: Number of training images that there must be.
+        overlong: 'cut' reports captions over the context length, counted in a sample. 'error' looks
+            at all captions and refuses such.
+        tolerate_missing: Whether images that are not found are left out, counted and reported.
+        tolerate_broken: Whether rows of images that cannot be decoded are left empty, counted and
+            reported.
+        evaluation: Benchmarks to run with every validation.
+        upright: Whether a user's own images are turned as their EXIF orientation says. Published
+            ones never are.
+        background: Colour under transparent pixels of a user's own images, such as white. Where
+            None, the colour that these pixels hide is shown.
+
+    Raises:
+        ZooError: An argument or the data it names is wrong. Whatever can be known before the first
+            batch is raised before it.
     """
 
     def __init__(
@@ -135,6 +154,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
 
     @property
     def provides(self) -> Provides:
+        """What the batches hold."""
         names = tuple(generator.name for generator in self.generators)
         return Provides(
             (("source",) if self.source_negatives else ()) + names, self.units is not None
@@ -142,6 +162,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
 
     @cached_property
     def finder(self) -> ImageFinder:
+        """Finds and opens images."""
         return ImageFinder(self.roots, self.decoding)
 
     @cached_property
@@ -175,18 +196,31 @@ class CaptionDataModule(Ranged, LightningDataModule):
         return made_by(self.seed, self.generators, self.source_negatives, self.units, records)
 
     def check_files(self) -> None:
-        """Raises ZooError for captions, images, units and benchmarks that are not there, before a model is built."""
+        """Looks for captions, images, units and benchmarks, before a model is built.
+
+        Raises:
+            ZooError: Some of them are not there.
+        """
         for looked_for in ("finder", "sources", "texts"):
             getattr(self, looked_for)
         if self.evaluation is not None:
             self.evaluation.prepare()
 
     def check_devices(self, world: int) -> None:
-        """Raises ZooError where the devices do not divide a batch size."""
+        """Checks that a number of devices divides the batch sizes.
+
+        Raises:
+            ZooError: It does not.
+        """
         for size in (self.batch_size, self.val_batch_size):
             local_batch_size(size, world)
 
     def setup(self, stage: str) -> None:
+        """Checks what the data holds against what is asked, and reports what is left out.
+
+        Raises:
+            ZooError: The data does not hold what is asked.
+        """
         assert self.trainer is not None
         self.check_devices(self.trainer.world_size)
         self._store = None
@@ -214,7 +248,8 @@ class CaptionDataModule(Ranged, LightningDataModule):
             if source is not None and source.by_name:
                 (path, known), n = next(iter(source.by_name.items())), len(source.by_name)
                 self._report(
-                    "%s images of the %s captions are not there as written and taken by their names for published ones (%s for %s)",
+                    "%s images of the %s captions are not there as written and taken by their "
+                    "names for published ones (%s for %s)",
                     f"{n:,}",
                     name,
                     path.key,
@@ -228,6 +263,11 @@ class CaptionDataModule(Ranged, LightningDataModule):
                 )
 
     def train_dataloader(self) -> BatchLoader:
+        """Returns the training loader, at the place of the run that is resumed.
+
+        Raises:
+            ZooError: The run that is resumed had its samples in another order.
+        """
         loader = self._loader(
             self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False
         )
@@ -237,16 +277,20 @@ class CaptionDataModule(Ranged, LightningDataModule):
         return loader
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns where training is in its epoch. Kept here since Lightning forgets the loader's own state where the schedule has asked
-        for the loader's length before (its issue 20550)."""
+        """Returns where training is in its epoch.
+
+        It is kept here since Lightning forgets the loader's own state where the schedule has asked
+        for the loader's length before (its issue 20550).
+        """
         loader = None if self.trainer is None else self.trainer.train_dataloader
         return {**loader.state_dict(), **self._order()} if isinstance(loader, BatchLoader) else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps the place in an epoch for the training loader."""
         self._resumed = state_dict or None
 
     def _order(self) -> dict[str, int]:
-        """What makes a place in an epoch mean the same samples."""
+        """Returns what makes a place in an epoch mean the same samples."""
         return {
             "batch_size": self.batch_size,
             "seed": self.seed,
@@ -258,12 +302,13 @@ class CaptionDataModule(Ranged, LightningDataModule):
         for name, now in self._order().items():
             if resumed.get(name, now) != now:
                 raise ZooError(
-                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: resume with the same data, or start "
-                    "anew from the weights by --model.backbone.pretrained"
+                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: "
+                    "resume with the same data, or start anew from the weights by "
+                    "--model.backbone.pretrained"
                 )
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
-        """Returns the loader of the validation loss, where there is one, and those of the evaluation."""
+        """Returns the loaders of the validation loss, where there is one, and of the evaluation."""
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
@@ -348,7 +393,10 @@ class CaptionDataModule(Ranged, LightningDataModule):
         )
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
-        """The store with all that is asked of it, made when the first loader is: before, a resumed run has not loaded its weights."""
+        """Returns the store with all that is asked of it.
+
+        It is made when the first loader is. Before that, a resumed run has not loaded its weights.
+        """
         assert self.trainer is not None
         if self._store is None:
             assert self.features is not None
@@ -385,7 +433,8 @@ class CaptionDataModule(Ranged, LightningDataModule):
         n = len(train.image_ids)
         if self.expect_n is not None and n != self.expect_n:
             raise ZooError(
-                f"there are {n:,} training images, and data.expect_n says {self.expect_n:,}: check the source, or change expect_n"
+                f"there are {n:,} training images, and data.expect_n says {self.expect_n:,}: "
+                "check the source, or change expect_n"
             )
 
     def _check_companions(self, train: Source) -> None:
@@ -398,7 +447,8 @@ class CaptionDataModule(Ranged, LightningDataModule):
         if not with_one:
             reader = type(train.reader).__name__
             raise ZooError(
-                f"data.hard_images wants companions, and {reader} gives none: read NegCLIP's table, or set hard_images: false"
+                f"data.hard_images wants companions, and {reader} gives none: "
+                "read NegCLIP's table, or set hard_images: false"
             )
         self._report_share(with_one, len(train.rows), "a hard image")
 
@@ -420,14 +470,16 @@ class CaptionDataModule(Ranged, LightningDataModule):
             if not with_one:
                 reader = type(train.reader).__name__
                 raise ZooError(
-                    f"data.source_negatives wants negatives, and {reader} gives none: name generators in data.negatives instead"
+                    f"data.source_negatives wants negatives, and {reader} gives none: "
+                    "name generators in data.negatives instead"
                 )
             self._report_share(with_one, len(samples), "a negative of their own")
         if self.units is not None:
             with_units = sum(sample.caption_id in self.texts.records for sample in samples)
             if not with_units:
                 raise ZooError(
-                    f"{self.units.file} has units for no training caption: extract units from the captions that are trained on"
+                    f"{self.units.file} has units for no training caption: "
+                    "extract units from the captions that are trained on"
                 )
             self._report_share(with_units, len(samples), "units")
 
@@ -442,8 +494,8 @@ class CaptionDataModule(Ranged, LightningDataModule):
         first = samples[found[0]]
         if self.overlong == "error":
             raise ZooError(
-                f"{first.origin} has a caption over the context length, and so have {len(found) - 1:,} others: "
-                "shorten them, or set data.overlong: cut"
+                f"{first.origin} has a caption over the context length, and so have "
+                f"{len(found) - 1:,} others: shorten them, or set data.overlong: cut"
             )
         self._report(
             "%s of %s captions looked at are over the context length and cut, the first is %s",

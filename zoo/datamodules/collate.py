@@ -1,4 +1,4 @@
-"""Makes a batch of rows: one bank of distinct texts, and rows that point into it."""
+"""Collate: makes a batch of rows, with one bank of distinct texts that the rows point into."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,23 +17,33 @@ Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
 class Collate:
     """Turns what the data set yields into a Batch, primary rows first, then their companions.
 
-    tokenizer: texts to (ids [n, L], lengths [n], hashes [n]).
+    Args:
+        tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
     def images(self, images: list[Tensor]) -> Tensor | Encoded:
-        """images: of the rows. Returns those of the batch."""
+        """Returns the images of the batch, from those of its rows."""
         return torch.stack(images)
 
     def texts(self, distinct: list[str], asked: int) -> tuple[TextBank | Encoded, Tensor, Tensor]:
-        """asked: how many texts the batch named. Returns the bank, its hashes, and the row in it of each distinct text."""
+        """Puts texts into a bank.
+
+        Args:
+            distinct: Distinct texts of the batch.
+            asked: Number of texts that the batch named.
+
+        Returns:
+            The bank, its hashes, and the row in it of each distinct text.
+        """
         # a rank whose rows are all filling still encodes one text, as every rank has to
         bank, rows = text_bank(*self.tokenizer(distinct or [""]))
         return replace(bank, asked=asked), bank.hashes, rows[: len(distinct)]
 
     def __call__(self, places: list[list[Row]]) -> Batch:
+        """Returns the batch of the rows of each place."""
         rows = [row for nth in zip(*places, strict=True) for row in nth]
         captions = [row.caption for row in rows]
         negatives = [list(row.negatives) for row in rows]
@@ -66,14 +76,21 @@ class Collate:
 
 
 class StoredCollate(Collate):
-    """The same of items that were encoded before; an image of a row is its place in the store."""
+    """Makes a batch of items that were encoded before; an image of a row is its place in the store.
+
+    Args:
+        stored_images: Encoded images.
+        stored_texts: Encoded texts.
+    """
 
     def __init__(self, stored_images: Shards, stored_texts: Shards) -> None:
         self.stored_images, self.stored_texts = stored_images, stored_texts
 
     def images(self, images: list[Tensor]) -> Encoded:
+        """Returns the encoded images of the batch."""
         return self.stored_images.rows([int(row) for row in images])[0]
 
     def texts(self, distinct: list[str], asked: int) -> tuple[Encoded, Tensor, Tensor]:
+        """Returns the encoded texts, their hashes, and the row of each distinct text."""
         items, hashes = self.stored_texts.rows([self.stored_texts.row(text) for text in distinct])
         return items, hashes, torch.arange(len(distinct))

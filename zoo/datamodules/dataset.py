@@ -1,4 +1,7 @@
-"""What a sample becomes: a row with its image and texts, a function of (seed, epoch, sample) alone."""
+"""Dataset: what a sample becomes, as a function of (seed, epoch, sample) alone.
+
+It becomes a row with its image and texts.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -24,8 +27,18 @@ Transform = Callable[[Image.Image], Tensor]
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a batch before its texts are tokens. image: what `Images` gave. caption: None for a filling row. sample: position in the
-    source, -1 for filling; a row with a sample and no caption is one whose image was broken. negatives: K, pairs: N."""
+    """One row of a batch before its texts are tokens.
+
+    A row with a sample and no caption is one whose image was broken.
+
+    Attributes:
+        image: What `Images` gave.
+        caption: The caption, None in a filling row.
+        negatives: K sentence negatives, None where one is missing.
+        pairs: N pairs of a unit and its foil, None where one is missing.
+        image_id: Id of the image.
+        sample: Position in the source, -1 in a filling row.
+    """
 
     image: Tensor
     caption: str | None
@@ -36,44 +49,68 @@ class Row:
 
 
 class Images(Protocol):
-    """Gives images by reference. blank: the image of a filling row, [3, H, W] or whatever all of them are."""
+    """Gives images by reference."""
 
     @property
-    def blank(self) -> Tensor: ...
+    def blank(self) -> Tensor:
+        """The image of a filling row, `[3, H, W]` or whatever all images are."""
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
-        """Returns the image; what is random about it is a function of the seed. Raises BrokenImage where it cannot be decoded."""
+        """Returns the image; what is random about it is a function of the seed.
+
+        Raises:
+            BrokenImage: The image cannot be decoded.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Images, decoded and transformed to [3, H, W]. transform: random by torch's global generator alone."""
+    """Images, decoded and transformed to `[3, H, W]`.
+
+    Args:
+        finder: Finds and opens images.
+        transform: From a PIL image to a tensor, random by torch's global generator alone.
+    """
 
     finder: ImageFinder
     transform: Transform
 
     @cached_property
     def blank(self) -> Tensor:
+        """A black image, transformed as the others."""
         return torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), ""))
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
+        """Returns the image, decoded and transformed.
+
+        Raises:
+            BrokenImage: The image cannot be decoded.
+            ZooError: The image is not found.
+        """
         return self._transformed(self.finder.load(image), seed)
 
-    def _transformed(self, picture: Image.Image, seed: str) -> Tensor:
+    def _transformed(self, image: Image.Image, seed: str) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
             torch.default_generator.manual_seed(stable_hash(seed))
-            return self.transform(picture)
+            return self.transform(image)
 
 
 class CaptionDataset(Dataset[list[Row]]):
-    """Rows by (epoch, entry): the primary row and, where there are `companions`, the row of one hard image.
+    """Rows by (epoch, entry): the primary row and, with `companions`, that of a hard image.
 
-    samples: all of the source. entries: positions in it, one group a row, of which each epoch draws one (a group of one is a caption; all
-    captions of an image are a group where one an image is wanted). companions: positions in it that may come along. transform: PIL
-    image to tensor, random by torch's global generator alone. An image that cannot be decoded raises ZooError, or makes a filling row
-    where `tolerate_broken`.
+    Args:
+        samples: All samples of the source.
+        entries: Groups of positions in `samples`. Each epoch draws one position of every group. A
+            group of one is a caption; where one caption an image is wanted, all captions of an
+            image are a group.
+        texts: Makes negatives, units and foils.
+        images: Gives images.
+        seed: Seed of all draws.
+        companions: Positions in `samples` that may come along as hard images.
+        tolerate_broken: Whether an image that cannot be decoded makes a filling row. Otherwise it
+            raises ZooError.
     """
 
     def __init__(

@@ -1,10 +1,14 @@
-"""Frozen features: what frozen towers make of images and texts, encoded once, kept on disk and read by every epoch.
+"""Frozen features: what frozen towers make of images and texts, encoded once and kept on disk.
 
-    manifest.json                what the features depend on: weights, preprocessing, tokenizer, token keys, precision
-    images/*.safetensors         by reference, crop and size of the image's file
-    texts/*.safetensors          by the text
+Every epoch reads them from a folder:
 
-Every file is written beside and renamed. A folder belongs to one manifest; runs that share it share its features.
+    manifest.json           what the features depend on: weights, preprocessing, tokenizer, token
+                            keys, precision
+    images/*.safetensors    by reference, crop and size of the image's file
+    texts/*.safetensors     by the text
+
+Every file is written beside and renamed. A folder belongs to one manifest; runs that share it share
+its features.
 """
 
 import dataclasses
@@ -47,7 +51,10 @@ T = TypeVar("T")
 class Features(metaclass=RangedType):
     """Where frozen features are kept.
 
-    folder: made where there is none. limit_gib: the most that it may hold, in GiB. precision: of what is kept; fp16 is half the size.
+    Args:
+        folder: Folder of the features; it is made where there is none.
+        limit_gib: Size that the folder may have at most, in GiB.
+        precision: Precision of what is kept; fp16 is half the size.
     """
 
     folder: str
@@ -57,13 +64,22 @@ class Features(metaclass=RangedType):
 
 @dataclass(frozen=True)
 class StoredImages:
-    """The rows of images in the store, by reference; stands where a data set would decode and transform them."""
+    """The rows of images in the store; it stands where a data set would decode and transform them.
+
+    Args:
+        stored: Rows in the store, by reference.
+        blank: The image of a filling row.
+    """
 
     stored: dict[ImageRef, int]
     blank: Tensor = dataclasses.field(default_factory=lambda: torch.tensor(0))
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
-        """Returns the row, as a scalar; raises BrokenImage for what could not be encoded."""
+        """Returns the row, as a scalar.
+
+        Raises:
+            BrokenImage: The image could not be encoded.
+        """
         if image not in self.stored:
             raise BrokenImage(f"{image} is not a whole image: fetch it again")
         return torch.tensor(self.stored[image])
@@ -72,7 +88,14 @@ class StoredImages:
 class FeatureStore:
     """Encoded images and texts of one backbone, on disk.
 
-    Raises ZooError where the folder holds features of other weights or settings, or a damaged file.
+    Args:
+        settings: Where features are kept.
+        backbone: Encodes images and texts.
+        image_keys: Image tokens that are kept.
+        text_keys: Text tokens that are kept.
+
+    Raises:
+        ZooError: The folder holds features of other weights or settings, or a damaged file.
     """
 
     def __init__(
@@ -107,8 +130,19 @@ class FeatureStore:
     ) -> StoredImages:
         """Encodes what is not there yet, each rank its share, and returns where the images are.
 
-        The backbone encodes on the device that it is on. Raises ZooError, on every rank, where the store would grow over its limit (before
-        anything is encoded), where a file cannot be written, and for a broken image unless tolerated.
+        The backbone encodes on the device that it is on.
+
+        Args:
+            images: Images that are asked for.
+            texts: Texts that are asked for.
+            backbone: Encodes them.
+            finder: Finds and opens images.
+            workers: Number of processes that load images.
+            tolerate_broken: Whether images that cannot be decoded are left out.
+
+        Raises:
+            ZooError: On every rank, where the store would grow over its limit (before anything is
+                encoded), a file cannot be written, or an image is broken and not tolerated.
         """
         names = {ref: _name(ref, finder) for ref in images}
         new_images = [ref for ref, name in names.items() if name not in self.images]
@@ -158,41 +192,59 @@ class FeatureStore:
             )
         if size > self.settings.limit_gib * GIB:
             raise ZooError(
-                f"{len(images):,} images and {len(texts):,} texts would make {self.folder} {size / GIB:.3g} GiB large, and "
-                f"data.features.limit_gib is {self.settings.limit_gib:g}: raise it, or set data.features.precision to fp16"
+                f"{len(images):,} images and {len(texts):,} texts would make {self.folder} "
+                f"{size / GIB:.3g} GiB large, and data.features.limit_gib is "
+                f"{self.settings.limit_gib:g}: raise it, or set data.features.precision to fp16"
             )
 
     def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
         if texts or (images and not tolerate_broken):
             raise ZooError(
-                f"{self.folder} lacks {images:,} images and {texts:,} texts that other processes encoded: give data.features.folder a "
-                "place that all of them share"
+                f"{self.folder} lacks {images:,} images and {texts:,} texts that other processes "
+                "encoded: give data.features.folder a place that all of them share"
             )
 
 
 def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
-    """redrawn: whether texts are drawn anew in every epoch. Raises ZooError where features would not be what a step encodes."""
+    """Checks that features are what a step would encode.
+
+    Args:
+        backbone: The backbone.
+        strategy: Lightning's strategy.
+        redrawn: Whether texts are drawn anew in every epoch.
+
+    Raises:
+        ZooError: They are not, since towers are trained or cut up, or images or texts change.
+    """
     wants = "data.features encodes images and texts once"
     if any(backbone.trains(tower) for tower in ("image", "text")):
         raise ZooError(
-            f"{wants}, and model.backbone.tune is {backbone.tune}: set it to none, or data.features to null"
+            f"{wants}, and model.backbone.tune is {backbone.tune}: "
+            "set it to none, or data.features to null"
         )
     if spec(backbone)["init_args"]["augment"]:
         raise ZooError(
-            f"{wants}, and model.backbone.augment crops training images at random: set it to false, or data.features to null"
+            f"{wants}, and model.backbone.augment crops training images at random: "
+            "set it to false, or data.features to null"
         )
     if redrawn:
         raise ZooError(
-            f"{wants}, and data.redraw draws negatives and units anew in every epoch: set it to false, or data.features to null"
+            f"{wants}, and data.redraw draws negatives and units anew in every epoch: "
+            "set it to false, or data.features to null"
         )
     if strategy.restore_checkpoint_after_setup:
         raise ZooError(
-            f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: set trainer.strategy to ddp"
+            f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: "
+            "set trainer.strategy to ddp"
         )
 
 
 def together(share: Callable[[], None]) -> None:
-    """Runs this rank's share of some work and waits for all; a ZooError of one rank is raised on every rank."""
+    """Runs this rank's share of some work and waits for all.
+
+    Raises:
+        ZooError: On every rank, where one of them raised it.
+    """
     failed: ZooError | None = None
     try:
         share()
@@ -213,7 +265,8 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
     if not manifest.exists():
         if any(folder.glob("*/*.safetensors")):
             raise ZooError(
-                f"{folder} holds features and no {manifest.name} that says of what: delete the folder, or name another one"
+                f"{folder} holds features and no {manifest.name} that says of what: "
+                "delete the folder, or name another one"
             )
         write_beside(manifest, json.dumps(claims, indent=2).encode())
         return
@@ -221,13 +274,14 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
         there = dict(json_value(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
-            f"{manifest} cannot be read ({error}): name another data.features.folder, or delete the folder"
+            f"{manifest} cannot be read ({error}): "
+            "name another data.features.folder, or delete the folder"
         ) from error
     for name, value in claims.items():
         if there.get(name) != value:
             raise ZooError(
-                f"{folder} holds features of other {name} ({_shown(there.get(name))}, and this run has {_shown(value)}): name another "
-                "data.features.folder, or delete the folder"
+                f"{folder} holds features of other {name} ({_shown(there.get(name))}, and this run "
+                f"has {_shown(value)}): name another data.features.folder, or delete the folder"
             )
 
 
@@ -276,7 +330,10 @@ def _write(shards: Shards, parts: Sequence[Part]) -> None:
 
 
 class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
-    """Images as the towers take them, errors as values: a worker's exception would come with its traceback."""
+    """Images as the towers take them.
+
+    Errors are values, since a worker's exception would come with its traceback.
+    """
 
     def __init__(self, refs: Sequence[ImageRef], finder: ImageFinder, transform: Transform) -> None:
         self.refs, self.finder, self.transform = refs, finder, transform

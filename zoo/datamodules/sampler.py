@@ -1,4 +1,7 @@
-"""The order of samples, dealt so that a global batch holds the same ones on any number of ranks; and a loader that resumes in it."""
+"""Sampler: the order of samples, and a loader that resumes in it.
+
+Samples are dealt so that a global batch holds the same ones on any number of ranks.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,11 +18,21 @@ Place = tuple[int, int]
 
 
 class GlobalBatchSampler(DistributedSampler[Place]):
-    """Yields (epoch, entry) places of this rank's rows, batch by batch; entry -1 fills up the last batch.
+    """Yields (epoch, entry) places of this rank's rows, batch by batch.
 
-    n: entries of the data set. batch_size: rows of the batch of all ranks, which world must divide. The order is a function of
-    (seed, epoch); where `fixed`, of the seed alone, as validation wants. A DistributedSampler, since Lightning would wrap any other in one
-    that pads with repeated samples.
+    Entry -1 fills up the last batch. The order is a function of (seed, epoch). It is a
+    DistributedSampler, since Lightning would wrap any other in one that pads with repeated samples.
+
+    Args:
+        n: Number of entries of the data set.
+        batch_size: Rows of the batch of all ranks, which `world` must divide.
+        seed: Seed of the order.
+        rank: Number of this rank.
+        world: Number of ranks.
+        fixed: Whether the order is a function of the seed alone, as validation wants.
+
+    Raises:
+        ZooError: The ranks do not divide the batch.
     """
 
     def __init__(
@@ -43,7 +56,7 @@ class GlobalBatchSampler(DistributedSampler[Place]):
 
     @property
     def skipped(self) -> int:
-        """How many batches of the present epoch are left out."""
+        """The number of batches of the present epoch that are left out."""
         epoch, batches = self._resume
         return batches if epoch == self.epoch else 0
 
@@ -58,14 +71,23 @@ class GlobalBatchSampler(DistributedSampler[Place]):
 
 
 def local_batch_size(batch_size: int, world: int) -> int:
-    """Returns the rows of one rank; raises ZooError where the ranks do not divide the batch."""
+    """Returns the rows of one rank.
+
+    Args:
+        batch_size: Rows of the batch of all ranks.
+        world: Number of ranks.
+
+    Raises:
+        ZooError: There are no rows, or the ranks do not divide them.
+    """
     if batch_size < 1:
         raise ZooError(f"batch_size {batch_size} is not a number of rows: give at least 1")
     if batch_size % world:
         below, above = batch_size // world * world, -(-batch_size // world) * world
         choice = f"{below} or {above}" if below else f"{above}"
         raise ZooError(
-            f"batch_size {batch_size} counts the rows of all devices, and {world} devices do not divide it: give {choice}"
+            f"batch_size {batch_size} counts the rows of all devices, "
+            f"and {world} devices do not divide it: give {choice}"
         )
     return batch_size // world
 
@@ -73,8 +95,15 @@ def local_batch_size(batch_size: int, world: int) -> int:
 class BatchLoader(DataLoader[Any]):
     """A loader of global batches that can be stopped and resumed between any two of them.
 
-    seen: called with every batch, in the main process. Lightning keeps `state_dict` in its checkpoints. Errors of workers arrive as they
-    were raised.
+    Lightning keeps `state_dict` in its checkpoints. Errors of workers arrive as they were raised.
+
+    Args:
+        data: The data set.
+        sampler: The order of its entries.
+        collate: Makes a batch of rows.
+        workers: Number of processes that load.
+        pin_memory: Whether batches are put into pinned memory.
+        seen: Called with every batch, in the main process.
     """
 
     sampler: GlobalBatchSampler
@@ -97,7 +126,8 @@ class BatchLoader(DataLoader[Any]):
             persistent_workers=workers > 0,
             pin_memory=pin_memory,
             worker_init_fn=outlast,
-            generator=torch.Generator(),  # so that starting an epoch takes nothing from the global random state
+            # so that starting an epoch takes nothing from the global random state
+            generator=torch.Generator(),
         )
         self.seen = seen
         self.done = 0
@@ -114,7 +144,8 @@ class BatchLoader(DataLoader[Any]):
         except ZooError as error:
             # torch wraps a worker's error in the text of its traceback
             reason = str(error).rstrip().rsplit(f"{type(error).__name__}: ", 1)[-1]
-            # the traceback holds the workers' iterator, in a cycle: without it they end now, and not some time later in another process
+            # The traceback holds the workers' iterator, in a cycle. Without it the workers end now,
+            # and not some time later in another process.
             error.__traceback__ = self._iterator = None
         raise ZooError(reason)
 
@@ -123,4 +154,5 @@ class BatchLoader(DataLoader[Any]):
         return {"epoch": self.sampler.epoch, "batches": self.done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
+        """Goes on after the batches that `state_dict` counted."""
         self.sampler.resume_at(state["epoch"], state["batches"])

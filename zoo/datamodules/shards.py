@@ -1,7 +1,8 @@
-"""Encoded items in files that are whole or absent, found by name, read at random through memory maps.
+"""Shards: encoded items in files that are whole or absent, found by name.
 
-A file holds n items: their names, `pooled` [n, D], `hashes` [n], and for every token key `tokens` [sum of lengths, W] and `lengths` [n].
-Padding is not kept.
+They are read at random through memory maps. A file holds n items: their names, `pooled` [n, D],
+`hashes` [n], and for every token key `tokens` [sum of lengths, W] and `lengths` [n]. Padding is not
+kept.
 """
 
 import json
@@ -28,7 +29,14 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
 
 @dataclass(frozen=True)
 class _Shard:
-    """One file, mapped. tokens and ends: one array a key; the tokens of item r are tokens[ends[r] : ends[r + 1]]."""
+    """One file, mapped.
+
+    Attributes:
+        pooled: Pooled vectors, `[n, D]`.
+        hashes: Hashes, `[n]`.
+        tokens: Tokens of all items, one array a key.
+        ends: Ends of the items' tokens, one array a key. Item r has tokens[ends[r] : ends[r + 1]].
+    """
 
     pooled: NDArray[Any]
     hashes: NDArray[np.int64]
@@ -39,7 +47,13 @@ class _Shard:
 class Shards:
     """Encoded items of a folder, by name.
 
-    keys: the tokens that every item has. precision: of what is written; what is read is fp32. Raises ZooError for a damaged file.
+    Args:
+        folder: The folder.
+        keys: Tokens that every item has.
+        precision: Precision of what is written; what is read is fp32.
+
+    Raises:
+        ZooError: A file is damaged.
     """
 
     def __init__(
@@ -49,7 +63,11 @@ class Shards:
         self.open()
 
     def open(self) -> None:
-        """Reads which items there are now."""
+        """Reads which items there are now.
+
+        Raises:
+            ZooError: A file is damaged.
+        """
         self._shards: list[_Shard] = []
         self._names: dict[str, int] = {}
         starts = [0]
@@ -61,17 +79,18 @@ class Shards:
         self._starts = np.array(starts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Shards, (
-            self.folder,
-            frozenset(self.keys),
-            self.precision,
-        )  # a worker maps the files anew rather than be sent them
+        # a worker maps the files anew rather than be sent them
+        return Shards, (self.folder, frozenset(self.keys), self.precision)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
     def row(self, name: str) -> int:
-        """Returns where an item is, for `rows`; KeyError where there is none of that name."""
+        """Returns where an item is, for `rows`.
+
+        Raises:
+            KeyError: There is no item of that name.
+        """
         return self._names[name]
 
     @property
@@ -80,7 +99,16 @@ class Shards:
         return sum(file.stat().st_size for file in self.folder.glob("*.safetensors"))
 
     def write(self, names: Sequence[str], items: Encoded, hashes: Tensor) -> None:
-        """Adds a file of items, which `open` will find. Raises ZooError where it cannot be written or the precision cannot hold it."""
+        """Adds a file of items, which `open` will find.
+
+        Args:
+            names: Names of the items.
+            items: The items.
+            hashes: Their hashes, `[n]`.
+
+        Raises:
+            ZooError: The file cannot be written, or the precision cannot hold the items.
+        """
         dtype = DTYPES[self.precision]
         tensors = {"pooled": items.pooled.to(dtype), "hashes": hashes}
         for number, key in enumerate(self.keys):
@@ -89,7 +117,8 @@ class Shards:
             tensors[f"lengths{number}"] = mask.sum(1)
         if not all(t.isfinite().all() for t in tensors.values()):
             raise ZooError(
-                f"{self.folder} was to hold numbers over the range of {self.precision}: set data.features.precision to fp32"
+                f"{self.folder} was to hold numbers over the range of {self.precision}: "
+                "set data.features.precision to fp32"
             )
         listed = json.dumps(list(names))
         content = save(
@@ -102,7 +131,10 @@ class Shards:
         )
 
     def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
-        """Returns the items at those rows in fp32, token sets padded to the longest, and their hashes [m]."""
+        """Returns the items at those rows in fp32, and their hashes `[m]`.
+
+        Token sets are padded to the longest.
+        """
         index = np.asarray(rows, dtype=np.int64)
         shards = np.searchsorted(self._starts, index, side="right") - 1
         places = [
@@ -142,6 +174,7 @@ class Shards:
                 )
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ZooError(
-                f"{file} is no whole file of features ({error}): delete it, what it held is encoded again"
+                f"{file} is no whole file of features ({error}): "
+                "delete it, what it held is encoded again"
             ) from error
         return names, shard

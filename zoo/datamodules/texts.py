@@ -1,4 +1,4 @@
-"""What stands beside a caption in a batch: its negatives, units and foils. Free of torch."""
+"""Texts: what stands beside a caption in a batch, its negatives, units and foils."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,14 @@ SOURCE_NEGATIVES = "source"
 
 @dataclass(frozen=True)
 class CaptionTexts:
-    """Makes the texts beside a caption, a function of (seed, epoch, sample).
+    """Makes the texts beside a caption, as a function of (seed, epoch, sample).
 
-    from_source: whether one of the sample's own negatives is drawn, before those of the generators. units: None where none are wanted.
+    Args:
+        seed: Seed of all draws.
+        generators: Makers of sentence negatives, one column each.
+        from_source: Whether one of the sample's own negatives is drawn, as the first column.
+        units: Draws units and foils; None where none are wanted.
+        records: Records of units by caption id.
     """
 
     seed: int = 0
@@ -35,10 +40,11 @@ class CaptionTexts:
 
     @property
     def n_units(self) -> int:
+        """The number of units a row."""
         return 0 if self.units is None else self.units.n_units
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
-        """Returns one negative or None a name."""
+        """Returns a negative for each name, None where one cannot be made."""
         made: list[str | None] = []
         if self.from_source:
             own = usable_negatives(sample)
@@ -53,7 +59,7 @@ class CaptionTexts:
         return made
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
-        """Returns n_units draws of (unit, foil or None), or None for a draw that finds nothing."""
+        """Returns n_units draws of (unit, foil or None), None for a draw that finds nothing."""
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
             return [None] * self.n_units
@@ -65,18 +71,20 @@ class CaptionTexts:
 
 @dataclass(frozen=True)
 class DrawnOnce(CaptionTexts):
-    """The same, drawn once: every epoch has what the first would have."""
+    """The texts beside a caption, drawn once: every epoch has what the first would have."""
 
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
     _pairs: dict[tuple[int, Sample], list[Pair | None]] = field(default_factory=dict)
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
+        """Returns the negatives of the first epoch."""
         place = index, sample
         if place not in self._negatives:
             self._negatives[place] = super().negatives(sample, 0, index)
         return self._negatives[place]
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
+        """Returns the units and foils of the first epoch."""
         place = index, sample
         if place not in self._pairs:
             self._pairs[place] = super().pairs(sample, 0, index)
@@ -92,37 +100,50 @@ class DrawnOnce(CaptionTexts):
 
 
 def usable_negatives(sample: Sample) -> list[str]:
-    """Returns the negatives that came with the sample, without those that are the caption but for case, spacing and marks."""
+    """Returns the negatives that came with the sample and differ from its caption.
+
+    Case, spacing and punctuation marks make no difference.
+    """
     return [text for text in sample.negatives if not same_words(text, sample.caption)]
 
 
 def check_units(
     units: UnitSampler, samples: Iterable[Sample], others: Callable[[], Iterable[Sample]] = tuple
 ) -> dict[str, UnitRecord]:
-    """Returns the records by caption id.
+    """Returns the records of units by caption id, checked against the captions.
 
-    samples: those in use. others: reads further captions that units may be of (other splits of the files), if a record asks for them.
-    Raises ZooError for a record of an unknown caption, of other words than the caption has, and for two captions of one id.
+    Args:
+        units: Draws units from a units file.
+        samples: Samples in use.
+        others: Reads further samples that units may be of (other splits of the files). It is called
+            only if a record asks for them.
+
+    Raises:
+        ZooError: A record is of an unknown caption, or of other words than the caption has, or two
+            captions share an id.
     """
     records = units.records()
     known: dict[str, Sample] = {}
     for sample in samples:
         if known.setdefault(sample.caption_id, sample).origin != sample.origin:
             raise ZooError(
-                f"{sample.origin} has caption id {sample.caption_id!r}, and so has {known[sample.caption_id].origin}: make ids unique"
+                f"{sample.origin} has caption id {sample.caption_id!r}, "
+                f"and so has {known[sample.caption_id].origin}: make ids unique"
             )
     if any(caption_id not in known for caption_id in records):
         known = {sample.caption_id: sample for sample in others()} | known
     unknown = [caption_id for caption_id in records if caption_id not in known]
     if unknown:
         raise ZooError(
-            f"{units.file} has units for {len(unknown):,} captions that the data does not have ({', '.join(map(repr, unknown[:3]))}): "
+            f"{units.file} has units for {len(unknown):,} captions that the data does not have "
+            f"({', '.join(map(repr, unknown[:3]))}): "
             "extract units from the captions that are trained on"
         )
     for caption_id, record in records.items():
         if not same_words(record.caption, known[caption_id].caption):
             raise ZooError(
-                f"{units.file} has caption {caption_id!r} as {record.caption[:60]!r}, and {known[caption_id].origin} as "
-                f"{known[caption_id].caption[:60]!r}: extract units from the captions that are trained on"
+                f"{units.file} has caption {caption_id!r} as {record.caption[:60]!r}, "
+                f"and {known[caption_id].origin} as {known[caption_id].caption[:60]!r}: "
+                "extract units from the captions that are trained on"
             )
     return records
