@@ -1,8 +1,9 @@
 """From Python: load a model, encode, score images against texts, evaluate on benchmarks.
 
-model = zoo.load("runs/version_0/checkpoints/last.ckpt")
-model.score("horse.jpg", ["a person on the horse", "a horse on the person"])
-zoo.evaluate(model, "sugarcrepe", data_root="DATA_ROOT")
+Example:
+    model = zoo.load("runs/version_0/checkpoints/last.ckpt")
+    model.score("horse.jpg", ["a person on the horse", "a horse on the person"])
+    zoo.evaluate(model, "sugarcrepe", data_root="DATA_ROOT")
 """
 
 import logging
@@ -47,7 +48,7 @@ class Model:
 
     Args:
         module: Backbone, head and objective.
-        device: Where it runs; a GPU where there is one and None is given.
+        device: Where the model runs; None takes a GPU where there is one.
         batch_size: How many images or texts are encoded at once.
         decoding: Whether the EXIF orientation and the transparency of images are honoured, which
             published scripts do not.
@@ -70,10 +71,8 @@ class Model:
         try:
             self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
             self.module = module.eval().to(self.device)
-        except (
-            RuntimeError,
-            AssertionError,
-        ) as error:  # what torch says of unknown or absent devices
+        # what torch raises on unknown or absent devices
+        except (RuntimeError, AssertionError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ZooError(
                 f"device {device!r} cannot be used ({reason}): give cpu or cuda"
@@ -104,7 +103,7 @@ class Model:
             images: As for `score`.
 
         Returns:
-            L2-normalised vectors, [n, D].
+            L2-normalised vectors, `[n, D]`.
 
         Raises:
             ZooError: Something is no image.
@@ -118,7 +117,7 @@ class Model:
             texts: As for `score`.
 
         Returns:
-            L2-normalised vectors, [m, D].
+            L2-normalised vectors, `[m, D]`.
 
         Raises:
             ZooError: Something is no text.
@@ -130,12 +129,12 @@ class Model:
         """Scores every image against every text.
 
         Args:
-            images: One or several: PIL images, paths, arrays [h, w, 3] or tensors [3, h, w], whose
-                numbers are whole ones from 0 to 255 or fractions from 0 to 1.
+            images: One or several: PIL images, paths, arrays `[h, w, 3]` or tensors `[3, h, w]`.
+                Numbers are whole ones from 0 to 255 or fractions from 0 to 1.
             texts: One or several.
 
         Returns:
-            The head's scores, [n, m]; higher is a better match.
+            The head's scores, `[n, m]`; higher is a better match.
 
         Raises:
             ZooError: Something is no image or no text.
@@ -149,7 +148,7 @@ class Model:
 
     @torch.no_grad()
     def _images(self, images: list[Picture]) -> Encoded | None:
-        """Returns them encoded, None where there are none."""
+        """Returns the images encoded, None where there are none."""
         backbone, parts = self.module.backbone, []
         transform = backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
@@ -160,7 +159,7 @@ class Model:
 
     @torch.no_grad()
     def _texts(self, texts: list[str]) -> Encoded | None:
-        """Returns them encoded, None where there are none."""
+        """Returns the texts encoded, None where there are none."""
         bank, rows = text_bank(*self.module.backbone.tokenizer(texts))
         parts = []
         for start in range(0, len(bank), self.batch_size):
@@ -184,36 +183,43 @@ def load(
     decoding: Decoding = AS_PUBLISHED,
     **backbone: Any,
 ) -> Model:
-    """Returns a model ready to encode and score.
+    """Loads a model that is ready to encode and score.
 
     Args:
         source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
             newest run under `runs`, a folder that `zoo export` wrote, or the name of an
             architecture.
         pretrained: A tag or a file of weights for an architecture.
-        device: Where it runs; a GPU where there is one and None is given.
+        device: Where the model runs; None takes a GPU where there is one.
         decoding: Whether the EXIF orientation and the transparency of images that are scored are
             honoured.
         backbone: Further arguments of Backbone.
 
+    Returns:
+        The model, in evaluation mode.
+
     Raises:
-        ZooError: Neither is found, or an argument is none of Backbone's.
+        ZooError: Neither checkpoint nor architecture is found, or an argument is none of
+            Backbone's.
     """
     if not isinstance(source, str | Path) or not str(source):
         raise ZooError(
-            f"zoo.load takes the path of a checkpoint or the name of an architecture, and got {source!r}: give one of these"
+            "zoo.load takes the path of a checkpoint or the name of an architecture, and got "
+            f"{source!r}: give one of these"
         )
     if Path(source).exists() or str(source) in NAMES:
         if pretrained is not None or backbone:
             raise ZooError(
-                f"{source} is a checkpoint and brings its own weights and settings: leave pretrained and the rest out"
+                f"{source} is a checkpoint and brings its own weights and settings: leave "
+                "pretrained and the rest out"
             )
         return Model(load_checkpoint(source), device, decoding=decoding)
     takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
     for name in backbone:
         if name not in takes:
             raise ZooError(
-                f"zoo.load takes no {name}{near(name, takes)}: it takes device and what Backbone does, {', '.join(takes)}"
+                f"zoo.load takes no {name}{near(name, takes)}: it takes device and what Backbone "
+                f"does, {', '.join(takes)}"
             )
     if Path(source).suffix in (".ckpt", *SUFFIXES):
         raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
@@ -249,8 +255,8 @@ def evaluate(
 
     Args:
         model: A Model, a ZooModule, what `load` takes, a model of open_clip, a CLIP of Hugging
-            Face, an object with score(images: list of PIL images, texts: list of str) -> [n, m], or
-            a function of the same.
+            Face, an object with score(images: list of PIL images, texts: list of str) -> `[n, m]`,
+            or a function of the same.
         benchmarks: Names, in a list or by commas, or Benchmark objects.
         data_root: Where annotations and images are, one folder or several.
         out: A folder for results.json and cases.parquet; None writes nothing.
@@ -258,7 +264,7 @@ def evaluate(
         overwrite: Whether results that are in `out` already may be lost.
 
     Returns:
-        What was found.
+        The results.
 
     Raises:
         ZooError: A name is unknown, nothing can be scored, or the model is none of these.
@@ -296,13 +302,14 @@ def evaluate(
 
 
 def _named(given: Any, argument: str, kind: type = str) -> list[Any]:
-    """Returns names, given in a list or by commas, and objects of a kind as a list; raises ZooError on anything else."""
+    """Returns names, in a list or by commas, and objects of a kind as a list."""
     if isinstance(given, str):
         return listed(given, argument)
     items = list(given) if isinstance(given, list | tuple) else [given]
     for item in items:
         if not isinstance(item, str | kind):
             raise ZooError(
-                f"{argument} has {item!r}, a {type(item).__name__}: give names, in a list or by commas"
+                f"{argument} has {item!r}, a {type(item).__name__}: give names, in a list or by "
+                "commas"
             )
     return items

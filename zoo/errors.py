@@ -1,4 +1,4 @@
-"""ZooError: one sentence with culprit, reason and mend, and the near names that such a sentence offers; Stopped: a signal's end."""
+"""ZooError, one sentence with culprit, reason and mend; Stopped, the end by a signal."""
 
 import difflib
 import signal
@@ -6,16 +6,17 @@ from collections.abc import Iterable
 
 
 class ZooError(Exception):
-    """A mistake that the user can mend. The command line prints it as one line, without a traceback."""
+    """A mistake that the user can mend, which the command line prints without a traceback."""
 
 
 class Stopped(SystemExit):
     """A run that a signal ended.
 
     Args:
-        signum: the signal. The process ends with 128 + signum, as a shell says it.
-        kept: what was kept and how to go on from it, a sentence; empty where nothing was trained yet.
-        tells: whether this process says so; of a run's ranks only the first does.
+        signum: The signal. The process ends with 128 + signum, as a shell says it.
+        kept: A sentence on what was kept and how to go on from it; empty where nothing was trained
+            yet.
+        tells: Whether this process says so; of a run's ranks only the first does.
     """
 
     def __init__(self, signum: int, kept: str = "", tells: bool = True) -> None:
@@ -28,18 +29,39 @@ class Stopped(SystemExit):
 
     @property
     def name(self) -> str:
+        """The signal's name, such as SIGTERM."""
         return signal.Signals(self.signum).name
 
 
 def near(name: str, known: Iterable[str], n: int = 3) -> str:
-    """Returns ' (near: a, b)' with the names in `known` most like `name`, or '' where none is alike."""
+    """Finds the names that a misspelt one may have meant.
+
+    Args:
+        name: The name that is not known.
+        known: The names that are known.
+        n: How many are named at most.
+
+    Returns:
+        ' (near: a, b)', or '' where none is alike.
+    """
     lower = {k.lower(): k for k in known}
     found = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
     return f" (near: {', '.join(lower[f] for f in found)})" if found else ""
 
 
 def need(module: str, extra: str) -> object:
-    """Returns the optional module, imported now; raises ZooError that names the extra which brings it."""
+    """Imports an optional module.
+
+    Args:
+        module: Its name.
+        extra: The extra of this package that brings it.
+
+    Returns:
+        The module.
+
+    Raises:
+        ZooError: The module is not installed.
+    """
     import importlib
 
     try:

@@ -24,7 +24,7 @@ START = {
     "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
 }
 LISTED = "`--help` lists what can be given"
-# of a value that may be of several types, jsonargparse says what is wrong with it for each of them
+# jsonargparse tries a value against each of its types, and says what is wrong for every one
 NOT_MEANT = (
     "Does not validate against any of the Union",
     "Subtypes:",
@@ -38,7 +38,8 @@ NOT_MEANT = (
 )
 _LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
 _UNKNOWN = re.compile(
-    r"import path string: ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
+    r"import path string: ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'"
+    r"|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
     re.IGNORECASE,
 )
 _OUT_OF_RANGE = re.compile(
@@ -59,10 +60,13 @@ PLAINLY = (
 
 
 def sentence(message: str) -> str:
-    """Returns what is wrong with an argument or a YAML, with the names most like an unknown one.
+    """Says in one sentence what is wrong with an argument or a YAML.
 
     Args:
-        message: jsonargparse's.
+        message: What jsonargparse says.
+
+    Returns:
+        The sentence, with the names most like an unknown one.
     """
     required = re.search(r"arguments are required: (\w+)\.", message)
     if required is not None:
@@ -76,10 +80,8 @@ def sentence(message: str) -> str:
     if problem is not None:  # the class that was named is meant, and none of the other types
         inside = takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
         said = [*said[: min(problem, 1)], said[problem], *inside]
-    elif len(listed) < len(said) and not all(
-        line.endswith(":") for line in listed
-    ):  # of a list, what is wrong with an item of it
-        said = listed
+    elif len(listed) < len(said) and not all(line.endswith(":") for line in listed):
+        said = listed  # a list was given: what is wrong with one of its items is meant
     elif len(said) < 2:
         said = lines
     text = " ".join(
@@ -131,7 +133,14 @@ def _indent(line: str) -> int:
 
 
 def mistake(error: BaseException) -> ZooError | None:
-    """Returns what a user can mend about an exception or one that it came from; None for a defect, whose traceback is wanted."""
+    """Finds what a user can mend about an exception or about one that it came from.
+
+    Args:
+        error: The exception.
+
+    Returns:
+        The mistake, or None for a defect, whose traceback is wanted.
+    """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ZooError):
         cause = cause.__cause__ or cause.__context__
@@ -141,17 +150,19 @@ def mistake(error: BaseException) -> ZooError | None:
     package, file = _raised_in(error)
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
-            f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer items at once, with the same gradients, "
-            "or lower data.batch_size"
+            f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer "
+            "items at once, with the same gradients, or lower data.batch_size"
         )
     if text.startswith("DataLoader worker"):
         return ZooError(
-            f"a process that loads data was killed ({text}): give it more memory, or lower data.workers or data.batch_size"
+            f"a process that loads data was killed ({text}): give it more memory, or lower "
+            "data.workers or data.batch_size"
         )
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
-            f"the checkpoint's optimiser had other parameters to train ({text}): set model.backbone.tune, head and objective as they were, "
-            "or start anew from its weights by --model.backbone.pretrained"
+            f"the checkpoint's optimiser had other parameters to train ({text}): set "
+            "model.backbone.tune, head and objective as they were, or start anew from its weights "
+            "by --model.backbone.pretrained"
         )
     if package == "jsonargparse":
         return ZooError(sentence(str(error)))

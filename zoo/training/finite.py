@@ -10,11 +10,17 @@ from zoo.errors import ZooError
 from zoo.support.distributed import largest_over_ranks
 from zoo.training.stopping import StepEnd
 
-TRY = "lower model.optimizer.lr, lengthen its warm-up, set trainer.gradient_clip_val to 1, or train in trainer.precision 32-true"
+TRY = (
+    "lower model.optimizer.lr, lengthen its warm-up, set trainer.gradient_clip_val to 1, or train "
+    "in trainer.precision 32-true"
+)
 
 
 class Finite(StepEnd):
-    """Stops `fit` at a loss that is NaN or infinite, writes no checkpoint of weights that are, and goes on from none."""
+    """Stops `fit` at a loss that is NaN or infinite.
+
+    It writes no checkpoint of weights that are NaN or infinite, and goes on from none.
+    """
 
     def __init__(self) -> None:
         self._loss: Tensor | None = None
@@ -22,13 +28,24 @@ class Finite(StepEnd):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        """Remembers the loss until the step ends."""
         self._loss = outputs["loss"] if isinstance(outputs, dict) else None
 
     def wants(self, trainer: Trainer) -> int:
+        """Returns 1 where this rank's loss is not finite."""
         return int(self._loss is not None and not torch.isfinite(self._loss).all())
 
     def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
-        """Raises ZooError where the loss of any rank is not finite."""
+        """Ends the run where a loss is not finite.
+
+        Args:
+            trainer: The trainer.
+            wanted: Whether the loss of any rank is not finite.
+            stopping: Whether the run ends here anyway.
+
+        Raises:
+            ZooError: The loss of any rank is not finite.
+        """
         if not wanted:
             return
         for logger in trainer.loggers:
@@ -39,34 +56,60 @@ class Finite(StepEnd):
             if name.startswith("train/loss")
         ]
         raise ZooError(
-            f"the loss of step {trainer.global_step - 1:,} is not finite ({', '.join(parts) or 'on another device'}): {TRY}; "
-            f"{_kept(trainer)}"
+            f"the loss of step {trainer.global_step - 1:,} is not finite "
+            f"({', '.join(parts) or 'on another device'}): {TRY}; {_kept(trainer)}"
         )
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Raises ZooError, on every rank, before a checkpoint of weights that are not finite is written over a good one."""
+        """Refuses to write weights that are not finite over a good checkpoint.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+            checkpoint: What is to be written.
+
+        Raises:
+            ZooError: The weights of any rank are not finite; it is raised on every rank.
+        """
         bad = not_finite(checkpoint)
         if any(largest_over_ranks([len(bad)], trainer.strategy.root_device)):
             named = f" ({bad[0]})" if bad else ""
             raise ZooError(
-                f"the weights after step {trainer.global_step - 1:,} are not finite{named}: {TRY}; {_kept(trainer)}"
+                f"the weights after step {trainer.global_step - 1:,} are not finite{named}: {TRY}; "
+                f"{_kept(trainer)}"
             )
 
     def on_load_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Raises ZooError where a run would go on from weights that are not finite."""
+        """Refuses to go on from weights that are not finite.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+            checkpoint: What was read.
+
+        Raises:
+            ZooError: `fit` would go on from weights that are not finite.
+        """
         if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
             raise ZooError(
-                f"the checkpoint {trainer.ckpt_path} has {len(bad)} tensors with weights that are not finite, such as {bad[0]}: "
-                f"go on from an earlier one, and {TRY}"
+                f"the checkpoint {trainer.ckpt_path} has {len(bad)} tensors with weights that are "
+                f"not finite, such as {bad[0]}: go on from an earlier one, and {TRY}"
             )
 
 
 def not_finite(checkpoint: dict[str, Any]) -> list[str]:
-    """Returns the names of a checkpoint's weights that hold NaN or infinity, of the trained ones as well where it has an average."""
+    """Finds weights that hold NaN or infinity.
+
+    Args:
+        checkpoint: Lightning's.
+
+    Returns:
+        Their names, in the average and in the trained weights where the checkpoint has both.
+    """
     return [
         name
         for part in ("state_dict", "current_model_state")

@@ -1,4 +1,7 @@
-"""MetricsLog: Lightning's CSV logger, whose metrics.csv is whole whenever the run is killed, and goes on where a run does."""
+"""MetricsLog: Lightning's CSV logger with a metrics.csv that is whole whenever a run is killed.
+
+A run that goes on adds to the file of its first part.
+"""
 
 import csv
 import io
@@ -14,11 +17,21 @@ from zoo.support.files import write_beside
 
 
 class MetricsLog(CSVLogger):
-    """metrics.csv in the folder of a run, its arguments those of Lightning's CSVLogger. Nothing is made before there is a row."""
+    """metrics.csv in the folder of a run, `save_dir/name/version`, made with its first row.
+
+    Args:
+        save_dir: The folder of all runs.
+        name: A folder within it; None or an empty name leaves this level out.
+        version: The run's own folder: a name, or N for `version_N`. None takes the next number
+            that is free.
+        prefix: What the names of metrics begin with.
+        flush_logs_every_n_steps: Steps between two writes.
+    """
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
+        """The writer of the file, on the first rank."""
         if self._experiment is None:
             self._experiment = Rows(self.log_dir)
         assert isinstance(self._experiment, Rows)
@@ -29,7 +42,7 @@ class Rows(ExperimentWriter):
     """Rows of numbers in a file, which are added to those that it has.
 
     Args:
-        log_dir: the folder, made with the first row.
+        log_dir: The folder, made with the first row.
     """
 
     def __init__(self, log_dir: str) -> None:
@@ -40,11 +53,12 @@ class Rows(ExperimentWriter):
         self.metrics_keys: list[str] = []
 
     def log_hparams(self, params: dict[str, object]) -> None:
+        """Keeps hyper-parameters for the folder, which is made for them."""
         os.makedirs(self.log_dir, exist_ok=True)
         super().log_hparams(params)
 
     def save(self) -> None:
-        """Adds the rows in one piece; where they bring columns, the file is written anew and takes the old one's place."""
+        """Adds the rows in one piece; where they bring columns, a new file replaces the old one."""
         if not self.metrics:
             return
         fresh = {name for row in self.metrics for name in row} - set(self.metrics_keys)
@@ -59,7 +73,7 @@ class Rows(ExperimentWriter):
         self.metrics = []
 
     def _rows_there(self) -> list[dict[str, str]]:
-        """The rows in the file, without one that a kill left half-written."""
+        """Returns the rows in the file, without one that a kill left half-written."""
         if not self.file.exists():
             return []
         text = self.file.read_text("utf-8")

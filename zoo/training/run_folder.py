@@ -1,4 +1,7 @@
-"""RunFolder: the folder of a run, with what it was started from. It is made when training begins, and for no run that is refused."""
+"""RunFolder: the folder of a run, with what it was started from.
+
+It is made when training begins, and for no run that is refused.
+"""
 
 import errno
 import json
@@ -29,15 +32,21 @@ Settings = dict[str, Any]
 
 
 class RunFolder(SaveConfigCallback):
-    """Makes the folder of a run, `version_N` of the logger's or of `runs` where there is none, with config.yaml and run.json.
+    """Makes the folder of a run, with config.yaml and run.json.
 
-    A number that is free is taken in one step, so that of runs that start together each has a folder of its own.
+    It is `version_N` of the logger's folder, or of `runs` where there is no logger. A number that
+    is free is taken in one step, so that of runs that start together each has a folder of its own.
+
+    Attributes:
+        record: What tells runs apart, set before training.
+        replaces: Whether what lies in the folder may be lost.
     """
 
-    record: Settings = {}  # noqa: RUF012  what tells runs apart, set before training
-    replaces = False  # whether what lies there may be lost
+    record: Settings = {}  # noqa: RUF012
+    replaces = False
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Settles the folder on every rank, and gives it to the checkpoint callbacks."""
         self.made = False
         self.began = time.monotonic()
         self.numbered = numbered(trainer)
@@ -49,7 +58,7 @@ class RunFolder(SaveConfigCallback):
     def on_load_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
     ) -> None:
-        """Says in what a run that goes on is another one."""
+        """Warns of model settings that the run goes on with and the checkpoint did not have."""
         self._before: Settings = checkpoint.get("run", {})
         if trainer.state.fn != "fit" or not trainer.is_global_zero:
             return
@@ -59,12 +68,24 @@ class RunFolder(SaveConfigCallback):
             log.warning("the run goes on with other settings: %s", "; ".join(changed))
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Makes the folder, and warns where the run goes on under another schedule.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+
+        Raises:
+            ZooError: The folder cannot be made; it is raised on every rank.
+        """
         made, fault = str(self.folder), ""
         if trainer.is_global_zero:
             try:
                 made = str(self._make())
             except OSError as error:
-                fault = f"{self.folder} could not be made ({error.strerror}): make room there, or name another place"
+                fault = (
+                    f"{self.folder} could not be made ({error.strerror}): make room there, or name "
+                    "another place"
+                )
             except ZooError as error:
                 fault = str(error)
         made, fault = trainer.strategy.broadcast((made, fault))
@@ -82,6 +103,7 @@ class RunFolder(SaveConfigCallback):
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
     ) -> None:
+        """Adds folder and schedule of the run."""
         checkpoint["run"] = {"folder": str(self.folder), "plan": self._plan(trainer)}
 
     def _plan(self, trainer: Trainer) -> Settings:
@@ -89,7 +111,7 @@ class RunFolder(SaveConfigCallback):
         return {"steps": int(trainer.estimated_stepping_batches), **settings}
 
     def _make(self) -> Path:
-        """Makes the folder whole, under another name that then becomes its own; returns it."""
+        """Makes the folder whole under a name of the moment, renames it and returns it."""
         folder = self.folder
         self.config.overwrite = False
         while True:
@@ -109,7 +131,7 @@ class RunFolder(SaveConfigCallback):
         write_beside(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
     def _fill(self, folder: Path) -> Path:
-        """Says in a folder that is there what this run is."""
+        """Writes config.yaml and run.json into a folder that is there, and returns it."""
         if self.replaces:
             for name in OF_A_RUN:
                 (folder / name).unlink(missing_ok=True)
@@ -122,7 +144,7 @@ class RunFolder(SaveConfigCallback):
         return folder
 
     def _move(self, trainer: Trainer, folder: Path) -> None:
-        """Lets logger and callbacks know the folder where it is not the one that they were told first."""
+        """Tells logger and callbacks the folder where it is not the one that they were told."""
         if folder == self.folder:
             return
         for logger in trainer.loggers[:1]:
@@ -137,7 +159,7 @@ class RunFolder(SaveConfigCallback):
 
 
 def numbered(trainer: Trainer) -> bool:
-    """Whether the folder is the next one that is free, and nobody named it."""
+    """Returns whether the folder is the next one that is free, and nobody named it."""
     return not trainer.loggers or (
         isinstance(trainer.loggers[0], CSVLogger) and trainer.loggers[0]._version is None
     )
@@ -153,7 +175,7 @@ def folder_of(trainer: Trainer) -> Path:
 
 
 def next_version(root: Path) -> Path:
-    """Returns the folder `version_N` of the next number that no other has."""
+    """Returns the folder `version_N` under `root` of the next number that no other has."""
     numbers = [path.name.removeprefix("version_") for path in root.glob("version_*")]
     return root / f"version_{max((int(n) for n in numbers if n.isdigit()), default=-1) + 1}"
 
@@ -164,16 +186,17 @@ def check_free(
     """Makes sure that a run's folder holds no other run.
 
     Args:
-        trainer: the trainer, with its loggers.
-        checkpoint: what the run goes on from; in its own folder it may.
-        overwrite: whether what lies there may be lost.
-        record: what tells runs apart.
+        trainer: The trainer, with its loggers.
+        checkpoint: What the run goes on from, None for a new run. In its own folder it may go on.
+        overwrite: Whether what lies there may be lost.
+        record: What tells runs apart.
 
     Returns:
         Whether what lies there is to be lost.
 
     Raises:
-        ZooError: Another run lies there.
+        ZooError: Another run lies there, or Lightning's CSVLogger would delete the metrics of the
+            run that goes on.
     """
     logger = trainer.loggers[0] if trainer.loggers else None
     if getattr(logger, "_version", None) is None:
@@ -184,8 +207,9 @@ def check_free(
     if checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve()):
         if isinstance(logger, CSVLogger) and not isinstance(logger, MetricsLog):
             raise ZooError(
-                f"{folder} has metrics of the run that goes on, which Lightning's CSVLogger would delete: set trainer.logger to "
-                "zoo.training.metrics_log.MetricsLog, or name another version"
+                f"{folder} has metrics of the run that goes on, which Lightning's CSVLogger would "
+                "delete: set trainer.logger to zoo.training.metrics_log.MetricsLog, or name "
+                "another version"
             )
         return False
     if overwrite or (
@@ -193,8 +217,8 @@ def check_free(
     ):
         return True
     raise ZooError(
-        f"{folder} holds a run already: name another --trainer.logger.version, go on with that run by --ckpt_path {folder}, or lose it "
-        "by --overwrite"
+        f"{folder} holds a run already: name another --trainer.logger.version, go on with that "
+        f"run by --ckpt_path {folder}, or lose it by --overwrite"
     )
 
 
@@ -216,9 +240,9 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
     """Finds what `--ckpt_path last` or `best` means in `fit`.
 
     Args:
-        root: the folder of runs.
-        record: recipe and data of the run that is to go on.
-        which: last or best.
+        root: The folder of runs.
+        record: Recipe and data of the run that is to go on.
+        which: `last` or `best`.
 
     Returns:
         The checkpoint of the newest run with that recipe and data.
@@ -237,16 +261,26 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
         others.append(f"{last} ({'; '.join(other[:SHOWN])}{'; ...' if other[SHOWN:] else ''})")
     if not others:
         raise ZooError(
-            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of one, or leave the flag out to start anew"
+            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of one, or leave "
+            "the flag out to start anew"
         )
     raise ZooError(
-        f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are {', '.join(others[:SHOWN])}: "
-        "give the path of the one that is meant, or leave the flag out to start anew"
+        f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are "
+        f"{', '.join(others[:SHOWN])}: give the path of the one that is meant, or leave the flag "
+        "out to start anew"
     )
 
 
 def requeued(root: Path, record: Settings) -> Path | None:
-    """Returns the newest checkpoint of this recipe and data that this SLURM job wrote before it was put in the queue again."""
+    """Finds what a SLURM job goes on from that was put in the queue again.
+
+    Args:
+        root: The folder of runs.
+        record: Recipe, data and job of this run.
+
+    Returns:
+        The newest checkpoint of this recipe and data that this job wrote before, or None.
+    """
     for last in runs_under(root):
         there = read_record(last.parent.parent)
         if _restarted(record, there) and not differences(compared(there), compared(record)):
@@ -255,7 +289,7 @@ def requeued(root: Path, record: Settings) -> Path | None:
 
 
 def _restarted(record: Settings, there: Settings) -> bool:
-    """Whether SLURM started the job again that the other run is of."""
+    """Returns whether SLURM started the job again that the other run is of."""
     again = int(os.environ.get("SLURM_RESTART_COUNT") or 0) > 0
     return again and record["job"] is not None and there.get("job") == record["job"]
 
@@ -266,7 +300,15 @@ def compared(record: Settings) -> Settings:
 
 
 def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
-    """Raises ZooError where a run that is to go on has done all of its steps."""
+    """Refuses to go on with a run that has done all of its steps.
+
+    Args:
+        checkpoint: What the run would go on from.
+        trainer: The trainer, which says how many steps and epochs there are.
+
+    Raises:
+        ZooError: No step is left.
+    """
     state = read_checkpoint(checkpoint)
     steps: int = state["global_step"]
     epochs: int = state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"]
@@ -276,13 +318,23 @@ def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
     ):
         if most is not None and 0 <= most <= done:
             raise ZooError(
-                f"the run of {checkpoint} is finished, with {steps:,} steps: nothing is left of --trainer.{name} {most}; "
-                "raise it to train on, or leave --ckpt_path out to start anew"
+                f"the run of {checkpoint} is finished, with {steps:,} steps: nothing is left of "
+                f"--trainer.{name} {most}; raise it to train on, or leave --ckpt_path out to start "
+                "anew"
             )
 
 
 def differences(there: Any, here: Any, name: str = "") -> list[str]:
-    """Returns what is different in two settings, an entry each, such as `optimizer.lr 0.001, was 0.0005`."""
+    """Compares two settings.
+
+    Args:
+        there: The former ones.
+        here: The present ones.
+        name: What the names of entries begin with.
+
+    Returns:
+        An entry for each difference, such as `optimizer.lr 0.001, was 0.0005`.
+    """
     if isinstance(there, dict) and isinstance(here, dict):
         prefix = f"{name}." if name and not name.endswith(".") else name
         return [

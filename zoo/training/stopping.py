@@ -1,7 +1,8 @@
-"""Stopping between two steps: what a signal asks for is done at the end of a step, when all that was trained can be kept.
+"""Stopping between two steps, when all that was trained can be kept.
 
-Lightning answers SIGTERM, and a scheduler's SIGUSR1, in the middle of a step and on the one rank that hears it. Here its connector only
-remembers the signal, and its loops ask after every step and every batch of a validation, all ranks together.
+Lightning answers SIGTERM, and a scheduler's SIGUSR1, in the middle of a step and on the one rank
+that hears it. Here its connector only remembers the signal. Its loops ask after every step and
+every batch of a validation, all ranks together.
 """
 
 import logging
@@ -40,7 +41,7 @@ def _at_once(signum: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Makes SIGTERM and SIGUSR1 raise as Ctrl-C does, so that what is half-written is removed; Ctrl-C stays as it is."""
+    """Makes SIGTERM and SIGUSR1 raise as Ctrl-C does, so that what is half-written is removed."""
     before = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGUSR1)}
     for signum, handler in before.items():
         if handler is signal.SIG_DFL:
@@ -54,7 +55,16 @@ def signals_raise() -> Iterator[None]:
 
 
 class Signals(_SignalConnector):
-    """Lightning's connector, which remembers signals of `fit` until they can be answered. A second Ctrl-C ends the run at once."""
+    """Lightning's connector, which remembers signals of `fit` until they can be answered.
+
+    A second Ctrl-C ends the run at once.
+
+    Args:
+        trainer: The trainer.
+
+    Attributes:
+        received: The last signal that came, 0 before any.
+    """
 
     def __init__(self, trainer: Trainer) -> None:
         super().__init__(trainer)
@@ -62,6 +72,7 @@ class Signals(_SignalConnector):
         self._process = os.getpid()
 
     def register_signal_handlers(self) -> None:
+        """Remembers the signals of `fit`, and leaves those of other commands alone."""
         self._original_handlers = self._get_current_signal_handlers()
         self.received, self._process = 0, os.getpid()
         heard[0] = 0
@@ -76,7 +87,7 @@ class Signals(_SignalConnector):
 
     @property
     def requeue_signal(self) -> int | None:
-        """By what SLURM asks for the job to be put in the queue again; None where it does not."""
+        """The signal by which SLURM asks to queue the job again; None where it does not."""
         environment = self.trainer._accelerator_connector.cluster_environment
         asked = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
         return environment.requeue_signal if asked else None  # type: ignore[attr-defined]
@@ -116,29 +127,46 @@ class Signals(_SignalConnector):
 
 
 class StepEnd(Callback):
-    """A callback that is asked at the end of every optimiser step, after its numbers are logged and before a validation that is due."""
+    """A callback that is asked at the end of every optimiser step.
+
+    The step's numbers are logged by then, and a validation that is due is still to come.
+    """
 
     def wants(self, trainer: Trainer) -> int:
-        """Returns 1 where this rank alone finds that the end of this step matters, else 0; the ranks' largest is what holds."""
+        """Returns 1 where the end of this step matters to this rank, else 0.
+
+        The largest of all ranks holds.
+        """
         return 0
 
     def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
         """Called on every rank alike.
 
         Args:
-            trainer: the trainer.
-            wanted: whether any rank's `wants` said so.
-            stopping: whether the run ends here.
+            trainer: The trainer.
+            wanted: Whether any rank's `wants` said so.
+            stopping: Whether the run ends here.
         """
 
     def kept(self, trainer: Trainer) -> str:
-        """Returns what is kept of a run that is stopping and how to go on from it, empty where this is not of that kind."""
+        """Returns what is kept of a run that is stopping and how to go on from it, or ''."""
         return ""
 
 
 class StepLoop(_TrainingEpochLoop):
-    """Lightning's loop over the batches of an epoch, which knows the end of a step. Checkpoints that are written there, or within the
-    validation that follows, say that the validation is owed: a run that goes on from one begins with it."""
+    """Lightning's loop over the batches of an epoch, which knows the end of a step.
+
+    Checkpoints that are written there, or within the validation that follows, say that the
+    validation is owed: a run that goes on from one begins with it.
+
+    Args:
+        trainer: The trainer.
+        min_steps: Steps that are taken at least, as Lightning has it.
+        max_steps: Steps that are taken at most, -1 for any number.
+
+    Attributes:
+        owes_validation: Whether a validation is due after the step that just ended.
+    """
 
     def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
         super().__init__(trainer, min_steps, max_steps)
@@ -152,11 +180,13 @@ class StepLoop(_TrainingEpochLoop):
         self._at_step_end = self._stepped = self.owes_validation = False
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
+        """Takes one batch, and notes whether there was any."""
         before = self.batch_progress.total.ready
         super().advance(data_fetcher)
         self._stepped = self.batch_progress.total.ready > before
 
     def on_advance_end(self, data_fetcher: _DataFetcher) -> None:
+        """Ends the step where the batch ended one, before the validation that is due."""
         self.owes_validation = bool(self._should_check_val_fx(data_fetcher))
         if self._stepped and not self._should_accumulate():
             self._at_step_end = True
@@ -168,7 +198,11 @@ class StepLoop(_TrainingEpochLoop):
         self.owes_validation = False
 
     def end_step(self) -> None:
-        """Asks the callbacks, and ends the run where a signal came to any rank; raises Stopped then."""
+        """Asks the callbacks, and ends the run where a signal came to any rank.
+
+        Raises:
+            Stopped: A signal came.
+        """
         trainer: Trainer = self.trainer
         asked = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
         signals = trainer._signal_connector
@@ -187,7 +221,17 @@ class StepLoop(_TrainingEpochLoop):
     def state_dict(
         self, destination: dict[str, Any] | None = None, prefix: str = ""
     ) -> dict[str, Any]:
-        """At the end of a step Lightning's own restart is told where it is: before the validation that is owed, or after the batch."""
+        """Returns the loop's progress, which tells Lightning's restart where it is.
+
+        At the end of a step this is before the validation that is owed, or after the batch.
+
+        Args:
+            destination: As Lightning has it.
+            prefix: As Lightning has it.
+
+        Returns:
+            The progress.
+        """
         state: dict[str, Any] = super().state_dict(destination, prefix)
         if self.owes_validation:
             begun = state[f"{prefix}val_loop.batch_progress"]
@@ -201,7 +245,7 @@ class StepLoop(_TrainingEpochLoop):
         return state
 
     def _broadcast_sigterm_tensor(self) -> None:
-        """Ranks agree at the end of a step, whichever of them heard the signal."""
+        """Does nothing: ranks agree at the end of a step, whichever of them heard the signal."""
 
 
 class ValidationLoop(_EvaluationLoop):
@@ -218,7 +262,10 @@ class ValidationLoop(_EvaluationLoop):
             trainer.fit_loop.epoch_loop.end_step()
 
     def _stoppable(self, batch: Any) -> bool:
-        """Whether all ranks come here alike, which they do with batches of captions alone, and the trained weights can be kept now."""
+        """Returns whether all ranks come here alike and the trained weights can be kept now.
+
+        Ranks come here alike with batches of captions alone.
+        """
         swapped = any(
             isinstance(c, WeightAveraging) and not isinstance(c, EMA)
             for c in self.trainer.callbacks  # type: ignore[attr-defined]
