@@ -13,7 +13,8 @@ if (
 ):  # tests run side by side: one thread each, before torch is imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# what every process of its own would spend seconds to import: such processes are forked from one that has it
+# what every process of its own would spend seconds to import: such processes are forked from one
+# that has it
 multiprocessing.set_forkserver_preload(["zoo.cli.fit", "open_clip", "textblob"])
 
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -34,7 +35,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def made_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root of twelve drawn pictures with captions, units and a recipe, for runs that need no download."""
+    """A data root of twelve drawn images with captions, units and a recipe, without a download."""
     return make_root(tmp_path_factory.mktemp("made"))
 
 

@@ -1,4 +1,7 @@
-"""Every objective trains through every head and is measured; what cannot be is refused before any training."""
+"""Every objective trains through every head and is measured.
+
+What cannot be is refused before any training.
+"""
 
 import json
 from pathlib import Path

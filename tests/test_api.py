@@ -147,7 +147,8 @@ def test_any_object_with_score_is_measured_like_a_model(
     )
     for results in (ours, theirs):
         assert results.metrics[0].n == len(rows) == 12
-        # towers that were never trained tell a caption from its foil by less than rounding: scores are compared, and not outcomes
+        # towers that were never trained tell a caption from its foil by less than rounding: scores
+        # are compared, and not outcomes
         np.testing.assert_allclose(results.cases["scores"].to_pylist(), by_hand, atol=1e-4)
 
 

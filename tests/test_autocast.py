@@ -1,4 +1,7 @@
-"""Under bf16-mixed, towers run in bf16; similarities, losses, gradients and weights stay in fp32."""
+"""Under bf16-mixed, towers run in bf16.
+
+Similarities, losses, gradients and weights stay in fp32.
+"""
 
 from dataclasses import replace
 from functools import partial

@@ -32,7 +32,10 @@ HEADS = [
 
 
 def batch(backbone: Backbone) -> Batch:
-    """Three rows with a caption, two negatives and two units each; some are missing, some texts have two roles."""
+    """Three rows with a caption, two negatives and two units each.
+
+    Some are missing, some texts have two roles.
+    """
     bank, _ = text_bank(*backbone.tokenizer(TEXTS))
     return Batch(
         images=torch.randn(

@@ -1,4 +1,7 @@
-"""docs/guides/comparing.md does what it says: its commands run one after the other, in small, on real images of COCO."""
+"""docs/guides/comparing.md does what it says.
+
+Its commands run one after the other, in small, on real images of COCO.
+"""
 
 import json
 import subprocess
@@ -37,7 +40,10 @@ SMALL = {
 
 @pytest.fixture
 def coco(shared_data: Path, tmp_path: Path) -> Path:
-    """A data root with the images of COCO that are there; their captions, of which most are Karpathy's restval."""
+    """A data root with the images of COCO that are there, and their captions.
+
+    Most are Karpathy's restval.
+    """
     root = tmp_path / "root"
     (root / "coco").mkdir(parents=True)
     (root / "coco" / "val2017").symlink_to(shared_data / "coco" / "val2017")

@@ -1,7 +1,11 @@
-"""The pages hold what they say: their files are written, their commands run or parsed, their names found, their metrics those of the code.
+"""The pages hold what they say.
 
-A ```bash run block is run for real, command by command, in a folder of made data with the page's own files and a trained run; the `zoo`
-commands of every other ```bash block are parsed to the end and stopped before they do anything.
+Their files are written, their commands run or parsed, their names found, and their metrics are
+those of the code.
+
+A ```bash run block is run for real, command by command, in a folder of made data with the page's
+own files and a trained run; the `zoo` commands of every other ```bash block are parsed to the end
+and stopped before they do anything.
 """
 
 import argparse
@@ -129,7 +133,10 @@ def parse(
 
 
 def write_files(page: str, folder: Path) -> list[Path]:
-    """Writes the blocks that begin with the comment of a file's name, and what installing their entry points would leave."""
+    """Writes the blocks that begin with the comment of a file's name.
+
+    What installing their entry points would leave is written too.
+    """
     written = []
     for language, _, content in blocks(page):
         title = TITLE.match(content)
@@ -157,7 +164,7 @@ def write_files(page: str, folder: Path) -> list[Path]:
 def follow(
     page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> list[str]:
-    """Writes a page's files, runs or parses its commands in order, and returns what those that ran printed."""
+    """Writes a page's files, runs or parses its commands, and returns what was printed."""
     for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
         if not (folder / "runs" / named).exists():
             (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")

@@ -1,4 +1,7 @@
-"""What the pages report was measured: each number stands in a committed file of results that is linked beside it."""
+"""What the pages report was measured.
+
+Each number stands in a committed file of results that is linked beside it.
+"""
 
 import re
 from pathlib import Path
@@ -24,7 +27,10 @@ def rounds_to(written: str, measured: float) -> bool:
 
 
 def reports(page: str) -> list[str]:
-    """Returns the parts of a page that report results: its measured section, and elsewhere each paragraph with a link to some."""
+    """Returns the parts of a page that report results.
+
+    These are its measured section, and elsewhere each paragraph with a link to results.
+    """
     before, heading, measured = (ROOT / page).read_text("utf-8").partition("## Measured here")
     linked = [paragraph for paragraph in before.split("\n\n") if LINK.search(paragraph)]
     return [*linked, heading + measured] if heading else linked
@@ -36,7 +42,7 @@ def without_code_and_links(text: str) -> str:
 
 
 def unfounded(page: str, part: str) -> list[str]:
-    """Returns the numbers of a part that no file of results linked there holds, rounded as they are written."""
+    """Returns the numbers of a part that no linked file of results holds, rounded as written."""
     files = {(ROOT / page).parent / link for link in LINK.findall(part)}
     held = [float(n.replace(",", "")) for file in files for n in numbers(file.read_text("utf-8"))]
     written = dict.fromkeys(numbers(without_code_and_links(part)))

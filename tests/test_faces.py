@@ -1,4 +1,7 @@
-"""Every room shows its public names: loaded on first use, enough by their short names, and recorded as the room's."""
+"""Every room shows its public names.
+
+They are loaded on first use, enough by their short names, and recorded as the room's.
+"""
 
 import ast
 import importlib

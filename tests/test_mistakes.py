@@ -1,4 +1,7 @@
-"""What jsonargparse, Lightning and torch say of a mistake, in one sentence; defects keep their traceback."""
+"""What jsonargparse, Lightning and torch say of a mistake, in one sentence.
+
+Defects keep their traceback.
+"""
 
 import pytest
 import torch

@@ -1,5 +1,8 @@
-"""The module beside what is tested elsewhere: whole runs in `test_cli`, `test_resume` and `test_two_processes`, pairs of objectives and
-heads in `test_any_with_any`."""
+"""The module beside what is tested elsewhere.
+
+Whole runs are in `test_cli`, `test_resume` and `test_two_processes`, pairs of objectives and heads
+in `test_any_with_any`.
+"""
 
 import json
 import math

@@ -43,7 +43,10 @@ def weights(*shape: int) -> Tensor:
 
 
 def collectives(rank: int) -> dict[str, object]:
-    """Returns what each function of `gather` gives on this rank, and its gradients for a loss that differs by entry and rank."""
+    """Returns what each function of `gather` gives on this rank, and its gradients.
+
+    They are of a loss that differs by entry and rank.
+    """
     x, y = matrix(rank), matrix(rank)
     gathered, transposed = gather.gather(x), gather.transpose(y)
     (gathered * weights(6, 8) * (1 + rank)).sum().backward()
@@ -65,7 +68,7 @@ def collectives(rank: int) -> dict[str, object]:
 
 
 def work(rank: int, folder: Path) -> None:
-    """One rank: its collectives, and the gradients that DDP leaves for every pair of head and objective."""
+    """One rank: its collectives, and DDP's gradients for every pair of head and objective."""
     with group(rank, RANKS, folder):
         found: dict[object, object] = {"collectives": collectives(rank)}
         for pair in PAIRS:

@@ -1,10 +1,15 @@
-"""A CS-CLIP step as zoo takes it, against the same step with every text encoded at full context, and against the bare towers.
+"""A CS-CLIP step as zoo takes it, against the bare towers and a step with whole texts.
 
-    python benchmarks/speed/cs_clip_step.py --data_root DATA_ROOT --units F.jsonl [--name ViT-B-32-quickgelu] [--batch 32] [--steps 5]
-    python benchmarks/speed/cs_clip_step.py --data_root DATA_ROOT --units F.jsonl --device cuda --precision bf16 --batch 32 64 128 256
+In the latter every text is encoded at full context.
 
-Batches are of real captions of Flickr8k: an image's caption, its negative, two units and two foils. Steps of the kinds are taken turn by
-turn, so that what else the machine does falls on all of them; a ratio is the median of those of the turns. A line is appended to
+    python benchmarks/speed/cs_clip_step.py --data_root DATA_ROOT --units F.jsonl \
+        [--name ViT-B-32-quickgelu] [--batch 32] [--steps 5]
+    python benchmarks/speed/cs_clip_step.py --data_root DATA_ROOT --units F.jsonl \
+        --device cuda --precision bf16 --batch 32 64 128 256
+
+Batches are of real captions of Flickr8k: an image's caption, its negative, two units and two foils.
+Steps of the kinds are taken turn by turn, so that what else the machine does falls on all of them;
+a ratio is the median of those of the turns. A line is appended to
 benchmarks/results/cs_clip_step.jsonl.
 """
 
@@ -56,7 +61,7 @@ def main() -> None:
 
 
 def measure(chosen: argparse.Namespace, batch_size: int) -> dict[str, object]:
-    """Returns seconds of each kind of step, their ratios and the difference of losses at one batch size."""
+    """Returns seconds of each kind of step at a batch size, their ratios, and how losses differ."""
     torch.manual_seed(0)
     device = torch.device(chosen.device)
     module = ZooModule(Backbone(chosen.name), CSCLIP()).to(device)
@@ -129,7 +134,10 @@ def step(
     optimizer: torch.optim.Optimizer,
     precision: str,
 ) -> tuple[float, float]:
-    """Returns seconds and loss of forward, backward and update; weights are put back, so that all kinds start from the same."""
+    """Returns seconds and loss of forward, backward and update.
+
+    Weights are put back, so that all kinds start from the same.
+    """
     device = batch.captions.device
     began = time.perf_counter()
     optimizer.zero_grad()
@@ -146,7 +154,7 @@ def step(
 
 
 def repeated(batch: Batch) -> Batch:
-    """Returns the batch with a bank in which every text that a row names stands by itself, repeated or not."""
+    """Returns the batch with a bank in which every text that a row names stands by itself."""
     bank = batch.texts
     assert isinstance(bank, TextBank)
     roles = {name: getattr(batch, name) for name in ("captions", "negatives", "units", "foils")}

@@ -1,10 +1,14 @@
-"""The engine on SugarCrepe against a loop that encodes image and both texts case by case: wall time, and whether outcomes agree.
+"""The engine on SugarCrepe against a loop that encodes image and both texts case by case.
 
-    python benchmarks/speed/engine_speed.py --data_root DATA_ROOT [--name ViT-B-32-quickgelu] [--pretrained TAG]
+What is compared is wall time, and whether outcomes agree.
 
-Both run the same weights on the same processor in fp32, turn by turn; each metric is the best of --repeats runs. The engine's time
-has everything in it: reading the annotations, finding images, encoding, scoring, judging, intervals, and writing both files.
-The loop's has only loading, encoding and scoring: `cut` tokenises and cuts texts as the engine does, `whole` gives the tower all of its
+    python benchmarks/speed/engine_speed.py --data_root DATA_ROOT \
+        [--name ViT-B-32-quickgelu] [--pretrained TAG]
+
+Both run the same weights on the same processor in fp32, turn by turn; each metric is the best of
+--repeats runs. The engine's time has everything in it: reading the annotations, finding images,
+encoding, scoring, judging, intervals, and writing both files. The loop's has only loading, encoding
+and scoring: `cut` tokenises and cuts texts as the engine does, `whole` gives the tower all of its
 context, as the public scripts do.
 """
 

@@ -1,12 +1,16 @@
-"""What frozen features save: epochs of LabCLIP, steps of TF-Global and TF-Local, and the memory of scoring all pairs of a batch.
+"""What frozen features save.
+
+Measured are epochs of LabCLIP, steps of TF-Global and TF-Local, and the memory of scoring all pairs
+of a batch.
 
     python benchmarks/speed/frozen_features.py --data_root DATA_ROOT [--images 204] \
         [--batch 1024] [--global_batch 50] [--local_batch 50]
 
-Images and captions are Flickr8k's; the towers are ViT-B/32 with random weights, which take the time of trained ones. Metrics are
-seconds of processor time, so that other work on the machine does not count; wall time stands beside. A head alone is its forward and
-backward pass and the optimiser's step on batches that are in memory; the step that it is compared with is Lightning's, reading from the
-store included.
+Images and captions are Flickr8k's; the towers are ViT-B/32 with random weights, which take the time
+of trained ones. Metrics are seconds of processor time, so that other work on the machine does not
+count; wall time stands beside. A head alone is its forward and backward pass and the optimiser's
+step on batches that are in memory; the step that it is compared with is Lightning's, reading from
+the store included.
 """
 
 import argparse
@@ -277,9 +281,13 @@ def encoding_alone(run: Measured, batch: int) -> float:
 
 
 def memory() -> dict[str, Any]:
-    """Peak memory of scores and gradients of all pairs, of TF-Local at its real size and of a small one at 256 x 256, each in a process
-    of its own. `whole` keeps the activations of all pairs, as is done without chunks. Large blocks are given back to the system when they
-    are freed (`returned`); as glibc does it by default, small ones that outlive a chunk take bites of them and the heap grows."""
+    """Measures the peak memory of scores and gradients of all pairs.
+
+    It does so for TF-Local at its real size and for a small one at 256 x 256, each in a process of
+    its own. `whole` keeps the activations of all pairs, as is done without chunks. Large blocks are
+    given back to the system when they are freed (`returned`). As glibc does it by default, small
+    ones that outlive a chunk take bites of them and the heap grows.
+    """
     real, small = {}, {"width": 16, "ffn": 32, "layers": 1, "attention_heads": 2}
     plan: dict[str, Any] = {
         "real size": (real, [(3, "whole"), (6, "whole"), (3, 9), (6, 9)]),

@@ -1,10 +1,13 @@
-"""Captions a second of each generator of sentence negatives on one core, tagging included, and how many captions get one.
+"""Captions a second of each generator of sentence negatives on one core, tagging included.
+
+How many captions get a negative is counted as well.
 
     python benchmarks/speed/negatives_speed.py --data coco_karpathy_test.json.gz
 
---data: ARO's caption file, `[{"image", "caption": [..]}]`, or anything that `zoo negatives preview` takes. Nothing is remembered from
-one caption to the next; loading the tagger is timed apart. Each metric is the best of --repeats runs by this one process's time, which
-a busy machine stretches little. The table of replacements is built of the same captions first, and needs a WordNet.
+--data: ARO's caption file, `[{"image", "caption": [..]}]`, or anything that `zoo negatives preview`
+takes. Nothing is remembered from one caption to the next; loading the tagger is timed apart. Each
+metric is the best of --repeats runs by this one process's time, which a busy machine stretches
+little. The table of replacements is built of the same captions first, and needs a WordNet.
 """
 
 import argparse
@@ -171,7 +174,7 @@ def timed(work: Callable[[str], object], captions: list[str], repeats: int) -> d
 
 
 def yielded(generator: NegativeGenerator, captions: list[str]) -> dict[str, float]:
-    """Returns the share of captions that get a negative, and of negatives that another caption gets too."""
+    """Returns the share of captions with a negative, and of negatives that several captions get."""
     made = [generator.negative(caption, Random(f"0/{i}")) for i, caption in enumerate(captions)]
     negatives = [negative for negative in made if negative is not None]
     return {
@@ -181,7 +184,10 @@ def yielded(generator: NegativeGenerator, captions: list[str]) -> dict[str, floa
 
 
 def identities(captions: list[str], name: str) -> dict[str, float]:
-    """Returns, by perturbation, the share of ARO's draws that leave the caption as it was: the benchmark keeps them, negatives never do."""
+    """Returns, by perturbation, the share of ARO's draws that leave the caption as it was.
+
+    The benchmark keeps them, negatives never do.
+    """
     same = dict.fromkeys(PERTURBATIONS, 0)
     for i, caption in enumerate(captions):
         for kind, text in zip(

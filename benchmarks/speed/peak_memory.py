@@ -23,5 +23,8 @@ def peak_now() -> int:
 
 
 def return_memory() -> None:
-    """Lets large blocks go back to the system as they are freed; as glibc does it by default, the heap grows with blocks long gone."""
+    """Lets large blocks go back to the system as they are freed.
+
+    As glibc does it by default, the heap grows with blocks long gone.
+    """
     ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 16)

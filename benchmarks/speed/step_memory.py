@@ -1,12 +1,17 @@
-"""Peak memory and time of a CS-CLIP step against batch size: the towers on the whole batch, and in chunks.
+"""Peak memory and time of a CS-CLIP step against batch size.
 
-    python benchmarks/speed/step_memory.py --data_root DATA_ROOT --units F.jsonl [--batch 8 16 32 64] [--chunk 16]
-    python benchmarks/speed/step_memory.py --data_root DATA_ROOT --units F.jsonl --device cuda --precision bf16 \
-        --batch 64 128 256 512 --chunk 64
+The towers take the whole batch, or chunks of it.
 
-Batches are of real captions of Flickr8k, six texts an image. Every metric is of a process of its own: by how much forward, backward and
-update raise its peak over what weights, gradients and the optimiser's moments take (on a GPU: what was allocated at most, less those).
-Seconds are of the processor on a CPU, so that other work on the machine does not count. Written as step_memory_DEVICE.json, .md and .png.
+    python benchmarks/speed/step_memory.py --data_root DATA_ROOT --units F.jsonl \
+        [--batch 8 16 32 64] [--chunk 16]
+    python benchmarks/speed/step_memory.py --data_root DATA_ROOT --units F.jsonl \
+        --device cuda --precision bf16 --batch 64 128 256 512 --chunk 64
+
+Batches are of real captions of Flickr8k, six texts an image. Every metric is of a process of its
+own: by how much forward, backward and update raise its peak over what weights, gradients and the
+optimiser's moments take (on a GPU: what was allocated at most, less those). Seconds are of the
+processor on a CPU, so that other work on the machine does not count. Written as
+step_memory_DEVICE.json, .md and .png.
 """
 
 import argparse
@@ -31,7 +36,16 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @dataclass(frozen=True)
 class Measured:
-    """A step. chunk: items that a tower takes at once, None for all. peak: MiB above kept. kept: MiB of weights, gradients and moments."""
+    """A step.
+
+    Attributes:
+        batch: Images of the batch.
+        chunk: Items that a tower takes at once, None for all.
+        peak: MiB above `kept`.
+        kept: MiB of weights, gradients and moments.
+        seconds: How long the step takes.
+        loss: Its loss.
+    """
 
     batch: int
     chunk: int | None

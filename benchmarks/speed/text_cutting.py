@@ -1,8 +1,12 @@
-"""Text towers over cut and over whole texts: seconds of forward and backward, and how far vectors and gradients are apart.
+"""Text towers over cut and over whole texts.
 
-python benchmarks/speed/text_cutting.py CAPTIONS [--name ViT-B-32-quickgelu] [--texts 192] [--repeats 3] [--device cpu]
+Compared are seconds of forward and backward, and how far vectors and gradients are apart.
 
-CAPTIONS is a text file, a caption a line; of a Flickr token file (`1.jpg#0<tab>caption`) what follows the tab.
+    python benchmarks/speed/text_cutting.py CAPTIONS [--name ViT-B-32-quickgelu] \
+        [--texts 192] [--repeats 3] [--device cpu]
+
+CAPTIONS is a text file, a caption a line; of a Flickr token file (`1.jpg#0<tab>caption`) what
+follows the tab.
 """
 
 import argparse
@@ -72,7 +76,7 @@ def main() -> None:
 def step(
     backbone: Backbone, bank: TextBank, direction: torch.Tensor
 ) -> tuple[float, torch.Tensor, torch.Tensor]:
-    """Returns the seconds of forward and backward, the vectors [T, D], and the gradients as one vector."""
+    """Returns seconds of forward and backward, the vectors [T, D], and the gradients in a row."""
     backbone.zero_grad()
     began = time.perf_counter()
     vectors = backbone.encode_texts(bank).pooled

@@ -1,7 +1,10 @@
-"""How many foils of a units file another caption of the same image bears out, by condition of half_truth: a table in Markdown.
+"""How many foils of a units file another caption of the same image bears out.
 
-zoo units extract DATA_ROOT/flickr8k/Flickr8k.token.txt --out units.jsonl
-python benchmarks/studies/half_truth_doubts.py units.jsonl --images 500 > benchmarks/results/half_truth_doubts.md
+The counts are by condition of half_truth, in a table in Markdown.
+
+    zoo units extract DATA_ROOT/flickr8k/Flickr8k.token.txt --out units.jsonl
+    python benchmarks/studies/half_truth_doubts.py units.jsonl --images 500 \
+        > benchmarks/results/half_truth_doubts.md
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""How often the 95 % intervals of metrics hold the true value, by simulation; writes results/interval_coverage.md.
+"""How often the 95 % intervals of metrics hold the true value, by simulation.
+
+Writes results/interval_coverage.md.
 
 `python benchmarks/studies/interval_coverage.py` takes about ten minutes on two cores.
 """
@@ -25,8 +27,18 @@ GOAL = (93.0, 98.5)
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting. kind: 'rate', 'macro' (groups of Zipf's sizes), 'subsets' (the mean over equal subsets). one_group: whether an
-    image is asked about one group alone. deviation: of the groups' chances on the logit scale."""
+    """One setting.
+
+    Attributes:
+        kind: 'rate', 'macro' (groups of Zipf's sizes) or 'subsets' (the mean over equal subsets).
+        n: How many questions are asked.
+        per_image: How many of them are about one image.
+        groups: How many groups or subsets there are.
+        one_group: Whether an image is asked about one group alone.
+        deviation: The deviation of the groups' chances on the logit scale.
+        chance: The true rate.
+        correlation: How two outcomes of one image correlate.
+    """
 
     kind: str
     n: int
@@ -40,8 +52,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Gallery:
-    """One retrieval: images of so many captions each. noise: of a caption around its image; common: which share of it an image's
-    captions have in common."""
+    """One retrieval.
+
+    Attributes:
+        images: How many images there are.
+        captions: How many captions each has.
+        noise: The noise of a caption around its image.
+        common: The share of the noise that an image's captions have in common.
+    """
 
     images: int
     captions: int
@@ -65,14 +83,17 @@ def settings() -> list[Cell]:
 
 
 def cells(row: Cell) -> Iterator[Cell]:
-    """Yields a row's settings; a correlation inside images only where an image is asked more than once."""
+    """Yields a row's settings.
+
+    Only where an image is asked more than once, outcomes correlate inside images.
+    """
     for chance in CHANCES:
         for correlation in CORRELATIONS[: 1 if row.per_image == "1" else None]:
             yield replace(row, chance=chance, correlation=correlation)
 
 
 def coverage(cell: Cell, repeats: int) -> tuple[float, float]:
-    """Returns in how many of 100 the interval holds the true value, and its mean width, in per cent."""
+    """Returns how often the interval holds the true value, and its mean width, in per cent."""
     asked = design(
         cell.n, cell.per_image, cell.groups, zipf=cell.kind == "macro", same_group=cell.one_group
     )
@@ -95,7 +116,10 @@ def coverage(cell: Cell, repeats: int) -> tuple[float, float]:
 
 
 def recalls(gallery: Gallery, repeats: int) -> list[tuple[str, float, float]]:
-    """Returns by direction the recall at 1 in the mean over galleries, which is the true one, and the intervals' coverage."""
+    """Returns the true recall at 1 and the intervals' coverage, by direction.
+
+    The true recall is the mean over galleries.
+    """
     generator = np.random.default_rng(crc32(repr(gallery).encode()))
     images, captions = gallery.images, gallery.captions
     match = np.repeat(np.eye(images, dtype=bool), captions, axis=1)

@@ -1,4 +1,6 @@
-"""How often tests of two models find a difference, by simulation; writes results/paired_test_errors.md.
+"""How often tests of two models find a difference, by simulation.
+
+Writes results/paired_test_errors.md.
 
 `python benchmarks/studies/paired_test_errors.py` takes about two minutes.
 """
@@ -19,9 +21,10 @@ CORRELATIONS = (0.0, 0.1, 0.3, 0.5)
 def found(
     images: int, per_image: int, correlation: float, gain: float, repeats: int
 ) -> tuple[float, float]:
-    """Returns how often a difference is found by image, and by McNemar's test as if no image came twice.
+    """Returns how often a difference is found, by image and by McNemar's test.
 
-    gain: by how much the second model's chance is above the first's, 0.5. Each model's answers about an image correlate.
+    McNemar's test takes the answers as if no image came twice. Each model's answers about an image
+    correlate. `gain` is by how much the second model's chance is above the first's, 0.5.
     """
     generator = np.random.default_rng(11)
     image = np.repeat(np.arange(images), per_image)

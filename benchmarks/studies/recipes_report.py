@@ -19,7 +19,7 @@ Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str], out: Path) -> str:
-    """runs: as the script keeps them. Writes recipes_table.json, .md and .png and returns the text."""
+    """Writes recipes_table.json, .md and .png of the script's runs and returns the text."""
     lines = [
         "# Every recipe, in small",
         "",
@@ -89,7 +89,7 @@ def in_order(runs: list[Run]) -> list[Run]:
 
 
 def pooled(run: Run, benchmark: str, prefix: str) -> tuple[float, float, float]:
-    """Returns the share of cases of the subsets with that prefix that are right, and its 95 % interval."""
+    """Returns the share of right cases in the subsets with that prefix, and its 95 % interval."""
     found = [
         f
         for f in run["metrics"]

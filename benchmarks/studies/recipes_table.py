@@ -1,11 +1,17 @@
-"""Every recipe side by side, in small: the same first tower, equally many steps at the same rates, asked the same questions.
+"""Every recipe side by side, in small.
 
-In each of two worlds a small tower is trained with clip.yaml from nothing, and every recipe of configs/ then tunes it, through the command
-line. On rendered scenes half-truths by condition and attribute swaps are asked, of scenes that training never had; on Flickr8k those of
-SugarCrepe's cases whose image is there. What a recipe says of method, negatives, units and what is trained holds; towers, captions,
-rates, batch and steps are those of this script. Every run is kept in the work folder; a stopped command goes on with those missing.
+All start from the same first tower, take equally many steps at the same learning rates, and are
+asked the same questions.
 
-    python benchmarks/studies/recipes_table.py --scenes build/scenes_study/scenes --data DATA_ROOT --work build/recipes_table
+In each of two worlds a small tower is trained with clip.yaml from nothing, and every recipe of
+configs/ then tunes it, through the command line. On rendered scenes half-truths by condition and
+attribute swaps are asked, of scenes that training never had; on Flickr8k those of SugarCrepe's
+cases whose image is there. What a recipe says of method, negatives, units and what is trained
+holds; towers, captions, learning rates, batch and steps are those of this script. Every run is kept
+in the work folder; a stopped command goes on with those missing.
+
+    python benchmarks/studies/recipes_table.py --scenes build/scenes_study/scenes \
+        --data DATA_ROOT --work build/recipes_table
 """
 
 import argparse
@@ -43,7 +49,16 @@ SMALL_HEAD = {"layers": 2, "width": 64, "ffn": 128, "attention_heads": 2}
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes: steps and peak rate of the first tower and of tuning; rows of a batch; rows where every pair is read by a transformer."""
+    """Sizes.
+
+    Attributes:
+        first_steps: Steps of the first tower.
+        steps: Steps of tuning.
+        rate: The peak learning rate, of the first tower and of tuning.
+        head_rate: The peak learning rate of heads.
+        rows: Rows of a batch.
+        rows_of_pairs: Rows of a batch where every pair is read by a transformer.
+    """
 
     first_steps: int
     steps: int
@@ -55,8 +70,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class World:
-    """Captions and images to train on, and what is asked. captions: what negatives and units are made of. units: a file of them,
-    extracted where None."""
+    """Captions and images to train on, and what is asked.
+
+    Negatives and units are made of `captions`. `units` is a file of units, which are extracted
+    where it is None.
+    """
 
     name: str
     tower: str
@@ -161,7 +179,10 @@ def prepare(world: World, folder: Path) -> None:
 
 
 def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path) -> str:
-    """Tunes the first tower with a recipe, or trains it where there is none, asks, and returns a line to print."""
+    """Tunes the first tower with a recipe, asks, and returns a line to print.
+
+    Where there is no recipe, it trains the first tower.
+    """
     place = first if recipe is None else folder / recipe.removesuffix(".yaml")
     result = place / "result.json"
     if not result.exists():

@@ -1,4 +1,7 @@
-"""What the study of rendered scenes trains on and is asked: images held in memory, captions, negatives, units, and cases."""
+"""What the study of rendered scenes trains on and is asked.
+
+These are images held in memory, captions, negatives, units, and cases.
+"""
 
 import re
 from collections.abc import Sequence
@@ -28,12 +31,16 @@ BETWEEN = re.compile(rf" ({'|'.join([*OPPOSITE, 'and'])}) ")
 
 
 class Texts:
-    """Every text once, as token ids. The tower's vocabulary is cut to the tokens that scenes use: the same function, less to update."""
+    """Every text once, as token ids.
+
+    The tower's vocabulary is cut to the tokens that scenes use: the same function, less to update.
+    """
 
     def __init__(self, backbone: Backbone) -> None:
         self.tokenize = backbone.tokenizer
         self.known: dict[str, tuple[Tensor, ...]] = {}
-        # padding is 0 and stays it, and the end of text stays the largest id, by which the tower finds it
+        # padding is 0 and stays it, and the end of text stays the largest id, by which the tower
+        # finds it
         self.used = self.tokenize(WORDS)[0].unique()
         weight = backbone.model.token_embedding.weight[self.used].detach().clone()
         backbone.model.token_embedding = torch.nn.Embedding.from_pretrained(weight, freeze=False)
@@ -76,8 +83,9 @@ def read_pictures(folder: Path, image_ids: Sequence[str]) -> Pictures:
 class Steps:
     """Makes the batch of a step, a function of (seed, step).
 
-    negatives: 0, 1 (the caption with its colours or its arguments exchanged) or 3 (and the foils of the step's two units, inside the
-    sentence). units: whether units and foils come along. A batch has one caption of each of its images.
+    A batch has one caption of each of its images. `negatives` is 0, 1 (the caption with its colours
+    or its arguments exchanged) or 3 (and the foils of the step's two units, inside the sentence).
+    `units` says whether units and foils come along.
     """
 
     def __init__(
@@ -153,7 +161,10 @@ class Steps:
 
 
 def swapped(sample: Sample, record: UnitRecord, rng: Random) -> str | None:
-    """Returns the caption with the colours, or with the arguments of its relation, exchanged; None where neither is false."""
+    """Returns the caption with the colours, or with the arguments of its relation, exchanged.
+
+    None where neither is false.
+    """
     made = list(sample.negatives)
     for relation in record.relations:
         made += [
@@ -165,7 +176,10 @@ def swapped(sample: Sample, record: UnitRecord, rng: Random) -> str | None:
 
 
 def in_sentence(record: UnitRecord, unit: str, foil: str | None) -> str | None:
-    """Returns the caption with what the foil changes about the unit changed in it: the same error, inside the sentence."""
+    """Returns the caption with what the foil changes about the unit changed in it.
+
+    It is the same error, inside the sentence.
+    """
     if foil is None:
         return None
     changes = dict(
@@ -179,7 +193,10 @@ def in_sentence(record: UnitRecord, unit: str, foil: str | None) -> str | None:
 
 
 def read_cases(folder: Path) -> dict[str, list[Case]]:
-    """Returns the cases by split: half-truths of every condition (the paper's rule), and attribute swaps."""
+    """Returns the cases by split.
+
+    They are half-truths of every condition (the paper's rule), and attribute swaps.
+    """
     cases = {
         split: HalfTruth(str(folder / f"units.{split}.jsonl"), preset="paper").read(folder).cases
         for split in SPLITS

@@ -23,7 +23,10 @@ Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
-    """runs: results as written by the study; kept: its plan and paces. Writes scenes_study.md and .png and returns the text."""
+    """Writes scenes_study.md and .png and returns the text.
+
+    `runs` are results as the study writes them, and `kept` has its plan and paces.
+    """
     seeds = sorted({run["seed"] for run in runs})
     plan = kept["plan"]
     lines = [
@@ -71,7 +74,10 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
 
 
 def _of(runs: list[Run], arm: str, budget: str) -> list[Run]:
-    """Returns an arm's runs by seed; CS-CLIP's one run and the tower before tuning stand under both budgets."""
+    """Returns an arm's runs by seed.
+
+    CS-CLIP's one run and the tower before tuning stand under both budgets.
+    """
     return [
         run
         for run in runs
@@ -151,7 +157,10 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
 
 
 def _plot(runs: list[Run], seeds: list[int], path: Path) -> None:
-    """Half-truth accuracy by condition, its mean and swaps: a bar is a mean over seeds, a dot a seed."""
+    """Draws half-truth accuracy by condition, its mean and swaps.
+
+    A bar is a mean over seeds, a dot a seed.
+    """
     names = (*CONDITIONS, "half_truth", "swaps")
     labels = (*CONDITIONS, "mean", "attribute\nswaps")
     figure, axes = plt.subplots(

@@ -1,9 +1,12 @@
-"""Does component supervision help against half-truths? CLIP, NegCLIP and CS-CLIP on rendered scenes, at equal steps and at equal compute.
+"""Does component supervision help against half-truths?
 
-One small tower a seed is trained with CLIP from nothing, then tuned on with each objective. `NegCLIP + foils` is the control: it gets the
-foils that CS-CLIP gets, but inside its sentences, as two more negatives a caption. Equal compute: as many steps as take the processor
-time of CS-CLIP's. Asked are scenes, and colour-shape pairs, that training never had. Every run is kept in the work folder and goes on
-where it was killed; the report is made of the runs that are there.
+CLIP, NegCLIP and CS-CLIP are compared on rendered scenes, at equal steps and at equal compute.
+
+One small tower a seed is trained with CLIP from nothing, then tuned on with each objective.
+`NegCLIP + foils` is the control: it gets the foils that CS-CLIP gets, but inside its sentences, as
+two more negatives a caption. Equal compute: as many steps as take the processor time of CS-CLIP's.
+Asked are scenes, and colour-shape pairs, that training never had. Every run is kept in the work
+folder and goes on where it was killed; the report is made of the runs that are there.
 
     python benchmarks/studies/scenes_study.py --work build/scenes_study --workers 2
 """
@@ -31,7 +34,10 @@ REFERENCE = "CS-CLIP"  # the arm whose compute the others get
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of the study. first_steps and first_rate: of CLIP from nothing; steps and rate: of tuning."""
+    """Sizes of the study.
+
+    `first_steps` and `first_rate` are those of CLIP from nothing, `steps` and `rate` of tuning.
+    """
 
     scenes: int
     batch: int
@@ -100,7 +106,10 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
 
 
 def tunings(plan: Plan, paces: dict[str, float]) -> list[tuple[str, int, str]]:
-    """Returns (arm, steps, budget) of a seed's runs; the arm whose compute is the measure has one run for both budgets."""
+    """Returns (arm, steps, budget) of a seed's runs.
+
+    The arm whose compute is the measure has one run for both budgets.
+    """
     equal_steps = [(arm, plan.steps, "steps") for arm in ARMS]
     return equal_steps + [
         (arm, round(plan.steps * paces[REFERENCE] / paces[arm]), "compute")
@@ -110,7 +119,10 @@ def tunings(plan: Plan, paces: dict[str, float]) -> list[tuple[str, int, str]]:
 
 
 def pace(folder: Path, plan: Plan, n: int = 12) -> dict[str, float]:
-    """Returns the median processor seconds of a step by arm, the arms taken in turns so that a busy machine is the same to all."""
+    """Returns the median processor seconds of a step by arm.
+
+    The arms are taken in turns, so that a busy machine is the same to all.
+    """
     trainings = {arm: Training(folder, arm, plan.batch, 0, 0, 10 * n, plan.rate) for arm in ARMS}
     times: dict[str, list[float]] = {arm: [] for arm in ARMS}
     for _ in range(n):
@@ -137,7 +149,10 @@ def train_first(work: Path, plan: Plan, seed: int) -> str:
 
 
 def tune(work: Path, plan: Plan, seed: int, arm: str, steps: int, budget: str) -> str:
-    """Tunes a seed's tower with one arm, and returns a line to print. Arms of a seed see the same images and captions step by step."""
+    """Tunes a seed's tower with one arm, and returns a line to print.
+
+    Arms of a seed see the same images and captions step by step.
+    """
     result = work / f"seed{seed}" / f"{arm.lower().replace(' + ', '_')}_{budget}.json"
     if result.exists():
         return f"seed {seed}: {arm} at equal {budget} was there"

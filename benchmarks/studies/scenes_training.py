@@ -1,4 +1,7 @@
-"""One tower of the study of rendered scenes: trained from nothing or tuned on, killed at any time and continued, then asked."""
+"""One tower of the study of rendered scenes.
+
+It is trained from nothing or tuned on, killed at any time and continued, then asked.
+"""
 
 import json
 import os
@@ -47,7 +50,10 @@ ARMS = {
 
 
 class Training:
-    """A tower, what it is trained for and the batches that it sees. batch_seed: of the batches; seed: of the weights."""
+    """A tower, what it is trained for and the batches that it sees.
+
+    `batch_seed` settles the batches, and `seed` the weights.
+    """
 
     def __init__(
         self,
@@ -64,7 +70,8 @@ class Training:
         chosen = ARMS[arm]
         backbone = Backbone("zoo-scenes", text_lengths=(4, 6, 8, 10, 12, 14, 16))
         self.texts = Texts(backbone)
-        # the same text is true of many scenes of a batch: texts known to be true of an image are no candidates against it, in every arm
+        # the same text is true of many scenes of a batch: texts known to be true of an image are no
+        # candidates against it, in every arm
         self.module = ZooModule(
             backbone, chosen.objective(mask_same_image=True, mask_same_text=True)
         )
@@ -108,7 +115,8 @@ class Training:
     def step(self) -> float:
         """Takes one step and returns its loss."""
         self.optimizer.zero_grad()
-        # in bfloat16 attention written out is several times faster on a CPU than the fused one, whose backward pass is slow
+        # in bfloat16 attention written out is several times faster on a CPU than the fused one,
+        # whose backward pass is slow
         with sdpa_kernel(SDPBackend.MATH):
             with torch.autocast("cpu", torch.bfloat16):
                 batch, scores = self.module.score(self.batches[self.done])
@@ -126,9 +134,12 @@ class Training:
 def ask(
     training: Training, folder: Path, cases: list[Case], chunk: int = 256
 ) -> dict[str, dict[str, float]]:
-    """Returns metrics by name ('+Obj', 'swaps', ...): value, 95 % interval low and high (all in per cent) and n.
+    """Returns metrics by name: value, 95 % interval low and high (all in per cent) and n.
 
-    'half_truth' and 'completion' are means over conditions; their intervals, and that of swaps, draw scenes anew, others are Wilson's.
+    Names are '+Obj', 'swaps' and the like.
+
+    'half_truth' and 'completion' are means over conditions; their intervals, and that of swaps,
+    draw scenes anew, others are Wilson's.
     """
     module = training.module.eval()
     keys = sorted({case.images[0].key for case in cases})

@@ -1,4 +1,7 @@
-"""Answers of models that are right by chance, with a known chance and a known correlation inside images."""
+"""Answers of models that are right by chance.
+
+The chance is known, and so is the correlation inside images.
+"""
 
 from dataclasses import dataclass
 
@@ -43,8 +46,9 @@ def answers(
 ) -> NDArray[np.bool_]:
     """Draws right or wrong for each question.
 
-    A question is right where a uniform number is below its chance. With probability sqrt(correlation) the number is its image's, else
-    its own, so that two questions of an image with equal chances correlate by just that.
+    A question is right where a uniform number is below its chance. With probability
+    sqrt(correlation) the number is its image's, else its own, so that two questions of an image
+    with equal chances correlate by just that.
     """
     shared = generator.random(image.max() + 1)[image]
     takes = generator.random(len(image)) < np.sqrt(correlation)

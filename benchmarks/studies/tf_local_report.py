@@ -22,7 +22,7 @@ Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
-    """runs: results as written by the script. Writes tf_local_scenes.json, .md and .png and returns the text."""
+    """Writes tf_local_scenes.json, .md and .png of the script's results and returns the text."""
     seeds = sorted({run["seed"] for run in runs})
     about = {run["arm"]: run for run in runs}
     lines = [
@@ -97,7 +97,10 @@ def _shown(metric: dict[str, float]) -> str:
 
 
 def _plot(runs: list[Run], path: Path) -> None:
-    """Swaps and half-truths by arm: a bar is the mean over seeds, a dot with its interval a seed."""
+    """Draws swaps and half-truths by arm.
+
+    A bar is the mean over seeds, a dot with its interval a seed.
+    """
     figure, axes = plt.subplots(1, len(SPLITS), figsize=(12, 4.5), sharey=True)
     for axis, (split, split_name) in zip(axes, SPLITS.items(), strict=True):
         for k, name in enumerate(("swaps", "half_truth")):

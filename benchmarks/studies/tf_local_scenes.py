@@ -1,13 +1,18 @@
-"""Do frozen towers hold what their cosine does not show? TF-Local's claim, put to the test on rendered scenes.
+"""Do frozen towers hold what their cosine does not show?
 
-The towers are those of the scenes study: CLIP trained from nothing, one a seed, frozen here. Over each, cosine and MaxSim are asked as
-they are, and the cross-modal transformer is trained on the pooled vectors (TF-Global) and on patches and words (TF-Local), with TF-Local's
-protocol: AdamW, rate with 10 % warm-up and cosine, all pairs of a batch scored. Each once on batches as they come (the paper's COCO) and
-once with a caption with exchanged colours or arguments beside every caption, for as many scored pairs a step. Asked are attribute swaps and
-half-truths of scenes, and of colour-shape pairs, that training never had. Every run is kept in the work folder and goes on where it was
-killed.
+This is TF-Local's claim, put to the test on rendered scenes.
 
-    python benchmarks/studies/tf_local_scenes.py --scenes build/scenes_study/scenes --towers build/scenes_study --work build/tf_local_scenes
+The towers are those of the scenes study: CLIP trained from nothing, one a seed, frozen here. Over
+each, cosine and MaxSim are asked as they are, and the cross-modal transformer is trained on the
+pooled vectors (TF-Global) and on patches and words (TF-Local), with TF-Local's protocol: AdamW,
+learning rate with 10 % warm-up and cosine, all pairs of a batch scored. Each once on batches as
+they come (the paper's COCO) and once with a caption with exchanged colours or arguments beside
+every caption, for as many scored pairs a step. Asked are attribute swaps and half-truths of scenes,
+and of colour-shape pairs, that training never had. Every run is kept in the work folder and goes on
+where it was killed.
+
+    python benchmarks/studies/tf_local_scenes.py --scenes build/scenes_study/scenes \
+        --towers build/scenes_study --work build/tf_local_scenes
 """
 
 import argparse
@@ -37,8 +42,12 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes. first_steps, first_rate, first_batch: of a tower that has to be trained here; layers to ffn: of the transformer; batch: rows
-    of a step on batches as they come; half_truths: cases asked of a condition and split."""
+    """Sizes.
+
+    `first_steps`, `first_rate` and `first_batch` are of a tower that has to be trained here,
+    `layers`, `width` and `ffn` of the transformer. `batch` has the rows of a step on batches as
+    they come, and `half_truths` the cases asked of a condition and split.
+    """
 
     first_steps: int
     first_rate: float
@@ -54,8 +63,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Arm:
-    """A head and what it is trained on. granularity: of the transformer, None for a head that is asked as it is. swaps: whether captions
-    bring a swap. as_it_is: that head."""
+    """A head and what it is trained on.
+
+    `granularity` is that of the transformer, None for a head that is asked as it is, which is
+    `as_it_is`. `swaps` says whether captions bring a swap.
+    """
 
     name: str
     granularity: str | None = None
@@ -192,7 +204,10 @@ def main() -> None:
 
 
 def find_tower(scenes: Path, towers: Path, work: Path, plan: Plan, seed: int) -> Path:
-    """Returns the weights of a seed's tower: the study's where its training is done, else one trained here in the same way."""
+    """Returns the weights of a seed's tower.
+
+    It is the study's where its training is done, else one trained here in the same way.
+    """
     for tower in (towers / f"seed{seed}" / "first.pt", work / f"seed{seed}" / "tower.pt"):
         if tower.exists() and torch.load(tower)["done"] == plan.first_steps:
             return tower

@@ -2,8 +2,8 @@
 
     python benchmarks/studies/units_audit.py
 
-`before` is a draw from the rules as they were first, `after` one from those that stand, under a seed that no rule was mended by; `_swaps`
-are argument swaps alone.
+`before` is a draw from the rules as they were first, `after` one from those that stand, under a
+seed that no rule was mended by; `_swaps` are argument swaps alone.
 """
 
 from pathlib import Path

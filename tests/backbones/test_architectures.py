@@ -1,4 +1,7 @@
-"""Published architectures with random weights: what heads are told of them, vectors equal to open_clip's own, and what they lack."""
+"""Published architectures with random weights.
+
+Heads are told what they have and lack, and their vectors equal open_clip's own.
+"""
 
 import json
 from dataclasses import dataclass
@@ -22,8 +25,11 @@ RAW = frozenset({TokenKey(-2, norm=False, project=False)})  # what TF-Local read
 
 @dataclass
 class Known:
-    """What is known of an architecture. tokens: (patches, prefix tokens, width), None where it has none. lacks: why it cannot give
-    projected patches. cut: whether texts may be cut."""
+    """What is known of an architecture.
+
+    `tokens` are (patches, prefix tokens, width), None where it has none. `lacks` is why it cannot
+    give projected patches. `cut` says whether texts may be cut.
+    """
 
     width: int
     tokens: tuple[int, int, int] | None

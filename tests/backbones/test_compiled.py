@@ -1,4 +1,4 @@
-"""torch.compile as a switch: the same vectors and gradients, under the same names, in few shapes."""
+"""torch.compile as a switch: the same vectors and gradients, same names, few shapes."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Names, tags and activations are refused where they would have to be guessed; no network is touched."""
+"""Names, tags and activations are refused where they would have to be guessed.
+
+No network is touched.
+"""
 
 import json
 import logging

@@ -110,7 +110,10 @@ def test_tune_says_which_tower_is_adapted(side: Literal["image", "text"], other:
 
 @pytest.mark.parametrize("name", ["zoo-tiny", "resnet"])
 def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Path) -> None:
-    """A plain model loads the state strictly; W + alpha / rank B A is worked out here once more for one layer."""
+    """A plain model loads the state strictly.
+
+    W + alpha / rank B A is worked out here once more for one layer.
+    """
     where, targets = name, LoRA().targets
     if name == "resnet":
         where, targets = (

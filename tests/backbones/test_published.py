@@ -1,4 +1,7 @@
-"""Published weights: files made with the keys, shapes and forms of theirs give the model that merging by hand gives, or an error."""
+"""Published weights: files made with the keys, shapes and forms of theirs.
+
+They give the model that merging by hand gives, or an error.
+"""
 
 import subprocess
 import sys
@@ -37,7 +40,10 @@ def state() -> State:
 
 
 def as_trained(state: State, prefix: str = "") -> dict[str, Any]:
-    """The file that open_clip's training writes: beside the model, an optimiser whose rate is a number of numpy's."""
+    """The file that open_clip's training writes.
+
+    Beside the model it has an optimiser whose learning rate is a number of numpy's.
+    """
     return {
         "epoch": 5,
         "name": "run",
@@ -51,7 +57,7 @@ def as_trained(state: State, prefix: str = "") -> dict[str, Any]:
 
 
 def with_adapters(state: State, rank: int = RANK, only_attention: bool = False) -> State:
-    """The state with the adapters of loralib as TSVLC, DAC and FSC-CLIP have them, beside their weights."""
+    """The state with loralib's adapters beside its weights, as in TSVLC, DAC and FSC-CLIP."""
     out = dict(state)
     for key, weight in state.items():
         rows, columns = (*weight.shape, 1, 1)[:2]
@@ -335,7 +341,10 @@ def test_a_context_of_the_rule_outlives_the_file(tmp_path: Path, state: State) -
 
 @pytest.mark.parametrize("positions", [77, 64])
 def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: int) -> None:
-    """TripletCLIP's: a folder a tower, names under `model.`; what open_clip's model gives is what Hugging Face's towers give."""
+    """TripletCLIP's: a folder a tower, names under `model.`.
+
+    What open_clip's model gives is what Hugging Face's towers give.
+    """
     image_tower, text_tower = towers(tmp_path, positions)
     context = None if positions == 77 else positions
     backbone = Backbone(

@@ -1,4 +1,4 @@
-"""A path that a benchmark is given is looked for as it is written, then under the data roots, whatever the benchmark."""
+"""A path that any benchmark is given is looked for as it is written, then under the data roots."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""WiSE-FT: checkpoints on the line between the weights that training started from and those it came to."""
+"""WiSE-FT: checkpoints between the weights that training started from and those it came to."""
 
 import json
 import math

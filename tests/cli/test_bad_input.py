@@ -1,6 +1,9 @@
-"""What a user can get wrong, through the command line: each mistake is one sentence that names the culprit, and no traceback.
+"""What a user can get wrong, through the command line.
 
-Names that are mistyped and values that do not fit are in `test_cli.MISTAKES`; here are broken files, and processes of their own.
+Each mistake is one sentence that names the culprit, and no traceback.
+
+Names that are mistyped and values that do not fit are in `test_cli.MISTAKES`; here are broken
+files, and processes of their own.
 """
 
 import json
@@ -462,7 +465,8 @@ def test_a_yaml_names_classes_only_where_an_argument_says_of_which_kind(
 
 
 def test_a_short_name_means_its_class_and_the_class_says_what_is_wrong(root: Path) -> None:
-    # In a process of its own: the parser knows a class by its bare name once anything has imported it.
+    # In a process of its own: the parser knows a class by its bare name once anything has imported
+    # it.
     command = [sys.executable, "-m", "zoo.cli", *fit(root, "--data.train", "KarpathyJson")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert "captions.tsv:1 is not JSON" in Said(done.returncode, done.stdout, done.stderr).sentence
@@ -501,7 +505,10 @@ def test_missing_images_and_cut_captions_are_counted_where_they_are_tolerated(
 
 
 def in_own_process(folder: Path, arguments: Sequence[str]) -> BaseProcess:
-    """Starts `zoo` in that folder, at the head of a process group of its own, with its output in the files `out` and `err`."""
+    """Starts `zoo` in that folder, at the head of a process group of its own.
+
+    Its output goes to the files `out` and `err`.
+    """
     context = multiprocessing.get_context("forkserver")
     process = context.Process(target=_run, args=(folder, list(arguments)))
     process.start()

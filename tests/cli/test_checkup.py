@@ -1,4 +1,4 @@
-"""`zoo doctor --config`: what a recipe needs, what is there of it, and the commands that make the rest."""
+"""`zoo doctor --config`: what a recipe needs, what of it is there, and what makes the rest."""
 
 import json
 from pathlib import Path

@@ -53,7 +53,10 @@ def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[i
 
 
 def seconds_of_children() -> float:
-    """Returns what processes that have ended have computed, which a busy machine does not lengthen as it does the clock."""
+    """Returns the seconds that ended processes have computed.
+
+    A busy machine does not lengthen them as it does the clock.
+    """
     spent = os.times()
     return spent.children_user + spent.children_system
 

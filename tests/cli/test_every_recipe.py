@@ -1,4 +1,7 @@
-"""Every recipe of configs/ runs through the command line as its own comment says, on files as they are published."""
+"""Every recipe of configs/ runs through the command line as its own comment says.
+
+Its files are as they are published.
+"""
 
 import json
 import math

@@ -1,5 +1,7 @@
-"""A disk that is full at the n-th byte, for any n: what was being written is absent or whole, what was there before stays, and a sentence
-says so."""
+"""A disk that is full at the n-th byte, for any n.
+
+What was being written is absent or whole, what was there before stays, and a sentence says so.
+"""
 
 import os
 import signal

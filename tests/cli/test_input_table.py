@@ -1,6 +1,7 @@
 """Bad input of every command: no traceback, no hang, one sentence that names the culprit.
 
-A row holds arguments and what the sentence must name. Mistakes that need a scene of their own are in `test_bad_input`.
+A row holds arguments and what the sentence must name. Mistakes that need a scene of their own are
+in `test_bad_input`.
 """
 
 import os
@@ -35,7 +36,8 @@ def rows(command: str, *tried: tuple[str, str]) -> list[Row]:
     return [Row((*command.split(), *arguments.split()), named) for arguments, named in tried]
 
 
-# every setting of a recipe by the values that it cannot have; the sentence names the last word of the setting
+# every setting of a recipe by the values that it cannot have; the sentence names the last word of
+# the setting
 SETTINGS = {
     "seed_everything": "x -1",
     "trainer.max_epochs": "many -5 1.5",
@@ -482,7 +484,10 @@ def name_of(row: Row) -> str:
 
 
 def refuse(row: Row, places: dict[str, str]) -> None:
-    """Checks that the sentence names the culprit, and that nothing new lies where the command ran or where its data are."""
+    """Checks that the sentence names the culprit, and that nothing new lies about.
+
+    It looks where the command ran and where its data are.
+    """
     folders = [Path.cwd(), Path(places["ROOT"]).parent]
     before = [names(folder) for folder in folders]
     with bounded():

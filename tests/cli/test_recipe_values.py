@@ -10,7 +10,8 @@ import yaml
 from zoo.cli.recipes import shipped_recipes
 from zoo.optim import Optimization
 
-# dotted path in the recipe, where a class's own arguments follow its place; what the recipe leaves out has the class's default
+# dotted path in the recipe, where a class's own arguments follow its place; what the recipe leaves
+# out has the class's default
 CLIP_STEPS = {  # OpenAI's and open_clip's AdamW for ViT
     "model.optimizer.betas": (0.9, 0.98),
     "model.optimizer.eps": 1e-6,

@@ -22,7 +22,10 @@ HERE = Path(__file__).parents[2]
 
 
 def ended(folder: Path, status: int, *arguments: str) -> str:
-    """Runs the command in a folder, as a user does, to the status that is expected; returns its standard error."""
+    """Runs the command in a folder, as a user does, to the status that is expected.
+
+    Returns its standard error.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "zoo.cli", *arguments],
         cwd=folder,
@@ -47,7 +50,10 @@ def both(folder: Path, common: list[str]) -> tuple[Path, Path]:
 def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
     made_root: Path, tmp_path: Path, tune: str
 ) -> None:
-    """The same global batch, two epochs: the same validation losses, one tower trained and the other as it was."""
+    """The same global batch, two epochs.
+
+    The validation losses are the same, one tower is trained, and the other is as it was.
+    """
     common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.tune", tune]
     one, two = both(tmp_path, common)
     expected, found = (losses(folder, column="val/loss") for folder in (one, two))
@@ -69,7 +75,10 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
 
 
 def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path) -> None:
-    """LoRA: most of a tower has no gradient to exchange; adapters move alike, and nothing else moves."""
+    """LoRA: most of a tower has no gradient to exchange.
+
+    Adapters move alike, and nothing else moves.
+    """
     common = [
         "fit",
         "--config",
@@ -94,7 +103,10 @@ def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path)
 def test_a_run_on_stored_features_is_the_same_on_two_processes(
     made_root: Path, tmp_path: Path
 ) -> None:
-    """Each process encodes a share of one store; what the head learns from it is what it learns on one process."""
+    """Each process encodes a share of one store.
+
+    What the head learns from it is what it learns on one process.
+    """
     frozen = [
         "--model.backbone.tune",
         "none",
@@ -161,7 +173,10 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
 def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_names_goes_on(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An epoch of four steps, in whose second rank 1 alone hears SIGTERM. Here the command launches the second process itself."""
+    """An epoch of four steps, in whose second rank 1 alone hears SIGTERM.
+
+    Here the command launches the second process itself.
+    """
     data = {"batch_size": 2, "val_batch_size": 2}
     common = ["fit", "--config", str(variant(tmp_path, made_root, data=data))]
     common += ["--trainer.max_epochs", "1"]

@@ -58,7 +58,10 @@ class Appended(NegativeGenerator):
 
 
 class Made(Reader):
-    """n images in a folder, captions_each captions of each; image i has images i + 1 and i + 2 as companions."""
+    """n images in a folder, captions_each captions of each.
+
+    Image i has images i + 1 and i + 2 as companions.
+    """
 
     def __init__(
         self, folder: Path, n: int = 10, captions_each: int = 2, companions: bool = False

@@ -1,4 +1,7 @@
-"""Frozen features: the losses of encoding anew, nothing encoded twice, nothing half-written read, nothing random let in."""
+"""Frozen features have the losses of encoding anew.
+
+Nothing is encoded twice, nothing half-written is read, and nothing random is let in.
+"""
 
 import json
 import signal
@@ -319,7 +322,10 @@ def test_a_broken_image_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
 def encoded(
     root: Path, folder: Path
 ) -> tuple[FeatureStore, list[torch.Tensor], Callable[[list[str]], object]]:
-    """Returns a store of the made pictures and eleven texts, what it holds of them, and what encodes further texts."""
+    """Returns a store of the made images and eleven texts.
+
+    Its contents, and what encodes further texts, are returned with it.
+    """
     backbone, finder = frozen(), ImageFinder([root])
     texts = [f"text {'and more ' * (i % 7)}{i}" for i in range(11)]
     refs = [ImageRef("file", f"pictures/{i:03}.png") for i in range(12)]

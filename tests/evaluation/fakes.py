@@ -1,4 +1,8 @@
-"""A backbone of pixel means and letter counts, a head that reads tokens, and a benchmark in memory: small enough for many runs."""
+"""A backbone, a head and a benchmark that are small enough for many runs.
+
+The backbone has pixel means and letter counts, the head reads tokens, and the benchmark is in
+memory.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +71,10 @@ class FakeBackbone(nn.Module):
 
 
 class TokenHead(Head):
-    """The mean over tokens of both sides, by cosine: what it says equals `Cosine` on means of tokens."""
+    """The mean over tokens of both sides, by cosine.
+
+    What it says equals `Cosine` on means of tokens.
+    """
 
     @property
     def image_keys(self) -> frozenset[TokenKey]:

@@ -1,4 +1,7 @@
-"""The engine against a loop over cases, on one process and on two, with images that are missing, broken or trained on."""
+"""The engine against a loop over cases, on one process and on two.
+
+Images are missing, broken or trained on.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Short-lists: what a head orders of a gallery is what loops over each query's own candidates give."""
+"""Short-lists: a head orders a gallery as loops over each query's own candidates do."""
 
 from pathlib import Path
 
@@ -43,7 +43,10 @@ def gallery(folder: Path, n: int) -> Case:
 def recalled(
     cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int, depth: int
 ) -> bool:
-    """One query, written out: its k nearest by cosine, ordered by score; a right answer before place `depth`, ties against it."""
+    """One query, written out: its k nearest by cosine, ordered by score.
+
+    A right answer before place `depth`, ties against it.
+    """
     candidates = sorted(range(len(cosines)), key=lambda c: -cosines[c])[:k]
     best = max((scores[c] for c in candidates if right[c]), default=None)
     if best is None:

@@ -17,7 +17,10 @@ def items(seed: int, n: int, key: TokenKey, image: bool) -> Encoded:
 
 
 def prepared(head: MaxSim) -> tuple[Encoded, Encoded, Encoded, Encoded]:
-    """Returns raw and prepared images and texts; image 1 has one patch fewer, in whose place stands the best of all for a word."""
+    """Returns raw and prepared images and texts.
+
+    Image 1 has one patch fewer, in whose place stands the best of all for a word.
+    """
     images, texts = items(0, 3, head.image_key, image=True), items(1, 4, head.text_key, image=False)
     images.masks[head.image_key][1, -1] = False
     images.tokens[head.image_key].data[1, -1] = texts.tokens[head.text_key].data[0, 1]
@@ -119,7 +122,10 @@ class Largest(TorchDispatchMode):
 
 
 def test_no_more_similarities_are_held_at_once_than_asked_for() -> None:
-    """Each of 40 images and 60 texts makes 1,000 similarities, so that one million are 25 texts with all images, or 1,000 pairs."""
+    """Each of 40 images and 60 texts makes 1,000 similarities.
+
+    One million are 25 texts with all images, or 1,000 pairs.
+    """
     head = attached(MaxSim(chunk=1))
     sides = [
         Encoded(

@@ -1,4 +1,7 @@
-"""A WordNet of a few words, in the files of its database, so that what is read from it can be worked out by hand."""
+"""A WordNet of a few words, in the files of its database.
+
+What is read from it can be worked out by hand.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +14,12 @@ HEADER = "  1 Made for tests: WordNet 9.9 Copyright of nobody\n"
 
 @dataclass(frozen=True)
 class Sense:
-    """A synset. words: the first names it; a count after a colon says how often texts have the word. up: its hypernyms. opposites and
-    derived: of its first word, to the first words of other synsets."""
+    """A synset.
+
+    The first of `words` names it, and a count after a colon says how often texts have the word.
+    `up` are its hypernyms. `opposites` and `derived` go from its first word to the first words of
+    other synsets.
+    """
 
     part: str
     words: Sequence[str]
@@ -29,7 +36,8 @@ class Sense:
         )
 
 
-# animal > canine > dog, wolf;  animal > feline > cat (9 times), lion;  a dog is a man as well, of a sense that has one cousin
+# animal > canine > dog, wolf;  animal > feline > cat (9 times), lion;  a dog is a man as well, of a
+# sense that has one cousin
 SENSES = {
     "animal": Sense("n", ["animal"]),
     "canine": Sense("n", ["canine"], up=["animal"]),

@@ -1,4 +1,7 @@
-"""The taggers' contract: offsets slice back, tags and chunks are those of a treebank, mistakes are named."""
+"""The taggers' contract.
+
+Offsets slice back, tags and chunks are those of a treebank, and mistakes are named.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The table is built of the captions' words, whole or not at all, and goes on where it was stopped."""
+"""The table is built of the captions' words, whole or not at all, and can be continued."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The table of replacements: what is written is read, drawn by weight, and never read half-written."""
+"""The table of replacements: what is written is read, by weight, and never half-written."""
 
 import json
 from pathlib import Path

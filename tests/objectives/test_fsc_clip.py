@@ -26,7 +26,10 @@ KEY = TokenKey()
 
 
 class Tokens:
-    """Random encoded sides of a case, image 1 with a patch fewer than the others; with `constant`, all patches of image 0 are equal."""
+    """Random encoded sides of a case, image 1 with a patch fewer than the others.
+
+    With `constant`, all patches of image 0 are equal.
+    """
 
     def __init__(self, case: Case, seed: int, constant: bool = False) -> None:
         self.case, self.head = case, attached(Cosine(scale=3.0))
@@ -313,7 +316,10 @@ def test_numbers_out_of_range_are_refused_by_name(name: str, value: float) -> No
     [(Cosine(scale=3.0), 3.0), (MaxSim(scale=3.0), 3.0), (Linear(), 7.0), (CrossModal(), 7.0)],
 )
 def test_the_local_term_runs_at_the_temperature_of_cosines(head: Head, expected: float) -> None:
-    """The scale of a map or of a transformer starts at 1 and is not that of the towers' own vectors, which is 7."""
+    """The scale of a map or of a transformer starts at 1.
+
+    That of the towers' own vectors is 7.
+    """
     given, objective = Tokens(random_case(4, rows=4), seed=11), FSCCLIP()
     given.head = attached(head)
     objective.attach(SHAPES, given.head, trains=True)

@@ -96,7 +96,10 @@ def test_a_batch_of_filling_alone_gives_zero_with_a_graph(
 
 
 def by_hand(negative: int = 2, unit: int = 0, foil: int = 2) -> tuple[Case, Encoded, Encoded]:
-    """Images (1, 0), (0, 1), captions equal to them, one further text (-1, 0); logits are 2, 0 and -2."""
+    """Images (1, 0), (0, 1), captions equal to them, one further text (-1, 0).
+
+    Logits are 2, 0 and -2.
+    """
     case = Case(
         captions=torch.tensor([0, 1]),
         negatives=torch.tensor([[negative], [-1]]),
@@ -111,7 +114,8 @@ def by_hand(negative: int = 2, unit: int = 0, foil: int = 2) -> tuple[Case, Enco
 
 LOG = math.log
 CLIP_BY_HAND = LOG(1 + math.exp(-2))  # each direction: -log e^2 / (e^2 + e^0) = 0.1269
-# image 0 has e^2 over e^2 + e^0 + e^-2; image 1 has e^2 over e^2 + e^0 + e^0, since the negative stands against it too
+# image 0 has e^2 over e^2 + e^0 + e^-2; image 1 has e^2 over e^2 + e^0 + e^0, since the negative
+# stands against it too
 NEGCLIP_BY_HAND = (
     (LOG(1 + math.exp(-2) + math.exp(-4)) + LOG(1 + 2 * math.exp(-2))) / 2 + CLIP_BY_HAND
 ) / 2

@@ -1,4 +1,7 @@
-"""Averages against vl_compo's published tables, and what becomes of a mean without one of its members."""
+"""Averages against vl_compo's published tables.
+
+A mean without one of its members is tried as well.
+"""
 
 import csv
 from pathlib import Path
@@ -111,7 +114,10 @@ def test_weighting_by_cases_uses_the_cases_of_the_file_not_those_scored() -> Non
 
 
 def test_members_count_alike_or_by_their_cases_as_worked_by_hand() -> None:
-    """SugarCrepe's seven subsets, of 10 to 70 cases, with 7 to 49 % right; means of means as in vl_compo."""
+    """SugarCrepe's seven subsets, of 10 to 70 cases, with 7 to 49 % right.
+
+    Means are means of means, as in vl_compo.
+    """
     subsets = ("add_obj", "add_att", "replace_obj", "replace_att", "replace_rel", "swap_obj")
     metrics = [
         metric("sugarcrepe", subset, "i2t", 7.0 * k, of=10 * k)
@@ -217,7 +223,10 @@ def test_an_unknown_preset_gets_near_names() -> None:
 
 
 def test_published_right_or_wrong_gives_the_published_metrics(shared_data: Path) -> None:
-    """BiVLC's table of right and wrong for each case of SugarCrepe, aggregated here, is vl_compo's row for the same weights."""
+    """BiVLC's table of right and wrong, aggregated here, is vl_compo's row for the same weights.
+
+    The table has each case of SugarCrepe.
+    """
     import gzip
 
     with gzip.open(

@@ -1,4 +1,7 @@
-"""Two runs side by side: which questions are the same, what counts as right, and whether they differ."""
+"""Two runs side by side.
+
+Which questions are the same, what counts as right, and whether do the runs differ?
+"""
 
 from dataclasses import replace
 
@@ -48,7 +51,10 @@ def gallery(n: int, right: bool) -> pa.Table:
 
 
 def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
-    """A tie is right officially and wrong strictly: the runs differ in it by one of the rules alone."""
+    """A tie is right officially and wrong strictly.
+
+    The runs differ in it by one of the rules alone.
+    """
     ties = run(*(asked(str(i), [1.0, 1.0]) for i in range(8)))
     right = run(*(asked(str(i), [2.0, 1.0]) for i in range(8)))
     runs = matched(ties, right)
@@ -72,7 +78,10 @@ def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_mar
 
 
 def test_runs_are_cut_to_the_questions_of_both_whatever_their_names() -> None:
-    """Rows of a file move by one and one has another text: what a name says is not what was asked."""
+    """Rows of a file move by one and one has another text.
+
+    What a name says is then not what was asked.
+    """
     first = run(*(asked(str(i), [2.0, 1.0], ("a", f"foil {i}"), image=str(i)) for i in range(6)))
     second = run(
         asked("0", [1.0, 2.0], ("a", "another foil"), image="0"),

@@ -1,4 +1,7 @@
-"""Metrics from outcomes: ties and identities by preset, macro averages, coverage; all of it again from the table alone."""
+"""Metrics from outcomes: ties and identities by preset, macro averages, coverage.
+
+All of it again from the table alone.
+"""
 
 import math
 
@@ -152,7 +155,10 @@ def test_a_group_score_of_zero_has_wilsons_interval_and_not_none_at_all() -> Non
 
 
 def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effective_number() -> None:
-    """Group `a` has three images, `b` one: weights 1/6, 1/6, 1/6 and 1/2 are worth 3 images, by Student's quantile for four."""
+    """Group `a` has three images, `b` one.
+
+    Weights 1/6, 1/6, 1/6 and 1/2 are worth 3 images, by Student's quantile for four.
+    """
     made = [row for i in range(3) for row in order_case(str(i), ("x", "y"), [2.0, 1.0], "a")]
     made += order_case("3", ("x", "y"), [2.0, 1.0], "b")
     _, macro = metrics(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})

@@ -90,7 +90,10 @@ def test_half_truth_without_a_completed_anchor_has_one_metric() -> None:
 
 @pytest.mark.parametrize("step", [1, 4, 100])
 def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
-    """Uneven captions an image, shared captions, and a text that no image has. Ties count against the model."""
+    """Uneven captions an image, shared captions, and a text that no image has.
+
+    Ties count against the model.
+    """
     generator = np.random.default_rng(1)
     for _ in range(20):
         n, m = 9, 31

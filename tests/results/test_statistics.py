@@ -117,7 +117,10 @@ def test_the_interval_of_a_macro_average_is_that_of_loops(seed: int) -> None:
 
 
 def test_questions_that_an_image_answers_alike_count_as_one() -> None:
-    """Four equal outcomes an image hold the information of one; Student's quantile is for how few the images are."""
+    """Four equal outcomes an image hold the information of one.
+
+    Student's quantile is for how few the images are.
+    """
     outcomes = np.repeat(np.arange(250) % 2 == 0, 4)
     low, high, _ = interval([sample(outcomes, np.repeat(np.arange(250), 4))], [1.0])
     n = 250 / student(249)
@@ -125,7 +128,10 @@ def test_questions_that_an_image_answers_alike_count_as_one() -> None:
 
 
 def test_questions_that_an_image_answers_otherwise_count_as_no_more_than_they_are() -> None:
-    """Each image has one right and one wrong: totals do not vary at all, and the interval is that of independent outcomes."""
+    """Each image has one right and one wrong.
+
+    Totals do not vary at all, and the interval is that of independent outcomes.
+    """
     low, high, _ = interval([sample(np.arange(12) % 2, np.arange(12) // 2)], [1.0])
     n = 12 / student(5)
     assert (low, high) == pytest.approx(wilson(n / 2, n))
@@ -140,7 +146,10 @@ def test_where_all_is_right_or_all_wrong_each_image_counts_once() -> None:
 
 
 def test_what_is_common_to_the_only_image_of_a_group_counts_as_the_images() -> None:
-    """Ten groups of one image each, five questions an image: outcomes alike inside a group are outcomes alike inside an image."""
+    """Ten groups of one image each, five questions an image.
+
+    Outcomes alike inside a group are outcomes alike inside an image.
+    """
     right = np.repeat(np.arange(10) % 2, 5)
     image = np.repeat(np.arange(10), 5)
     low, high, _ = interval([sample(right, image, image)], [1.0])
@@ -148,7 +157,10 @@ def test_what_is_common_to_the_only_image_of_a_group_counts_as_the_images() -> N
 
 
 def test_groups_that_differ_vary_less_than_like_ones_of_the_same_mean() -> None:
-    """Of two groups of 2,000, one right in 5 and one in 95 of 100: the variance inside each is 0.0475 and not 0.25."""
+    """Of two groups of 2,000, one is right in 5 and one in 95 of 100.
+
+    The variance inside each is 0.0475 and not 0.25.
+    """
     generator = np.random.default_rng(0)
     group = np.repeat([0, 1], 2000)
     right = generator.random(4000) < np.where(group == 0, 0.05, 0.95)
@@ -157,7 +169,10 @@ def test_groups_that_differ_vary_less_than_like_ones_of_the_same_mean() -> None:
 
 
 def test_an_average_of_rates_over_shared_images_varies_with_them_together() -> None:
-    """The mean of a metric with itself varies like the metric; of two over other images it varies less, by the root of 2."""
+    """The mean of a metric with itself varies like the metric.
+
+    Of two over other images it varies less, by the root of 2.
+    """
     right = np.arange(400) % 3 == 0
     one = sample(right, np.arange(400))
     low, high, _ = interval([one], [1.0])
@@ -213,7 +228,10 @@ def test_the_paired_test_exchanges_the_models_image_by_image() -> None:
 
 
 def test_the_paired_test_finds_no_difference_in_what_images_have_in_common() -> None:
-    """Two models alike, five questions an image, answers of an image correlated by 0.5: McNemar's test finds a difference in 15 of 100."""
+    """Two models alike, five questions an image, answers of an image correlated by 0.5.
+
+    McNemar's test finds a difference in 15 of 100.
+    """
     generator = np.random.default_rng(4)
     image = np.repeat(np.arange(60), 5)
     found = mcnemars = 0

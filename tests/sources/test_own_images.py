@@ -1,4 +1,7 @@
-"""A user's own images: what is there as written is meant, and names are interpreted only where nothing is, which is then said."""
+"""A user's own images: what is there as written is meant.
+
+Names are interpreted only where nothing is, which is then said.
+"""
 
 import json
 from collections.abc import Callable

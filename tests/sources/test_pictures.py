@@ -1,4 +1,7 @@
-"""How bytes become RGB: as published scripts have it, unless a user's own images are asked for as they themselves say."""
+"""How bytes become RGB: as published scripts have it.
+
+A user's own images may ask to be read as they themselves say.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

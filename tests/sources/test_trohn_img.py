@@ -28,7 +28,10 @@ def png(color: tuple[int, int, int]) -> bytes:
 
 
 def shard(path: Path, first: int, n: int, **columns: list[object]) -> Path:
-    """Writes a shard as the hub has it; positives are red images in coco/train2017, negatives green."""
+    """Writes a shard as the hub has it.
+
+    Positives are red images in coco/train2017, negatives green.
+    """
     images = path.parents[1] / "coco" / "train2017"
     images.mkdir(parents=True, exist_ok=True)
     names = [f"{first + i:012d}.jpg" for i in range(n)]

@@ -24,7 +24,10 @@ def attached(head: Head, seed: int = 0) -> Head:
 
 @dataclass
 class Case:
-    """A random batch: which text of the bank has which role for which image. All [B] or [B, K]; -1 missing."""
+    """A random batch: which text of the bank has which role for which image.
+
+    All [B] or [B, K]; -1 missing.
+    """
 
     captions: Tensor
     negatives: Tensor
@@ -57,7 +60,11 @@ def random_case(
     missing: float = 0.3,
     filling: int = 1,
 ) -> Case:
-    """Returns a case with shared captions, rows of one image, missing negatives, units and foils, and filling rows at the end."""
+    """Returns a case with shared captions, units and foils.
+
+    Some rows are of one image, some negatives, units and foils are missing, and filling rows stand
+    at the end.
+    """
     g = torch.Generator().manual_seed(seed)
 
     def draw(*shape: int, absent: float = missing) -> Tensor:
@@ -87,7 +94,10 @@ def random_pooled(seed: int, n: int) -> Tensor:
 
 
 def random_tokens(seed: int, n: int, key: TokenKey, image: bool) -> tuple[Tensor, Tensor]:
-    """Returns a leaf [n, L, W] with gradient of the key's shape, and its mask [n, L]; texts have 1 to L tokens."""
+    """Returns a leaf [n, L, W] with gradient of the key's shape, and its mask [n, L].
+
+    Texts have 1 to L tokens.
+    """
     g = torch.Generator().manual_seed(seed)
     raw_width = SHAPES.image_width if image else SHAPES.text_width
     length = PATCHES + PREFIX * key.prefix if image else CONTEXT

@@ -1,4 +1,7 @@
-"""A data root made on the spot: pictures of two coloured shapes, captions, units, and the recipe that trains on them."""
+"""A data root made on the spot.
+
+It has images of two coloured shapes, captions, units, and the recipe that trains on them.
+"""
 
 import json
 from itertools import product
@@ -11,7 +14,10 @@ SHAPES = ("square", "circle", "triangle")
 
 
 def make_root(root: Path, n: int = 12) -> Path:
-    """Writes n pictures, captions.tsv, units.jsonl, pairs.csv and recipe.yaml into `root` and returns it."""
+    """Writes n images, captions.tsv, units.jsonl, pairs.csv and recipe.yaml into `root`.
+
+    Returns `root`.
+    """
     (root / "pictures").mkdir(parents=True, exist_ok=True)
     rows, units, pairs = ["filepath\ttitle"], [], ["image,caption,foil,subset"]
     for i, (color, shape) in enumerate(list(product(COLORS, SHAPES))[:n]):

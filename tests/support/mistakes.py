@@ -1,4 +1,7 @@
-"""How mistakes are tried: what a command says, a disk that is full after so many bytes, and files that are broken."""
+"""How mistakes are tried.
+
+There are what a command says, a disk that is full after so many bytes, and files that are broken.
+"""
 
 import io
 import json
@@ -24,7 +27,10 @@ class Said:
 
     @property
     def sentence(self) -> str:
-        """The one line that names a mistake; fails where there is another number of them, a traceback, or success."""
+        """The one line that names a mistake.
+
+        Fails where there is another number of them, a traceback, or success.
+        """
         told = [line for line in self.err.splitlines() if line.startswith("zoo: ")]
         assert "Traceback" not in self.out + self.err, self.err
         assert self.status not in (0, None)
@@ -33,7 +39,10 @@ class Said:
 
 
 def said(arguments: Sequence[str]) -> Said:
-    """Runs a command in this process. Any other exception than the parser's exit would be a traceback, and is raised."""
+    """Runs a command in this process.
+
+    Any other exception than the parser's exit would be a traceback, and is raised.
+    """
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -69,7 +78,10 @@ def names(folder: Path) -> set[str]:
 
 
 def truncated_jpeg(root: Path) -> Path:
-    """Makes the image of the fourth caption of a made root a JPEG that ends too early; returns its path."""
+    """Makes the image of the fourth caption of a made root a JPEG that ends too early.
+
+    Returns its path.
+    """
     picture, broken = root / "pictures" / "003.png", root / "pictures" / "003.jpg"
     Image.open(picture).resize((200, 200)).save(broken)
     broken.write_bytes(broken.read_bytes()[:900])
@@ -98,7 +110,10 @@ def caption_of(root: Path, row: int, change: Callable[[str], str]) -> None:
 
 
 def long_table(root: Path, line: int, broken: bytes) -> Path:
-    """Writes a table of 2,000 captions in which one line is broken; line: from 1, the header is the first. Returns its path."""
+    """Writes a table of 2,000 captions in which one line is broken.
+
+    Lines count from 1, which is the header. Returns the table's path.
+    """
     header, *rows = (root / "captions.tsv").read_bytes().splitlines()
     lines = [header, *(rows[i % len(rows)] for i in range(2_000))]
     lines[line - 1] = broken

@@ -1,4 +1,7 @@
-"""A step of linear towers, a head and an objective, on one process with a joined batch or on each rank with its part of it."""
+"""A step of linear towers, a head and an objective.
+
+It is taken on one process with a joined batch, or on each rank with its part of it.
+"""
 
 import importlib
 import pkgutil
@@ -39,13 +42,19 @@ VARIANTS = {
 
 
 def on_ranks(ranks: int, work: Callable[..., None], *arguments: Any) -> None:
-    """Calls `work(rank, *arguments)` in a process of its own for each rank; raises when one fails."""
+    """Calls `work(rank, *arguments)` in a process of its own for each rank.
+
+    Raises when one fails.
+    """
     mp.start_processes(work, arguments, nprocs=ranks, start_method="forkserver")
 
 
 @contextmanager
 def group(rank: int, ranks: int, folder: Path) -> Iterator[None]:
-    """Makes this process a rank of a group that meets in a folder, and leaves it when all have done their part."""
+    """Makes this process a rank of a group that meets in a folder.
+
+    It leaves the group when all have done their part.
+    """
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks
@@ -151,7 +160,11 @@ class Part:
 
 
 def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> Part:
-    """Returns a rank's part: rank 1 has no negative, no second unit, shorter texts and two rows of filling; rank 0 none."""
+    """Returns a rank's part of the batch.
+
+    Rank 1 has no negative, no second unit, shorter texts and two rows of filling; rank 0 has none
+    of these.
+    """
     case = random_case(rank, rows=5, filling=2 * rank)
     if rank == 1:
         case.negatives.fill_(-1)

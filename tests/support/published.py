@@ -1,4 +1,7 @@
-"""A data root in small: twelve drawn pictures, with captions in the files that recipes read, laid out and named as published."""
+"""A data root in small: twelve drawn images, with captions in the files that recipes read.
+
+All are laid out and named as published.
+"""
 
 import csv
 import io
@@ -19,7 +22,10 @@ SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 
 def make_published(root: Path) -> Path:
-    """Writes coco/, flickr8k/, neg_clip/, trohn_img/ and replacements.arrow into `root` and returns it."""
+    """Writes coco/, flickr8k/, neg_clip/, trohn_img/ and replacements.arrow into `root`.
+
+    Returns `root`.
+    """
     pictures = []
     for i, (color, shape) in enumerate(product(COLORS, SHAPES)):
         first, second = (color, shape), (COLORS[(i + 1) % 4], SHAPES[(i + 1) % 3])

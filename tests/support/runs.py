@@ -1,4 +1,7 @@
-"""Runs of the command line: what they left, variants of the made recipe, and runs in processes of their own."""
+"""Runs of the command line.
+
+These are what runs left, variants of the made recipe, and runs in processes of their own.
+"""
 
 import contextlib
 import csv
@@ -38,7 +41,10 @@ def losses(folder: Path, version: int = 0, column: str = "train/loss") -> dict[i
 def variant(
     folder: Path, made_root: Path, model: Settings | None = None, data: Settings | None = None
 ) -> Path:
-    """Writes the made recipe with other parts of the model and other arguments of the data; returns its path."""
+    """Writes the made recipe with other parts of the model and other arguments of the data.
+
+    Returns its path.
+    """
     recipe = yaml.safe_load((made_root / "recipe.yaml").read_text())
     recipe["model"] |= model or {}
     recipe["data"]["init_args"] |= data or {}
@@ -66,7 +72,8 @@ class Signalled(Callback):
     Args:
         signal: the signal's number.
         step: how many steps are done then.
-        where: the moment: `step` before the next one is made, `validation` when its first batch is done.
+        where: the moment: `step` before the next one is made, `validation` when its first batch is
+            done.
         rank: the rank that does it.
         group: whether all of the process group are meant.
     """
@@ -125,7 +132,10 @@ class Spoilt(Callback):
 
 
 def logged(folder: Path) -> dict[tuple[int, str], set[str]]:
-    """Returns every number that the runs of a folder logged, by step and column, as it is written; times are left out."""
+    """Returns every number that the runs of a folder logged, by step and column, as it is written.
+
+    Times are left out.
+    """
     found: dict[tuple[int, str], set[str]] = {}
     for file in (folder / "runs").glob("*/metrics.csv"):
         with file.open() as rows:
@@ -139,8 +149,10 @@ def logged(folder: Path) -> dict[tuple[int, str], set[str]]:
 def in_process(
     folder: Path, arguments: Sequence[str], environment: dict[str, str] | None = None
 ) -> BaseProcess:
-    """Starts `zoo` with these arguments, in that folder and a process of its own. Processes are forked from one that has torch
-    imported already."""
+    """Starts `zoo` with these arguments, in that folder and a process of its own.
+
+    Processes are forked from one that has torch imported already.
+    """
     context = multiprocessing.get_context("forkserver")
     process = context.Process(target=_run, args=(folder, list(arguments), environment or {}))
     process.start()
@@ -148,7 +160,9 @@ def in_process(
 
 
 def command(folder: Path, *arguments: str, ranks: int = 1) -> Path:
-    """Runs the command to its end on that many processes, which have their ranks as a launcher gives them.
+    """Runs the command to its end on that many processes.
+
+    They have their ranks as a launcher gives them.
 
     Args:
         folder: where it runs; made where it is absent.
@@ -178,9 +192,13 @@ def _rank(rank: int, folder: Path, arguments: list[str], group: dict[str, str]) 
 
 
 def from_a_shell(folder: Path, arguments: Sequence[str], environment: dict[str, str]) -> int:
-    """Runs `zoo` in a folder, in a process forked for it alone, as a shell would; returns the status."""
+    """Runs `zoo` in a folder, in a process forked for it alone, as a shell would.
+
+    Returns the status.
+    """
     os.chdir(folder)
     os.environ.update(environment)
-    # a server of its own would load the libraries again, and loaders forked by it would outlive a killed run
+    # a server of its own would load the libraries again, and loaders forked by it would outlive a
+    # killed run
     multiprocessing.set_start_method("fork", force=True)
     return main(list(arguments))

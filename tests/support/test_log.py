@@ -1,5 +1,8 @@
-"""What is filtered of a dependency's warnings, and what has to be true of it. Lightning is imported where a test needs it: a torch
-without what it imports is then told by a test's name."""
+"""What is filtered of a dependency's warnings, and what has to be true of it.
+
+Lightning is imported where a test needs it: a torch without what it imports is then told by a
+test's name.
+"""
 
 import ast
 import re

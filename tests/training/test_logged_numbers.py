@@ -1,4 +1,7 @@
-"""What a run logs is what loops over its batches count; on two processes, whose last batch is uneven, it is what it is on one."""
+"""What a run logs is what loops over its batches count.
+
+On two processes, whose last batch is uneven, it is what it is on one.
+"""
 
 import itertools
 import json
@@ -62,7 +65,10 @@ def logged(trainer: Trainer, *prefixes: str) -> Numbers:
 
 
 def uneven_root(folder: Path) -> Path:
-    """Writes a root of eleven captions: one has no swap, two no units, one a broken picture, three the same words."""
+    """Writes a root of eleven captions.
+
+    One has no swap, two no units, one a broken image, three the same words.
+    """
     root = make_root(folder / "root", n=11)
     lines = (root / "captions.tsv").read_text().splitlines()
     paths = [line.split("\t")[0] for line in lines[1:]]
@@ -82,7 +88,10 @@ def uneven_root(folder: Path) -> Path:
 def numbers(
     root: Path, name: str, folder: Path, ranks: int
 ) -> tuple[Numbers, list[Numbers], Numbers]:
-    """Returns what a validation of the untrained model logs, what each step of an epoch does, and what its validation does."""
+    """Returns what is logged by a validation of the untrained model, and by an epoch.
+
+    The epoch logs each step and its validation.
+    """
     torch.manual_seed(0)
     module = ZooModule(
         Backbone("zoo-tiny"), OBJECTIVES[name], Cosine(bias=-2.0), Optimization(lr=1e-4)
@@ -168,7 +177,10 @@ def loaded(batches: list[Batch]) -> DataLoader[Any]:
 
 
 def by_loops(case: Case, images: torch.Tensor, texts: torch.Tensor, scale: float) -> Numbers:
-    """Returns what a step of CS-CLIP logs of a batch, its unit term weighted by 0.3 and columns of a row's own words masked."""
+    """Returns what a step of CS-CLIP logs of a batch.
+
+    Its unit term is weighted by 0.3, and columns of a row's own words are masked.
+    """
     score = cosine_score(images, texts, torch.tensor(scale).log())
     formulas, captions = Formulas(case, score, mask_same_text=True), case.captions.tolist()
     real, of_global, of_units = formulas.real, formulas.negclip(), 0.3 * formulas.unit()
@@ -201,7 +213,10 @@ def by_loops(case: Case, images: torch.Tensor, texts: torch.Tensor, scale: float
 
 
 def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
-    """A validation's numbers are means over the rows of its batches, fillings left out, and a step's are its own."""
+    """A validation's numbers are means over the rows of its batches, and a step's are its own.
+
+    Fillings are left out.
+    """
     cases = [random_case(0, rows=9), random_case(3, rows=5, filling=2)]
     sides = [
         (random_pooled(i, len(case.captions)).detach(), random_pooled(i + 9, case.n_texts).detach())

@@ -1,4 +1,7 @@
-"""Learning rate, decay, betas and eps of every group of parameters at every step of a fit, and of one that is resumed with others."""
+"""Learning rate, decay, betas and eps of every group of parameters at every step of a fit.
+
+A fit that is resumed with other values is among them.
+"""
 
 import math
 from pathlib import Path
@@ -28,7 +31,8 @@ FIRST = Optimization(
     final_share=0.2,
 )
 SECOND = Optimization(lr=0.1, weight_decay=0.05, betas=(0.6, 0.9), eps=1e-4, warmup_steps=2)
-# of the peak, by hand: 3 steps of warm-up, then half a cosine from 1 to 0.2 in 3 steps; 2 steps, then one from 1 to 0 in 4
+# of the peak, by hand: 3 steps of warm-up, then half a cosine from 1 to 0.2 in 3 steps; 2 steps,
+# then one from 1 to 0 in 4
 SHARES = [1 / 3, 2 / 3, 1.0, 1.0, 0.2 + 0.8 * 0.75, 0.2 + 0.8 * 0.25]
 AGAIN = [0.5, 1.0, 1.0, (1 + math.cos(math.pi / 4)) / 2, 0.5, (1 - math.cos(math.pi / 4)) / 2]
 

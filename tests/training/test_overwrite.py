@@ -1,4 +1,7 @@
-"""No command writes over what another has left, unless it is told to; it refuses before it reads or computes anything."""
+"""No command writes over what another has left, unless it is told to.
+
+It refuses before it reads or computes anything.
+"""
 
 from pathlib import Path
 

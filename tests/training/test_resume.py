@@ -1,4 +1,7 @@
-"""Killed in mid-epoch and resumed by `--ckpt_path last`, a run has the losses of an unbroken one, to the last bit."""
+"""Killed in mid-epoch and resumed, a run has the losses of an unbroken one, to the last bit.
+
+It is resumed by `--ckpt_path last`.
+"""
 
 import os
 import signal

@@ -32,7 +32,7 @@ SHARDED = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "sharded"]
 
 
 def step() -> Step:
-    """A head over tokens, texts of other lengths on each rank, and a trained scale, which is a scalar."""
+    """A head over tokens, texts of other lengths on each rank, and a trained scale, a scalar."""
     return Step(heads()["MaxSim0"], objectives()["CSCLIP0"])
 
 
@@ -54,7 +54,7 @@ def work(rank: int, folder: Path) -> None:
 
 
 def sharded_step(rank: int) -> dict[str, Any]:
-    """Returns what a rank finds: loss, gradients, parameters after a step, and how many numbers it held."""
+    """Returns a rank's loss, gradients, parameters after a step, and how many numbers it held."""
     model = step()
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     shard(model, init_device_mesh("cpu", (RANKS,)))
@@ -110,7 +110,10 @@ def test_a_sharded_step_is_that_of_one_process_on_the_joined_batch(tmp_path: Pat
 def test_a_sharded_run_is_that_of_one_process_and_goes_on_from_its_checkpoint(
     made_root: Path, tmp_path: Path
 ) -> None:
-    """Through the command line: a linear head, a benchmark in `fit`, one epoch and a second from the checkpoint."""
+    """Through the command line: a linear head and a benchmark in `fit`.
+
+    One epoch runs, and a second from the checkpoint.
+    """
     parts = {"head": {"class_path": "zoo.heads.linear.Linear"}}
     engine = {
         "benchmarks": [f"pairs:{made_root / 'pairs.csv'}"],

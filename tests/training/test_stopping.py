@@ -1,4 +1,7 @@
-"""A run that a signal, a kill or a loss that is no number ends: what is kept, what is said, and that nothing is missing afterwards."""
+"""A run that a signal, a kill or a loss that is no number ends.
+
+Tests hold what is kept, what is said, and that nothing is missing afterwards.
+"""
 
 import contextlib
 import itertools
@@ -215,7 +218,10 @@ def test_weights_that_are_no_numbers_are_neither_kept_nor_gone_on_from(
 def test_ten_ends_at_random_moments_lose_no_number_and_leave_nothing(
     signum: signal.Signals, folder: Path, recipe: str
 ) -> None:
-    """Start-up, validation and writing are among the moments; a run that was ended is gone on with until it is finished."""
+    """Start-up, validation and writing are among the moments.
+
+    A run that was ended is gone on with until it is finished.
+    """
     every = 3
     arguments = ["fit", "--config", recipe, "--trainer.max_epochs", "10", "--data.workers", "2"]
     arguments += ["--last_checkpoint.every_n_steps", str(every)]

@@ -1,4 +1,7 @@
-"""Units files: what is written is read again, both published spellings are read, and what is wrong is named."""
+"""Units files: what is written is read again, and what is wrong is named.
+
+Both published spellings are read.
+"""
 
 import json
 import os
