@@ -1,4 +1,4 @@
-"""Arguments of the command line: options by their whole names, and one sentence for what is not understood. Free of torch."""
+"""Arguments of the command line, and one sentence for what is not understood."""
 
 import argparse
 import re
@@ -10,12 +10,18 @@ from zoo.errors import ZooError, near
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, without abbreviated options; a mistake is one line with near names, and status 2."""
+    """argparse's parser, without abbreviated options.
+
+    Args:
+        *args: argparse's.
+        **kwargs: argparse's.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def error(self, message: str) -> NoReturn:
+        """Prints a mistake in one line with near names, and ends with status 2."""
         unknown = re.search(r"unrecognized arguments: (-[^\s=]+)", message)
         mend = near(unknown[1], _options(self)) if unknown else ""
         if not mend and (unknown or "required" in message):
@@ -33,7 +39,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Returns what makes an argument a whole number, and refuses one under `least`."""
+    """Returns a type for argparse: a whole number that is not under `least`."""
 
     def number(text: str) -> int:
         try:
@@ -48,10 +54,22 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def listed(text: str, flag: str) -> list[str]:
-    """Returns the names between the commas of a flag's value, without the space around them; raises ZooError where one is empty."""
+    """Splits a flag's value at its commas.
+
+    Args:
+        text: The value.
+        flag: The flag.
+
+    Returns:
+        The names, without the space around them.
+
+    Raises:
+        ZooError: A name is empty.
+    """
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ZooError(
-            f"{flag} {text!r} has an empty name: write one name between two commas, as in {flag} a,b"
+            f"{flag} {text!r} has an empty name: write one name between two commas, as in "
+            f"{flag} a,b"
         )
     return names

@@ -1,7 +1,8 @@
-"""The only file that knows ranks: gathering with gradients, sums over ranks, shards of data without padding, sharded parameters.
+"""The only file that knows ranks.
 
-A rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss of the joined batch. The backward pass of `gather`
-therefore *sums* what every rank's loss says about a slice.
+It gathers with gradients, sums over ranks, deals data without padding and shards parameters. A
+rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss of the joined
+batch. The backward pass of `gather` therefore *sums* what every rank's loss says about a slice.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Sized
@@ -25,13 +26,13 @@ def rank() -> int:
 
 
 def leave_group() -> None:
-    """Ends the process group, where there is one: its threads abort a process that ends with them."""
+    """Ends the process group, if any: its threads abort a process that ends with them."""
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()
 
 
 def _collective(name: str, before: str) -> Callable[[Tensor, Tensor], object]:
-    """Returns a collective by the name that torch has given it since 2.14, or by the one that it had before."""
+    """Returns a collective by its name in torch from 2.14 on, or by the one before."""
     found: Callable[[Tensor, Tensor], object] = getattr(
         dist, name if hasattr(dist, name) else before
     )
@@ -58,7 +59,14 @@ class _Gather(torch.autograd.Function):
 
 
 def gather(x: Tensor) -> Tensor:
-    """x: [n, ...], the same shape on every rank. Returns [W n, ...] in rank order, with gradients to every rank's slice."""
+    """Gathers tensors of all ranks, with gradients to every rank's slice.
+
+    Args:
+        x: This rank's tensor, `[n, ...]`, of the same shape on every rank.
+
+    Returns:
+        All ranks' tensors in rank order, `[W n, ...]`.
+    """
     if world_size() == 1:
         return x
     if x.dtype is torch.bool:
@@ -78,26 +86,30 @@ class _Exchange(torch.autograd.Function):
 
 
 def _exchange(x: Tensor) -> Tensor:
-    x = (
-        x.contiguous()
-    )  # before `empty_like`, which keeps strides: received slices would land interleaved
+    # before `empty_like`, which keeps strides: received slices would land interleaved
+    x = x.contiguous()
     out = torch.empty_like(x)
     dist.all_to_all_single(out, x)
     return out
 
 
 def transpose(x: Tensor) -> Tensor:
-    """x: [n, W m], this rank's n rows of a matrix against the m columns of each rank. Returns [m, W n], this rank's columns as rows.
+    """Transposes a matrix whose rows are spread over ranks.
 
     Only scores travel, and each goes to the one rank that needs it.
+
+    Args:
+        x: This rank's n rows against the m columns of each rank, `[n, W m]`.
+
+    Returns:
+        This rank's columns as rows, `[m, W n]`.
     """
     if world_size() == 1:
         return x.T
     n, m = len(x), x.shape[1] // world_size()
     by_owner = x.reshape(n, world_size(), m).permute(1, 2, 0)  # [W, m, n]
-    received: Tensor = _Exchange.apply(
-        by_owner
-    )  # [W, m, n]: this rank's columns, rank by rank of rows
+    # [W, m, n]: this rank's columns, rank by rank of rows
+    received: Tensor = _Exchange.apply(by_owner)
     return received.permute(1, 0, 2).reshape(m, world_size() * n)
 
 
@@ -120,7 +132,7 @@ def max_over_ranks(value: int, device: torch.device) -> int:
 
 
 def largest_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
-    """Returns for each of some numbers, as many on every rank, the largest of the ranks' own."""
+    """Returns each number's largest over ranks; every rank gives as many."""
     if world_size() == 1:
         return list(values)
     largest = torch.tensor(values, device=device)
@@ -139,7 +151,13 @@ def gather_objects(value: Any) -> list[Any]:
 
 
 class Shard(DistributedSampler[Any]):
-    """Deals a data set to ranks by turns without repeating an item, where DistributedSampler pads."""
+    """Deals a data set to ranks by turns, and repeats no item where DistributedSampler pads.
+
+    Args:
+        data: The data set.
+        rank: The rank whose items these are.
+        world: How many ranks there are.
+    """
 
     def __init__(self, data: Sized, rank: int, world: int) -> None:
         super().__init__(data, world, rank, shuffle=False)  # type: ignore[arg-type]
@@ -151,11 +169,17 @@ class Shard(DistributedSampler[Any]):
 
 
 def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> None:
-    """Splits parameters, their gradients and what an optimiser keeps of them over the devices of a one-dimensional mesh (FSDP 2).
+    """Splits parameters, gradients and optimiser state over devices (FSDP 2).
 
-    methods: those that count as `forward`, before which parameters are gathered; gradients are averaged over ranks and split again.
-    The module is one unit, gathered once a step however often a tower runs: texts of other lengths make other numbers of calls on each
-    rank, and a rank that gathers alone waits for ever. Scalars cannot be split: `average_scalars` does for them what is done for the rest.
+    The module is one unit, gathered once a step however often a tower runs: texts of other lengths
+    make other numbers of calls on each rank, and a rank that gathers alone waits for ever. Scalars
+    cannot be split: `average_scalars` does for them what is done for the rest.
+
+    Args:
+        module: What is split.
+        mesh: The devices, in one dimension.
+        methods: Names of methods that count as `forward`. Parameters are gathered before them;
+            gradients are averaged over ranks and split again.
     """
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
@@ -165,7 +189,10 @@ def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> N
 
 
 def average_scalars(module: nn.Module) -> None:
-    """Averages the gradients of a sharded module's scalars over ranks; called after every backward pass."""
+    """Averages the gradients of a sharded module's scalars over ranks.
+
+    Called after every backward pass.
+    """
     for parameter in module.parameters():
         if parameter.ndim == 0 and parameter.grad is not None:
             dist.all_reduce(parameter.grad)
@@ -174,14 +201,18 @@ def average_scalars(module: nn.Module) -> None:
 
 def whole(tensor: Tensor) -> Tensor:
     """Returns a parameter as it is on one device; where it is split, every rank must ask."""
-    gather_all = getattr(
-        tensor, "full_tensor", None
-    )  # of a DTensor, whose class takes long to import
+    # of a DTensor, whose class takes long to import
+    gather_all = getattr(tensor, "full_tensor", None)
     return tensor if gather_all is None else gather_all()
 
 
 def gathered(module: Any, whole: bool) -> None:
-    """Gathers a sharded module's parameters on every rank, for use outside its `forward`, or splits them again."""
+    """Gathers a sharded module's parameters for use outside its `forward`, or splits them again.
+
+    Args:
+        module: The sharded module, on every rank.
+        whole: Whether parameters are gathered.
+    """
     if whole:
         module.unshard()
     else:

@@ -1,4 +1,4 @@
-"""Checked access to the fields of one JSON record. Free of torch."""
+"""Checked access to the fields of one JSON record."""
 
 from typing import Any
 
@@ -6,31 +6,72 @@ from zoo.errors import ZooError
 
 
 def text_field(row: Any, field: str, where: str, path: str = "") -> str:
-    """Returns a text that is not blank; raises ZooError that names `where` (file and line) and the field."""
+    """Reads a field of a record.
+
+    Args:
+        row: The record.
+        field: The field's name.
+        where: File and line of the record.
+        path: The fields that lead to the record, joined by dots.
+
+    Returns:
+        A text that is not blank.
+
+    Raises:
+        ZooError: The field is missing, blank or no text.
+    """
     value = object_field(row, where, path).get(field)
     if not isinstance(value, str) or not value.strip():
         raise ZooError(
-            f"{where}: field '{_join(path, field)}' {_state(value)} where a text is needed: write one or leave the record out"
+            f"{where}: field '{_join(path, field)}' {_state(value)} where a text is needed: write "
+            "one or leave the record out"
         )
     return value
 
 
 def list_field(row: Any, field: str, where: str, path: str = "") -> list[Any]:
-    """Returns a list, which may be empty; raises ZooError that names `where` and the field."""
+    """Reads a field of a record.
+
+    Args:
+        row: The record.
+        field: The field's name.
+        where: File and line of the record.
+        path: The fields that lead to the record, joined by dots.
+
+    Returns:
+        A list, which may be empty.
+
+    Raises:
+        ZooError: The field is missing or no list.
+    """
     value = object_field(row, where, path).get(field)
     if not isinstance(value, list):
         raise ZooError(
-            f"{where}: field '{_join(path, field)}' {_state(value)} where a list is needed: write [] for none"
+            f"{where}: field '{_join(path, field)}' {_state(value)} where a list is needed: write "
+            "[] for none"
         )
     return value
 
 
 def object_field(value: Any, where: str, path: str = "") -> dict[str, Any]:
-    """Returns an object as a dict; raises ZooError that names `where` and the path of what is none."""
+    """Holds a value to be an object.
+
+    Args:
+        value: The value.
+        where: File and line of the record.
+        path: The fields that lead to the value, joined by dots; empty for the record itself.
+
+    Returns:
+        The object as a dict.
+
+    Raises:
+        ZooError: The value is no object.
+    """
     if not isinstance(value, dict):
         what = f"field '{path}'" if path else "the record"
         raise ZooError(
-            f"{where}: {what} {_state(value)} where an object is needed: docs/guides/data.md has the schema of a units file"
+            f"{where}: {what} {_state(value)} where an object is needed: docs/guides/data.md has "
+            "the schema of a units file"
         )
     return value
 

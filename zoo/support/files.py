@@ -1,4 +1,4 @@
-"""Files that are whole or absent. Free of torch."""
+"""Files that are whole or absent."""
 
 import errno
 import fcntl
@@ -23,20 +23,32 @@ REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
-    """Writes a file that appears when it is whole or not at all; see `whole`."""
+    """Writes a file that appears when it is whole or not at all.
+
+    Args:
+        path: The file; folders above it are made.
+        data: What it holds.
+        sweeps: As for `whole`.
+
+    Raises:
+        ZooError: The system refuses.
+    """
     with whole(path, "which goes on from there", sweeps=sweeps) as part, open(part, "wb") as out:
         out.write(data)
 
 
 @contextmanager
 def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
-    """Yields the place to write what appears at `path` when it is whole, or not at all; see `beside`.
+    """Yields the place to write what appears at `path` whole or not at all; see `beside`.
 
     Args:
         path: What is to be written; folders above it are made.
         then: What the same command does once there is room.
         folder: Whether it is a folder.
-        sweeps: Whether what a dead process left of the same is taken away first.
+        sweeps: Whether what a dead process left of the same is removed first.
+
+    Yields:
+        The place to write.
 
     Raises:
         ZooError: The system refuses.
@@ -50,10 +62,21 @@ def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True)
 
 @contextmanager
 def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
-    """Yields a place beside `path` that is renamed to it when the block ends, and taken away where the block fails.
+    """Yields a place beside `path`, which is renamed to it when the block ends.
 
-    It is locked for as long as this process lives, so that others can tell what a dead one left. The arguments are those of `whole`; raises
-    OSError where the system refuses.
+    Where the block fails, the place is removed. It is locked for as long as this process lives, so
+    that others can tell what a dead one left.
+
+    Args:
+        path: As for `whole`.
+        folder: As for `whole`.
+        sweeps: As for `whole`.
+
+    Yields:
+        The place to write.
+
+    Raises:
+        OSError: The system refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if sweeps:
@@ -69,7 +92,7 @@ def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Pa
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Takes away what dead processes left half-written in a folder: all of it, or that of one file."""
+    """Removes what dead processes left half-written in a folder: all of it, or that of one file."""
     of = ".*.part" if name is None else f".{glob.escape(name)}.*.part"
     for part in folder.glob(of):
         try:
@@ -116,12 +139,15 @@ def _remove(part: Path) -> None:
 
 
 def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
-    """Returns what to say of a file or folder that the system refused.
+    """Says that the system refused a file or folder.
 
     Args:
         path: What was to be written.
         error: The system's.
         then: What the same command does once there is room.
+
+    Returns:
+        The error to raise.
     """
     return ZooError(
         f"{path} could not be written ({error.strerror or error}): {mend_of(error, then)}"
@@ -129,7 +155,15 @@ def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
 
 
 def mend_of(error: OSError, then: str = "") -> str:
-    """Returns what to do about a refusal of the system; the arguments are those of `not_written`."""
+    """Says what to do about a refusal of the system.
+
+    Args:
+        error: The system's.
+        then: What the same command does once there is room.
+
+    Returns:
+        What to do, without a full stop.
+    """
     if error.errno == errno.ELOOP:
         return "mend the link, which leads back to itself"
     if error.errno in REFUSED:
@@ -147,7 +181,8 @@ def check_place(path: Path, overwrite: bool = False) -> None:
         overwrite: Whether a file that is there may be lost.
 
     Raises:
-        ZooError: It is a folder, the folder that would hold it cannot be written to, or a file is there.
+        ZooError: It is a folder, the folder that would hold it cannot be written to, or a file is
+            there.
     """
     above = next(folder for folder in path.absolute().parents if folder.exists())
     fault = 0

@@ -1,4 +1,7 @@
-"""What the screen shows: what `zoo` reports, without Lightning's advertising and its notices about things chosen on purpose."""
+"""What the screen shows: what `zoo` reports, without Lightning's advertising and notices.
+
+The notices that are left out are about things chosen on purpose.
+"""
 
 import logging
 import sys
@@ -32,7 +35,7 @@ LEAVES = (
 
 
 def quieten() -> None:
-    """Filters those lines and warnings for the rest of the process."""
+    """Filters Lightning's advertising and notices for the rest of the process."""
     for name in ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.seed"):
         logger = logging.getLogger(name)
         if _wanted not in logger.filters:

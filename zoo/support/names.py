@@ -1,4 +1,7 @@
-"""Names of classes: what is built in and what installed packages offer, read from source without importing it."""
+"""Names of classes: what is built in and what installed packages offer.
+
+What is built in is read from source, without importing it.
+"""
 
 import ast
 import importlib
@@ -20,7 +23,14 @@ FACES = {"readers": "sources.readers"}  # the room that shows a kind, where it i
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
-    """what: a key of ROOMS. Returns (name, class path, first line of the docstring) of built-in and of offered classes."""
+    """Lists built-in and offered classes of a kind.
+
+    Args:
+        what: The kind, a key of ROOMS.
+
+    Returns:
+        Name, class path and first sentence of the docstring of each class.
+    """
     room = FACES.get(what, what)
     folder = Path(__file__).parents[1] / room.replace(".", "/")
     defined = [
@@ -43,7 +53,7 @@ def classes(what: str) -> list[tuple[str, str, str]]:
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
-    """Returns the names of the classes that descend from `base`, over however many of the others."""
+    """Returns the names of the classes that descend from `base`, directly or over others."""
     bases = {
         node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases}
         for node in nodes
@@ -67,9 +77,10 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
 
 
 def import_all() -> None:
-    """Imports every class that can be named, so that its short name is enough wherever its base class is wanted.
+    """Imports every class that can be named, so that its short name is enough.
 
-    What an installed package offers and cannot be imported is told, and does not stop what needs it not.
+    What an installed package offers and cannot be imported is logged, and stops nothing that does
+    not need it.
     """
     for what in ROOMS:
         for _, path, _ in classes(what):
@@ -80,6 +91,7 @@ def import_all() -> None:
                 if module.partition(".")[0] == "zoo":
                     raise
                 log.warning(
-                    "%s, which an installed package offers under zoo.%s, cannot be imported (%s: %s)",
+                    "%s, which an installed package offers under zoo.%s, cannot be imported "
+                    "(%s: %s)",
                     *(path, what, type(error).__name__, error),
                 )

@@ -1,4 +1,4 @@
-"""How weights came about, in words that checkpoints and results keep. Free of torch."""
+"""How weights came about, in words that checkpoints and results keep."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ def random_weights(weights: Mapping[str, str]) -> str | None:
     """Says which parts of a model are as random numbers made them.
 
     Args:
-        weights: how the weights of every part came about.
+        weights: How the weights of every part came about.
 
     Returns:
         A sentence, or None where no part is random.
@@ -28,7 +28,7 @@ def random_weights(weights: Mapping[str, str]) -> str | None:
 
 
 def mark_loaded(module: object, keys: object) -> None:
-    """A hook of `load_state_dict`: remembers that a caller has put weights in, by hand too."""
+    """Remembers that weights were put into a module, by hand too; a hook of `load_state_dict`."""
     module.__dict__["zoo_loaded"] = True
 
 

@@ -1,4 +1,4 @@
-"""Numbers with a range: types that arguments are annotated with, and their check where a class is built."""
+"""Numbers with a range: types of arguments, which are checked where a class is built."""
 
 import inspect
 import math
@@ -58,11 +58,13 @@ _ENDS = {">=": "from {}", ">": "above {}", "<=": "up to {}", "<": "below {}"}
 class RangedType(ABCMeta):
     """Checks a constructor's arguments against the ranges of their annotations, whoever calls it.
 
-    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse. The ranges are the types of this module and any
-    other of jsonargparse's restricted numbers; the constructor gets plain ints and floats, which every checkpoint may hold.
+    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse. The ranges are
+    the types of this module and any other of jsonargparse's restricted numbers. The constructor
+    gets plain ints and floats, which every checkpoint may hold.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Builds an object of arguments that are in range."""
         args, kwargs = in_range(cls, args, kwargs)
         return super().__call__(*args, **kwargs)
 
@@ -70,17 +72,26 @@ class RangedType(ABCMeta):
 class Ranged(metaclass=RangedType):
     """Base of classes whose arguments are held to the ranges and choices of their annotations.
 
-    A dataclass takes the metaclass instead: with a base, jsonargparse has it for a class of many kinds.
+    A dataclass takes the metaclass instead: with a base, jsonargparse takes it for a class with
+    subclasses.
     """
 
 
 def in_range(
     cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Returns a constructor's arguments with plain numbers for ranged ones.
+    """Holds a constructor's arguments to their ranges.
+
+    Args:
+        cls: The class that is built.
+        args: Its arguments by position.
+        kwargs: Its arguments by name.
+
+    Returns:
+        Both, with plain numbers for ranged ones.
 
     Raises:
-        ZooError: where one is out of its range.
+        ZooError: One is out of its range.
     """
     hints = _hints(cls)
 
@@ -100,8 +111,11 @@ def wanted(kind: str, restriction: str) -> str:
     """Says in words what jsonargparse says in signs.
 
     Args:
-        kind: the type's name; one that ends in `Int` is of whole numbers.
-        restriction: bounds such as `v>=0 and v<=1`.
+        kind: The type's name; one that ends in `Int` is of whole numbers.
+        restriction: Bounds such as `v>=0 and v<=1`.
+
+    Returns:
+        Words such as 'a number from 0 to 1'.
     """
     number = "a whole number" if kind.endswith("Int") else "a number"
     bounds = dict[str, str](_BOUND.findall(restriction))
@@ -118,7 +132,7 @@ def wanted(kind: str, restriction: str) -> str:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """Returns the annotations of the constructors of a class and its bases by argument, the class's own first."""
+    """Returns the annotations of a constructor and its bases' by argument, the class's own first."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         made = vars(base).get("__init__")
@@ -131,7 +145,11 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _settled(value: Any, hint: Any) -> Any:
-    """Returns the value with plain numbers where the hint has ranges; raises ValueError that says what is wanted."""
+    """Returns the value with plain numbers where the hint has ranges.
+
+    Raises:
+        ValueError: The value is out of its range; it says what is wanted.
+    """
     if get_origin(hint) in (Union, types.UnionType):
         members = get_args(hint)
         if any(

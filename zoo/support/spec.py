@@ -1,4 +1,7 @@
-"""Recorded: objects that remember the arguments they were built with, so that a checkpoint can name them in plain data."""
+"""Recorded: objects that remember the arguments they were built with.
+
+So a checkpoint can name them in plain data.
+"""
 
 import dataclasses
 import inspect
@@ -39,12 +42,15 @@ class Recorded(metaclass=_Record):
     _recorded: dict[str, Any]
 
     def settled(self) -> dict[str, Any]:
-        """Returns the arguments whose value was settled only while building; they are recorded in place of what was given."""
+        """Returns arguments that were settled while building, to be recorded as they are now."""
         return {}
 
 
 def class_path(cls: type) -> str:
-    """Returns the shortest dotted path of a class: that of the package that shows it, so that its file may move."""
+    """Returns the shortest dotted path of a class: that of the package that shows it.
+
+    So a class's file may move.
+    """
     parts = cls.__module__.split(".")
     packages = (".".join(parts[:n]) for n in range(1, len(parts)))
     showing = (p for p in packages if getattr(sys.modules.get(p), cls.__qualname__, None) is cls)
@@ -52,7 +58,17 @@ def class_path(cls: type) -> str:
 
 
 def spec(part: Recorded) -> dict[str, Any]:
-    """Returns {"class_path", "init_args"} of a part in plain data, recursively; raises ZooError on what is not plain."""
+    """Describes a part and the parts within it in plain data.
+
+    Args:
+        part: The part.
+
+    Returns:
+        {"class_path", "init_args"}, as a YAML would have it.
+
+    Raises:
+        ZooError: An argument is not plain.
+    """
     init_args = {name: _plain(value, part, name) for name, value in part._recorded.items()}
     return {"class_path": class_path(type(part)), "init_args": init_args}
 
@@ -74,13 +90,20 @@ def _plain(value: Any, part: Recorded, name: str) -> Any:
         if isinstance(value, kind):  # a subclass of one would be pickled by its name
             return kind(value)
     raise ZooError(
-        f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a checkpoint cannot name: "
-        "pass a name, a number or another part"
+        f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a "
+        "checkpoint cannot name: pass a name, a number or another part"
     )
 
 
 def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Tells whether a value has the form of what checkpoints say of their model: parts, each as `spec` gives it, a backbone among them."""
+    """Tells whether a value has the form of what checkpoints say of their model.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        Whether it holds parts, each as `spec` gives it, with a backbone among them.
+    """
     return (
         isinstance(value, dict)
         and "backbone" in value

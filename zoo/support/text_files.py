@@ -1,4 +1,4 @@
-"""Reading text files so that whatever is wrong is named by file and line. Free of torch."""
+"""Reading text files so that whatever is wrong is named by file and line."""
 
 import io
 import json
@@ -15,7 +15,12 @@ _PIPES: dict[tuple[int, int], bytes] = {}
 
 
 class NotJson(ValueError):
-    """What is wrong with a text that is not JSON. line: from 1, None where it cannot be told."""
+    """What is wrong with a text that is not JSON.
+
+    Args:
+        reason: What is wrong.
+        line: The line from 1, None where it cannot be told.
+    """
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -33,8 +38,12 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
         text: The text, of a file or of a line.
         object_hook: What every object is replaced by.
 
+    Returns:
+        The value.
+
     Raises:
-        NotJson: The text is no JSON, gives a key twice in one object, of which one would be lost, or is nested too deeply.
+        NotJson: The text is no JSON, gives a key twice in one object, of which one would be lost,
+            or is nested too deeply.
     """
 
     def made(pairs: list[tuple[str, Any]]) -> Object:
@@ -58,7 +67,15 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
 
 
 def opened(path: Path) -> Binary:
-    """Returns a file to read bytes from. What a pipe gives is kept, since it gives it once and files are read more than once.
+    """Opens a file to read bytes from.
+
+    What a pipe gives is kept, since it gives it once and files are read more than once.
+
+    Args:
+        path: The file or pipe.
+
+    Returns:
+        Its bytes.
 
     Raises:
         OSError: The file cannot be opened.
@@ -73,14 +90,25 @@ def opened(path: Path) -> Binary:
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Yields the lines of a UTF-8 file with their ends; raises ZooError that names a line which is not UTF-8."""
+    """Yields the lines of a UTF-8 file with their ends.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Each line.
+
+    Raises:
+        ZooError: The file cannot be read, or a line is not UTF-8.
+    """
     with _open(path) as file:
         for number, raw in enumerate(file, start=1):
             try:
                 yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 raise ZooError(
-                    f"{path}:{number} is not UTF-8 text ({error.reason} at byte {error.start}): mend the line"
+                    f"{path}:{number} is not UTF-8 text ({error.reason} at byte {error.start}): "
+                    "mend the line"
                 ) from error
 
 
@@ -92,7 +120,18 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None) -> Object:
-    """Returns the object that a JSON file holds; raises ZooError that names the line of what is broken."""
+    """Reads a JSON file that holds an object.
+
+    Args:
+        path: The file.
+        object_hook: As for `json_value`.
+
+    Returns:
+        The object.
+
+    Raises:
+        ZooError: The file cannot be read, is not UTF-8 or no JSON, or holds no object.
+    """
     with _open(path) as file:
         try:
             value = json_value(file.read().decode("utf-8-sig"), object_hook)
@@ -102,17 +141,31 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
             ) from error
         except UnicodeDecodeError as error:
             raise ZooError(
-                f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"
+                f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file "
+                "again"
             ) from error
     if not isinstance(value, dict):
         raise ZooError(
-            f"{path} holds a {type(value).__name__}, not an object with named fields: give a file of this reader's format"
+            f"{path} holds a {type(value).__name__}, not an object with named fields: give a file "
+            "of this reader's format"
         )
     return value
 
 
 def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
-    """Returns what one line of JSON holds; raises ZooError that names its origin."""
+    """Reads one line of JSON.
+
+    Args:
+        line: The line.
+        origin: File and line, for the message.
+        mend: What the message asks for.
+
+    Returns:
+        The value.
+
+    Raises:
+        ZooError: The line is no JSON.
+    """
     try:
         return json_value(line)
     except NotJson as error:
@@ -120,10 +173,24 @@ def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
 
 
 def field(entry: Any, name: str, kind: type | tuple[type, ...], origin: str) -> Any:
-    """Returns `entry[name]`; raises ZooError that names origin and field where it is absent or of another kind."""
+    """Reads a field of an entry.
+
+    Args:
+        entry: The entry.
+        name: The field's name.
+        kind: The type or types that its value may have.
+        origin: File and line, for the message.
+
+    Returns:
+        The field's value.
+
+    Raises:
+        ZooError: The entry is no object, or the field is absent or of another kind.
+    """
     if not isinstance(entry, dict):
         raise ZooError(
-            f"{origin} is a {type(entry).__name__}, not an object with a field {name!r}: mend the entry"
+            f"{origin} is a {type(entry).__name__}, not an object with a field {name!r}: mend the "
+            "entry"
         )
     if name not in entry:
         raise ZooError(
@@ -131,13 +198,25 @@ def field(entry: Any, name: str, kind: type | tuple[type, ...], origin: str) -> 
         )
     if not isinstance(entry[name], kind):
         raise ZooError(
-            f"{origin} has {type(entry[name]).__name__} {str(entry[name])[:40]!r} as {name!r}: expected {_kinds(kind)}"
+            f"{origin} has {type(entry[name]).__name__} {str(entry[name])[:40]!r} as {name!r}: "
+            f"expected {_kinds(kind)}"
         )
     return entry[name]
 
 
 def caption(text: str, origin: str) -> str:
-    """Returns the caption without the space around it; raises ZooError where nothing is left."""
+    """Strips a caption.
+
+    Args:
+        text: The caption.
+        origin: File and line, for the message.
+
+    Returns:
+        The caption without the space around it.
+
+    Raises:
+        ZooError: Nothing is left.
+    """
     stripped = text.strip()
     if not stripped:
         raise ZooError(f"{origin} has an empty caption: write one or take the entry out")
@@ -153,5 +232,6 @@ def _open(path: Path) -> Binary:
         return opened(path)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you may read"
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you "
+            "may read"
         ) from error

@@ -12,10 +12,12 @@ heard = mmap.mmap(-1, 1)  # 1 once the main process has heard a signal; shared w
 
 
 def outlast(worker: int) -> None:
-    """Lets a process that loads batches live through a signal that the whole group is sent: the step under way needs its batch.
+    """Lets a process that loads batches live through a signal that the whole group is sent.
+
+    The step under way needs its batch.
 
     Args:
-        worker: its number, from the DataLoader whose `worker_init_fn` this is.
+        worker: Its number, from the DataLoader whose `worker_init_fn` this is.
     """
 
     def end_unless_stopping(signum: int, frame: FrameType | None) -> None:
