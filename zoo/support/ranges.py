@@ -132,7 +132,7 @@ def wanted(kind: str, restriction: str) -> str:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """Returns the annotations of a constructor and its bases' by argument, the class's own first."""
+    """Returns the annotations of a constructor and its bases' by argument, its own first."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         made = vars(base).get("__init__")
