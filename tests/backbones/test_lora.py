@@ -174,7 +174,7 @@ MISTAKES = {
     "an unknown layer": (
         {},
         lambda: LoRA(targets=("attn", "fc1")),
-        "fc1, which no layer is called: choose among attn, c_fc",
+        "fc1, which is no layer's name: choose among attn, c_fc",
     ),
     "nothing in a tower": ({}, lambda: LoRA(targets=("conv1",)), "no layer of the text tower"),
     "a part of attention": (

@@ -1,4 +1,4 @@
-"""Adapters put into a model by peft. The only file that imports it."""
+"""Adapters that peft puts into a model. No other file imports peft."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,13 +17,15 @@ ADAPTABLE = (nn.Linear, nn.Conv2d, nn.MultiheadAttention)
 
 
 class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
-    """peft's adapter of attention, run on merged weights that it does not keep.
+    """peft's adapter of attention, on merged weights that every forward makes anew.
 
-    peft's own adds B A to the weights before every forward and subtracts it after, so that the frozen weights drift by rounding,
-    validation included, and are no longer those that training started from.
+    peft's own layer adds B A to the frozen weights before each forward and subtracts it after. The
+    frozen weights then drift by rounding, in validation too, and are no longer those that training
+    started from.
     """
 
     def forward(self, query: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Runs attention with B A added to the weights of both its projections."""
         base = self.get_base_layer()
         weights = {
             "in_proj_weight": base.in_proj_weight + self.get_delta_weight(NAME),
@@ -33,16 +35,23 @@ class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
         return functional_call(base, weights, (query, *args), kwargs)
 
     def _restore_weights(self) -> None:
-        """Nothing was taken away."""
+        """Leaves the weights alone, since nothing was added to them."""
 
 
 def add_adapters(
     model: nn.Module, lora: LoRA, tower: Callable[[str], str], tuned: Sequence[str]
 ) -> None:
-    """Puts adapters into the layers of the tuned towers that `lora` names, and freezes all else.
+    """Puts adapters into layers of the tuned towers and freezes all other weights.
 
-    tower: from a module's name to its tower. Raises ZooError where a target names no layer, where a tuned tower has none that is named, and
-    on a layer that cannot be adapted.
+    Args:
+        model: The open_clip model. It is changed in place.
+        lora: Rank and alpha of the adapters, and the last names of the layers that get one.
+        tower: Maps a module's name to its tower, `image` or `text`.
+        tuned: The towers that get adapters.
+
+    Raises:
+        ZooError: A target names no layer, a tuned tower has no layer that is named, or a layer
+            cannot be adapted.
     """
     layers = {
         name: module for name, module in model.named_modules() if isinstance(module, ADAPTABLE)
@@ -50,13 +59,15 @@ def add_adapters(
     unknown = set(lora.targets) - {last(name) for name in layers}
     if unknown:
         raise ZooError(
-            f"backbone.lora.targets has {', '.join(sorted(unknown))}, which no layer is called: choose among {named(layers)}"
+            f"backbone.lora.targets has {', '.join(sorted(unknown))}, which is no layer's name: "
+            f"choose among {named(layers)}"
         )
     for side in tuned:
         inside = [name for name in layers if tower(name) == side]
         if not any(last(name) in lora.targets for name in inside):
             raise ZooError(
-                f"backbone.lora.targets names no layer of the {side} tower: add some of {named(inside)}, or change tune"
+                f"backbone.lora.targets names no layer of the {side} tower: add some of "
+                f"{named(inside)}, or change tune"
             )
     chosen = [name for name in layers if tower(name) in tuned and last(name) in lora.targets]
     inner = next(
@@ -69,7 +80,8 @@ def add_adapters(
     )
     if inner is not None:
         raise ZooError(
-            f"backbone.lora.targets has {last(inner)}, a part of attention that is never run alone: name the attention itself"
+            f"backbone.lora.targets has {last(inner)}, a part of attention that is never run "
+            "alone: name the attention itself"
         )
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, chosen))
@@ -84,10 +96,10 @@ def add_adapters(
 
 
 def last(name: str) -> str:
-    """Returns what a layer is called where it stands."""
+    """Returns the last part of a layer's name."""
     return name.rpartition(".")[2]
 
 
 def named(layers: Iterable[str]) -> str:
-    """Returns the last names of layers, each once."""
+    """Returns the last names of layers as a list for people, each name once."""
     return ", ".join(sorted({last(name) for name in layers}))

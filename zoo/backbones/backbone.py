@@ -1,4 +1,7 @@
-"""Backbone: any open_clip model behind two methods, encode_images and encode_texts. n items, D the shared width."""
+"""Backbone: any open_clip model behind two methods, `encode_images` and `encode_texts`.
+
+In shapes, n is the number of items, T the number of texts and D the width that both towers share.
+"""
 
 import logging
 import math
@@ -32,45 +35,64 @@ from zoo.support.spec import Recorded, spec
 
 logger = logging.getLogger(__name__)
 
-NAME = "ViT-B-32-quickgelu"  # of the architecture, where none is chosen
-SHORTEST = 3
+NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
+SHORTEST = 3  # tokens of a context: a start, a word, an end
 TUNED = {"full": ("image", "text"), "image": ("image",), "text": ("text",), "none": ()}
 
 
 class Backbone(Recorded, nn.Module):
-    """An open_clip model: two towers that give pooled vectors and, when asked, token vectors.
+    """An open_clip model: an image tower and a text tower.
+
+    Each tower gives one pooled vector an item and, when asked, token vectors.
 
     Args:
-        name: An architecture of open_clip, one shipped with zoo, or a JSON file in open_clip's
-            format; ViT-B-32-quickgelu where None.
-        pretrained: A tag of open_clip, a file (a checkpoint of zoo, a state dict, wrapped or
-            prefixed as they come), a folder that `zoo export` wrote for open_clip, or None for
-            random weights.
-        rule: The publication whose file `pretrained` is, where it takes more than reading
-            (zoo.backbones.published).
-        base: The weights, a tag or a file, that rule `clove` interpolates with.
-        activation: Of the blocks; needed where weights and architecture do not agree on it or do
-            not say.
-        preprocess: open_clip's settings of how images are prepared (mean, std, resize_mode, ...),
-            each in place of the one that comes with a tag or a file.
-        tune: Which towers are trained; the rest is frozen whole.
-        lora: Trains adapters of these towers in place of their weights.
-        compile: A backend of torch.compile, such as inductor, that runs the towers' blocks.
-        chunk: Items that a trained tower takes at once, under activation checkpointing: the memory
-            of one chunk, the same gradients.
-        text_lengths: The lengths that texts are cut to, in tokens, where the tower allows it; the
-            context is always one of them.
-        tokenizer: The folder of a Hugging Face tokenizer in place of the one that a checkpoint of
-            zoo was trained with, or else of the architecture's own.
-        context_length: In tokens, in place of the architecture's own.
-        augment: Whether training images are cropped at random (CS-CLIP's public code trains
-            without).
-        crop_scale: To which share of their area they are cropped.
-        batch_norm: Whether towers that have it run on frozen statistics, or update them in
-            training; the latter refuses chunks.
+        name: The architecture: a name of open_clip (`zoo ls backbones` lists them), one that zoo
+            ships, or the path of a JSON file in open_clip's format. None means
+            `ViT-B-32-quickgelu`. A name that you give and that ends in `-quickgelu` also says how a
+            file's weights were trained.
+        pretrained: Where the weights come from: a tag of open_clip (such as `openai`), a file, or a
+            folder that `zoo export` wrote for open_clip. A file is a checkpoint of zoo, of which
+            the backbone alone is taken, or a state dict under open_clip's names, which may be
+            wrapped or prefixed. Adapters of a zoo checkpoint are merged. None draws random weights.
+        rule: The publication that `pretrained` is a file of, for files that need more than reading:
+            adapters to merge, names to change, weights to interpolate. A file that is not like its
+            rule is refused. None reads plain weights.
+        base: The weights that rule `clove` interpolates its file with, a tag or a file. Other rules
+            do not use it.
+        activation: The activation of the towers' blocks. None takes what the tag, the file, `name`
+            or else the architecture says. It must be given where a file does not say it and the
+            architecture exists with both, and where a tag disagrees with its architecture.
+        preprocess: open_clip's settings of how images are prepared: `mean`, `std`, `interpolation`,
+            `resize_mode`, `fill_color`, `mode`. Each replaces the setting that comes with the tag
+            or the file, or else open_clip's own. The size is always the image tower's.
+        tune: Which towers are trained: both (`full`), one of them, or `none`. All weights of the
+            others are frozen. The model's own temperature and bias are always frozen, since the
+            head has them.
+        lora: Adapters that are trained in place of the weights of the towers that `tune` names.
+            None trains the weights themselves. Adapters need the extra `zoo[lora]`.
+        compile: A backend of torch.compile, such as `inductor`, for the blocks of both towers. None
+            runs them as they are.
+        chunk: How many images or texts a tower encodes at once. A trained tower then runs under
+            activation checkpointing: it needs the memory of one chunk, gives the same gradients and
+            runs twice. None encodes all at once.
+        text_lengths: The lengths in tokens that texts are cut to: each text to the shortest length
+            that holds it. The context length is always one of them, so an empty list cuts no text.
+            Towers that need their padding ignore them.
+        tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
+            checkpoint of zoo was trained with, or else the architecture's own.
+        context_length: The longest text in tokens, at least 3. The table of text positions of the
+            weights is interpolated to it. None takes the rule's length, or else the architecture's.
+        augment: Whether training images are cropped at random. Otherwise they are prepared as in
+            evaluation, as CS-CLIP's public code does.
+        crop_scale: The least and the greatest share of an image's area that a random crop keeps,
+            above 0 and up to 1. It has no effect without `augment`.
+        batch_norm: What BatchNorm does in training, in towers that have it: run on frozen
+            statistics, or update them. `updated` cannot be combined with `chunk`, since the
+            statistics would be those of a chunk.
 
     Raises:
-        ZooError: A name is unknown, a file does not fit, or an activation would have to be guessed.
+        ZooError: A name is unknown, a file does not fit, an argument is out of its range, or the
+            activation would have to be guessed.
     """
 
     model: Any  # open_clip's models share an interface and no class
@@ -97,11 +119,13 @@ class Backbone(Recorded, nn.Module):
         super().__init__()
         if len(crop_scale) != 2 or not 0 < crop_scale[0] <= crop_scale[1] <= 1:
             raise ZooError(
-                f"backbone.crop_scale is {list(crop_scale)}: give the least and the greatest share of an image's area, as in [0.9, 1.0]"
+                f"backbone.crop_scale is {list(crop_scale)}: give the least and the greatest share "
+                "of an image's area, as in [0.9, 1.0]"
             )
         if context_length is not None and context_length < SHORTEST:
             raise ZooError(
-                f"backbone.context_length is {context_length}: give {SHORTEST} or more, a word between its start and its end"
+                f"backbone.context_length is {context_length}: give {SHORTEST} or more, room for a "
+                "start, a word and an end"
             )
         self.name, self.tune, self.lora, self.chunk = name or NAME, tune, lora, chunk
         self._tokenizer_folder, self._crop_scale = tokenizer, crop_scale if augment else None
@@ -157,7 +181,8 @@ class Backbone(Recorded, nn.Module):
     def _adapt(self, lora: LoRA) -> None:
         if self.tune == "none":
             raise ZooError(
-                "backbone.lora trains adapters and backbone.tune is none: set tune to full, image or text, or lora to null"
+                "backbone.lora trains adapters and backbone.tune is none: set tune to full, image "
+                "or text, or lora to null"
             )
         need("peft", "lora")
         from zoo.backbones.adapters import add_adapters
@@ -168,15 +193,16 @@ class Backbone(Recorded, nn.Module):
         if backend not in torch.compiler.list_backends(exclude_tags=()):
             known = torch.compiler.list_backends()
             raise ZooError(
-                f"backbone.compile {backend!r} is no backend of torch.compile{near(backend, known)}: set it to inductor or null"
+                f"backbone.compile {backend!r} is no backend of "
+                f"torch.compile{near(backend, known)}: set it to inductor or null"
             )
         for tower in (self._images, self._texts):
             for module in tower.busiest():
-                module.compile(
-                    backend=backend
-                )  # in place, so that names of parameters stay as they are
+                # in place, so that parameters keep their names
+                module.compile(backend=backend)
 
     def settled(self) -> dict[str, Any]:
+        """Returns the arguments whose values depend on the weights or on the architecture."""
         return {
             "name": self.name,
             "activation": self.activation,
@@ -187,7 +213,7 @@ class Backbone(Recorded, nn.Module):
 
     @property
     def preprocess(self) -> dict[str, Any]:
-        """How images are prepared, in open_clip's settings; the size is the tower's own."""
+        """How images are prepared, in open_clip's settings. The size is the image tower's."""
         return {
             name: value
             for name, value in self.model.visual.preprocess_cfg.items()
@@ -206,7 +232,11 @@ class Backbone(Recorded, nn.Module):
         return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
 
     def plain(self) -> "Backbone":
-        """Returns the backbone without adapters: itself where it has none, else another with merged weights."""
+        """Returns a backbone without adapters.
+
+        Returns:
+            The backbone itself where it has no adapters, else another one with merged weights.
+        """
         if self.lora is None:
             return self
         settings = {**spec(self)["init_args"], "pretrained": None, "rule": None, "lora": None}
@@ -216,14 +246,14 @@ class Backbone(Recorded, nn.Module):
 
     @property
     def weights(self) -> dict[str, str]:
-        """How the weights of each tower came about before any training (zoo.support.provenance)."""
+        """How the weights of each tower came about before training (`zoo.support.provenance`)."""
         if provenance.was_loaded(self.model):
             return dict.fromkeys(self.came, provenance.LOADED)
         return self.came
 
     @property
     def shapes(self) -> TowerShapes:
-        """What heads must know; scale and bias as they are now."""
+        """What heads must know of the towers; scale and bias are as they are now."""
         bias = getattr(self.model, "logit_bias", None)
         return TowerShapes(
             width=self._config["embed_dim"],
@@ -239,12 +269,19 @@ class Backbone(Recorded, nn.Module):
 
     @property
     def cuts_text(self) -> bool:
-        """Whether texts are cut to the shortest length that holds them: exact for towers that never see what follows a text."""
+        """Whether texts are cut to the shortest length that holds them.
+
+        The result is exact: only towers that never see what follows a text do it.
+        """
         return self._texts.cuts
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Texts to ids; raises ZooError where it cannot be had, on first use, since token ids can be encoded without it."""
+        """The tokenizer, built on first use, since token ids can be encoded without it.
+
+        Raises:
+            ZooError: The tokenizer cannot be loaded, or has more ids than the text tower.
+        """
         vocabulary = getattr(self.model, "text", self.model).vocab_size
         return build_tokenizer(
             self._known_as,
@@ -257,12 +294,12 @@ class Backbone(Recorded, nn.Module):
 
     @property
     def eval_transform(self) -> Callable[[Any], Tensor]:
-        """From a PIL image to a tensor [3, H, W], as the weights want it."""
+        """From a PIL image to a tensor `[3, H, W]`, as the weights need it."""
         return self._transform(None)
 
     @property
     def train_transform(self) -> Callable[[Any], Tensor]:
-        """The same for training; what is random about it comes from torch's global generator alone."""
+        """The same for training images; all its randomness comes from torch's global generator."""
         return self._transform(self._crop_scale)
 
     def _transform(self, crop_scale: tuple[float, float] | None) -> Callable[[Any], Tensor]:
@@ -276,13 +313,30 @@ class Backbone(Recorded, nn.Module):
         return transform
 
     def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
-        """Raises ZooError that names tower and key where a tower cannot give the tokens asked for."""
+        """Checks that both towers can give the tokens asked for.
+
+        Args:
+            image_keys: The tokens asked of the image tower.
+            text_keys: The tokens asked of the text tower.
+
+        Raises:
+            ZooError: A tower cannot give tokens; the message names the tower and the tokens.
+        """
         for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
             for key in sorted(keys):
                 tower.check(self.name, key)
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """images: [n, 3, H, W]. Returns pooled [n, D], as the tower gives them, and the tokens of exactly these keys."""
+        """Encodes images.
+
+        Args:
+            images: Prepared images, `[n, 3, H, W]`.
+            keys: The tokens to give.
+
+        Returns:
+            Pooled vectors `[n, D]` as the tower gives them, not normalised, and the tokens of
+            exactly these keys.
+        """
         return self._encode(
             "image",
             lambda rows: self._images(images[rows], keys),
@@ -290,9 +344,17 @@ class Backbone(Recorded, nn.Module):
         )
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """Returns the bank's texts in its order: pooled [T, D], and the tokens of exactly these keys.
+        """Encodes the texts of a bank.
 
-        Token sets are as long as the longest text was cut to; masks are true from the first token to the end token, both included.
+        Token sets are as long as the longest text was cut to. Masks are true from the first token
+        to the end token, both included.
+
+        Args:
+            bank: Token ids and lengths of T texts.
+            keys: The tokens to give.
+
+        Returns:
+            Pooled vectors `[T, D]` in the bank's order, and the tokens of exactly these keys.
         """
         groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
         if self.cuts_text and len(bank):
@@ -309,7 +371,13 @@ class Backbone(Recorded, nn.Module):
         return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
 
     def _encode(self, tower: str, run: Callable[[Tensor], Encoded], rows: Tensor) -> Encoded:
-        """run: from rows to those items, encoded. Returns all rows, in chunks where asked; without a graph where the tower is frozen."""
+        """Encodes rows, in chunks where asked, and without a graph where the tower is frozen.
+
+        Args:
+            tower: `image` or `text`.
+            run: Encodes the items of some rows.
+            rows: The rows of all items.
+        """
         chunks = torch.split(rows, self.chunk) if self.chunk else [rows]
         if not torch.is_grad_enabled() or not self.trains(tower):
             with torch.no_grad():
@@ -319,21 +387,30 @@ class Backbone(Recorded, nn.Module):
         return concatenate([checkpoint(run, some, use_reentrant=False) for some in chunks])
 
     def trains(self, tower: str) -> bool:
-        """tower: 'image' or 'text'. Returns whether any of its parameters is trained."""
+        """Returns whether any parameter of a tower, `image` or `text`, is trained."""
         return any(
             p.requires_grad for name, p in self.named_parameters() if self.tower(name) == tower
         )
 
     def tower(self, parameter_name: str) -> Literal["image", "text"]:
-        """Returns the tower of a parameter, by its name in this module; the temperature counts as text."""
+        """Returns the tower of a parameter, by its name here; the temperature counts as text."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
     def freeze(
         self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
     ) -> list[str]:
-        """Freezes what none of the outputs asked for depends on; returns the names of all that is frozen, the untuned towers included.
+        """Freezes the parameters that none of the outputs asked for depends on.
 
-        pooled: whether the pooled vectors count as asked for. Raises ZooError where a tower cannot give the tokens.
+        Args:
+            image_keys: The tokens asked of the image tower.
+            text_keys: The tokens asked of the text tower.
+            pooled: Whether the pooled vectors are asked for.
+
+        Returns:
+            The names of all frozen parameters, those of untuned towers included.
+
+        Raises:
+            ZooError: A tower cannot give the tokens.
         """
         self.check_keys(image_keys, text_keys)
         reached = {id(p) for p in self._reached(image_keys, text_keys, pooled)}
@@ -348,7 +425,10 @@ class Backbone(Recorded, nn.Module):
     def _reached(
         self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
     ) -> Iterator[Tensor]:
-        """Yields the trained parameters that the outputs depend on: the leaves of the graph of one blank image and one blank text."""
+        """Yields the trained parameters that the outputs depend on.
+
+        They are the leaves of the graph of one blank image and one blank text.
+        """
         was_training = self.training
         self.eval()
         device = next(self.parameters()).device
@@ -373,7 +453,7 @@ class Backbone(Recorded, nn.Module):
             waiting.extend(following)
 
     def train(self, mode: bool = True) -> "Backbone":
-        """Frozen towers, and BatchNorm with frozen statistics, stay in evaluation mode."""
+        """Sets the mode; frozen towers and frozen BatchNorm stay in evaluation mode."""
         super().train(mode)
         for tower, modules in (
             ("image", [self.model.visual]),
@@ -391,18 +471,27 @@ class Backbone(Recorded, nn.Module):
     def _check_chunk(self, chunk: int) -> None:
         if self._updates_statistics and any(isinstance(m, _BatchNorm) for m in self.modules()):
             raise ZooError(
-                f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: set backbone.chunk to null, or "
-                "backbone.batch_norm to frozen"
+                f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: "
+                "set backbone.chunk to null, or backbone.batch_norm to frozen"
             )
 
     @torch.no_grad()
     def write_scale(self, scale: float, bias: float | None) -> None:
-        """Writes a head's scale (a factor) and bias into the open_clip model, for export; raises ZooError where it has no bias to write."""
+        """Writes a head's scale and bias into the open_clip model, for export.
+
+        Args:
+            scale: The factor of the cosine similarity, not its logarithm.
+            bias: What the head adds to it; None leaves the model's own.
+
+        Raises:
+            ZooError: The head has a bias and the model has no place for one.
+        """
         own_scale: Tensor = self.model.logit_scale
         own_bias: Tensor | None = getattr(self.model, "logit_bias", None)
         if bias is not None and own_bias is None:
             raise ZooError(
-                f"{self.name} has no logit_bias and the head was trained with one: export the head as well"
+                f"{self.name} has no logit_bias and the head was trained with one: export the head "
+                "as well"
             )
         own_scale.fill_(math.log(scale))
         if bias is not None and own_bias is not None:

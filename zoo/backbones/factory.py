@@ -1,7 +1,8 @@
-"""The door to open_clip's factory: names of architectures, the activation guard, and models without surprises.
+"""The door to open_clip's factory: architectures, the activation guard, and models.
 
-OpenAI's, MetaCLIP's and DFN's weights were trained with QuickGELU. A file of weights does not say so, fits a model with GELU just as well,
-and scores worse in it without a word; therefore the activation is never guessed.
+The weights of OpenAI, MetaCLIP and DFN were trained with QuickGELU. A file of weights does not say
+so. It loads into a model with GELU just as well, and scores worse there without a word. Therefore
+the activation is never guessed.
 """
 
 import dataclasses
@@ -20,7 +21,7 @@ from zoo.support.text_files import NotJson, json_value
 
 Activation = Literal["gelu", "quickgelu"]
 SHIPPED = Path(__file__).parent / "architectures"
-# of how images are prepared: what open_clip asserts only when the first image is opened
+# open_clip checks these settings only when it opens the first image
 CHOICES = {
     "mode": ("RGB",),
     "interpolation": ("bicubic", "bilinear", "random"),
@@ -48,9 +49,17 @@ def quiet() -> Iterator[None]:
 
 
 def architecture(name: str) -> tuple[str, dict[str, Any]]:
-    """name: one of open_clip's architectures, one shipped with zoo, or the path of a JSON file in open_clip's format.
+    """Finds an architecture and makes it known to open_clip.
 
-    Returns the name that open_clip knows it by, and its configuration. Raises ZooError on an unknown name or a broken file.
+    Args:
+        name: One of open_clip's architectures, one that zoo ships, or the path of a JSON file in
+            open_clip's format.
+
+    Returns:
+        The name that open_clip knows it by, and its configuration.
+
+    Raises:
+        ZooError: The name is unknown, or the file is broken.
     """
     import open_clip
 
@@ -69,7 +78,8 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     if known is None:
         names = [*open_clip.list_models(), *(p.stem for p in SHIPPED.glob("*.json"))]
         raise ZooError(
-            f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls backbones` lists them"
+            f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls "
+            "backbones` lists them"
         )
     return cleaned, known
 
@@ -79,7 +89,8 @@ def _read_architecture(file: Path) -> dict[str, Any]:
         config = json_value(file.read_text("utf-8"))
     except OSError as error:
         raise ZooError(
-            f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a JSON file"
+            f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a "
+            "JSON file"
         ) from error
     except NotJson as error:
         raise ZooError(f"{error.at(file)} is no JSON ({error}): mend the file") from error
@@ -98,22 +109,28 @@ def _read_architecture(file: Path) -> dict[str, Any]:
 
 
 def activation_of(config: dict[str, Any]) -> Activation:
-    """Returns the activation that open_clip builds this configuration (of an architecture or of a tag) with."""
+    """Returns the activation that open_clip builds with.
+
+    Args:
+        config: The configuration of an architecture or of a tag.
+    """
     return "quickgelu" if config.get("quick_gelu", False) else "gelu"
 
 
 def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
-    """Checks settings of how images are prepared, of which open_clip drops without a word what it does not know.
+    """Checks settings of how images are prepared.
+
+    open_clip itself drops unknown settings without a word.
 
     Args:
         given: Some of open_clip's settings; the rest stay as they are.
         source: Where they were given, as errors name it.
 
     Returns:
-        The settings that say something.
+        The settings that are not None.
 
     Raises:
-        ZooError: A key is unknown, or a value is none that open_clip can prepare images by.
+        ZooError: A setting is unknown, or open_clip cannot prepare images by its value.
     """
     from open_clip.transform import PreprocessCfg
 
@@ -127,8 +144,8 @@ def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
             )
         if name not in known:
             raise ZooError(
-                f"{source} has {name!r}, which is no setting of how images are prepared"
-                f"{near(str(name), known)}: choose from {', '.join(known)}"
+                f"{source} has {name!r}, which is no setting of how images are "
+                f"prepared{near(str(name), known)}: choose from {', '.join(known)}"
             )
         wanted = _unlike(name, value)
         if wanted is not None:
@@ -137,7 +154,7 @@ def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def _unlike(name: str, value: Any) -> str | None:
-    """Returns what a setting of how images are prepared should be, None where it is that."""
+    """Returns what a setting of how images are prepared should be, None where it is right."""
     if name in CHOICES:
         return None if value in CHOICES[name] else f"one of {', '.join(CHOICES[name])}"
     if name == "fill_color":
@@ -189,8 +206,9 @@ def settle_activation(
         trained = activation_of(tag)
         if trained != own:
             raise ZooError(
-                f"the weights {pretrained!r} were trained with {trained} and {name} is built with {own}: set backbone.activation "
-                f"to {trained} (or to {own} if that is what you want)"
+                f"the weights {pretrained!r} were trained with {trained} and {name} is built with "
+                f"{own}: set backbone.activation to {trained} (or to {own} if that is what you "
+                "want)"
             )
         return own
     plain = name.removesuffix("-quickgelu")
@@ -198,16 +216,18 @@ def settle_activation(
     if recorded is not None:
         if spelt and recorded != own:
             raise ZooError(
-                f"the weights of {pretrained} were trained with {recorded} and {name} is built with "
-                f"{own}: set backbone.name to {plain}, or backbone.activation to the one you want"
+                f"the weights of {pretrained} were trained with {recorded} and {name} is built "
+                f"with {own}: set backbone.name to {plain}, or backbone.activation to the one you "
+                "want"
             )
         return recorded
     if spelt:
         return own
     if {plain, f"{plain}-quickgelu"} <= set(open_clip.list_models()):
         raise ZooError(
-            f"{pretrained} does not say whether its weights were trained with GELU or QuickGELU, and {plain} exists with both: set "
-            "backbone.activation to quickgelu (weights that descend from OpenAI's) or to gelu (LAION's and others)"
+            f"{pretrained} does not say whether its weights were trained with GELU or QuickGELU, "
+            f"and {plain} exists with both: set backbone.activation to quickgelu (weights that "
+            "descend from OpenAI's) or to gelu (LAION's and others)"
         )
     return own
 
@@ -218,10 +238,10 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
     Args:
         name: The architecture.
         tag: What was given.
-        argument: Where it was given.
+        argument: The argument it was given by, as errors name it.
 
     Raises:
-        ZooError: It names none; the message says which architectures it is a tag of.
+        ZooError: The tag names no weights of it; the message says of which architecture it does.
     """
     import open_clip
 
@@ -233,7 +253,8 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
     )
     if other is not None:
         raise ZooError(
-            f"the weights {tag!r} are those of {other}, built with the other activation than {name}: set backbone.name to {other}"
+            f"the weights {tag!r} are those of {other}, built with the other activation than "
+            f"{name}: set backbone.name to {other}"
         )
     tags = open_clip.list_pretrained_tags_by_model(name)
     known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
@@ -249,9 +270,17 @@ def build(
     context_length: int | None,
     preprocess: dict[str, Any] | None = None,
 ) -> nn.Module:
-    """Returns open_clip's model with the weights of a tag, or with random ones; raises ZooError where it cannot be had.
+    """Builds open_clip's model.
 
-    preprocess: settings in place of those of the tag, or of open_clip's own where there is none.
+    Args:
+        name: A known architecture.
+        tag: The tag of its weights; None draws random ones.
+        activation: The activation of the blocks.
+        context_length: The longest text in tokens; None takes the architecture's own.
+        preprocess: Settings in place of those of the tag, or of open_clip's own without a tag.
+
+    Raises:
+        ZooError: The weights cannot be downloaded, or the configuration cannot be built.
     """
     import open_clip
 
@@ -269,16 +298,26 @@ def build(
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         if tag is not None and "download" in reason.lower():
             raise ZooError(
-                f"the weights {tag!r} of {name} could not be downloaded ({reason}): check the network, or give backbone.pretrained a file"
+                f"the weights {tag!r} of {name} could not be downloaded ({reason}): check the "
+                "network, or give backbone.pretrained a file"
             ) from error
         raise ZooError(
-            f"{name} could not be built by open_clip ({reason}): mend its configuration or choose another backbone.name"
+            f"{name} could not be built by open_clip ({reason}): mend its configuration or choose "
+            "another backbone.name"
         ) from error
     return model
 
 
 def cached_weights(name: str, tag: str) -> Path | None:
-    """Returns the file of a tag's weights where it was fetched before, None where it was not; asks no network."""
+    """Returns the file of a tag's weights that were fetched before, without asking the network.
+
+    Args:
+        name: A known architecture.
+        tag: A tag of its weights.
+
+    Returns:
+        The file, or None where it was not fetched.
+    """
     import open_clip
     from huggingface_hub import try_to_load_from_cache
 
@@ -294,7 +333,14 @@ def cached_weights(name: str, tag: str) -> Path | None:
 
 
 def parameters_of(name: str) -> int:
-    """Returns how many parameters an architecture has, without room for them; raises ZooError on an unknown name."""
+    """Returns how many parameters an architecture has, without allocating them.
+
+    Args:
+        name: The architecture, as `architecture` takes it.
+
+    Raises:
+        ZooError: The name is unknown.
+    """
     import open_clip
     import torch
 

@@ -1,4 +1,4 @@
-"""What encoded items are a function of, beside their input: weights, preprocessing, tokenizer."""
+"""What encoded items depend on beside their input: weights, preprocessing and tokenizer."""
 
 import hashlib
 import json
@@ -13,7 +13,11 @@ from zoo.support.spec import spec
 
 
 def weights_hash(*modules: nn.Module) -> str:
-    """Returns the SHA-256 of the modules' parameters and buffers, by name; where they are split over ranks, every rank must ask."""
+    """Returns the SHA-256 of the modules' parameters and buffers, by name.
+
+    Args:
+        modules: The modules. Where their weights are split over ranks, every rank must call this.
+    """
     digest = hashlib.sha256()
     for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
@@ -24,7 +28,7 @@ def weights_hash(*modules: nn.Module) -> str:
 
 
 def encoding_of(backbone: Backbone) -> dict[str, Any]:
-    """Returns, as JSON would give it back, what the backbone's outputs depend on."""
+    """Returns what the backbone's outputs depend on, as JSON would give it back."""
     arguments = spec(backbone)["init_args"]
     described = {
         "architecture": backbone.name,

@@ -1,4 +1,4 @@
-"""The plain CLIP of open_clip as Hugging Face's CLIPModel, under its names and with its configuration."""
+"""A plain CLIP of open_clip as Hugging Face's CLIPModel: names, configuration and preprocessing."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ from zoo.backbones.weights import TEXT_TOWER
 from zoo.errors import ZooError
 
 State = dict[str, Tensor]
-# Settings that CLIPModel has too, that matter in training alone, or that say nothing of the weights.
+# Settings that CLIPModel has too, that matter in training alone, or that say nothing of weights.
 HELD = {
     "vision_cfg": {
         "layers",
@@ -64,7 +64,15 @@ IN_PROJECTION = re.compile(r"(.*)\.attn\.in_proj_(weight|bias)$")
 
 
 def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
-    """architecture: in open_clip's format. Raises ZooError where it departs from the plain CLIP that CLIPModel is, saying in what."""
+    """Checks that an architecture is the plain CLIP that CLIPModel is.
+
+    Args:
+        name: The architecture, as errors name it.
+        architecture: Its towers in open_clip's format.
+
+    Raises:
+        ZooError: The architecture departs from plain CLIP; the message says in what.
+    """
     from open_clip.model import CLIPTextCfg, CLIPVisionCfg
 
     departures = [key for key in architecture if key not in TOP]
@@ -82,13 +90,18 @@ def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
         departures.append("images that are not square")
     if departures:
         raise ZooError(
-            f"{name} is no plain CLIP ({', '.join(departures)}), which is all that Hugging Face's CLIPModel can hold: export it with "
-            "--format open_clip"
+            f"{name} is no plain CLIP ({', '.join(departures)}), which is all that Hugging Face's "
+            "CLIPModel can hold: export it with --format open_clip"
         )
 
 
 def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str, Any]:
-    """scale: a logarithm. Returns the arguments of CLIPConfig."""
+    """Returns the arguments of CLIPConfig.
+
+    Args:
+        architecture: The towers in open_clip's format.
+        scale: The logarithm of the scale.
+    """
     vision, text = architecture["vision_cfg"], architecture["text_cfg"]
     shared = {
         "hidden_act": "quick_gelu" if architecture["quick_gelu"] else "gelu",
@@ -127,8 +140,13 @@ def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str,
 
 
 def hugging_face_state(state: State) -> State:
-    """state: of a plain CLIP under open_clip's names. Returns it under Hugging Face's: queries, keys and values apart, projections
-    transposed."""
+    """Returns a state under Hugging Face's names.
+
+    Queries, keys and values come apart, and projections are transposed.
+
+    Args:
+        state: The state of a plain CLIP under open_clip's names.
+    """
     out: State = {}
     for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
         fused = IN_PROJECTION.match(key)
@@ -146,7 +164,13 @@ def hugging_face_state(state: State) -> State:
 
 
 def open_clip_state(file: Path, state: State, separate_text: bool) -> State:
-    """separate_text: whether open_clip has the text tower under `text.`. Returns what `hugging_face_state` was given."""
+    """Returns the state that `hugging_face_state` was given.
+
+    Args:
+        file: The file of the state, as errors name it.
+        state: A state under Hugging Face's names.
+        separate_text: Whether open_clip has the text tower under `text.`.
+    """
     plain = open_clip_names(file, state)
     return {
         f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
@@ -161,19 +185,25 @@ def _renamed(key: str) -> str:
 
 
 def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
-    """settings: open_clip's of how images are prepared; size: in pixels. Returns the arguments of CLIPImageProcessor.
+    """Returns the arguments of CLIPImageProcessor.
 
-    Raises ZooError where it cannot prepare them so.
+    Args:
+        settings: open_clip's settings of how images are prepared.
+        size: Height and width of the images, in pixels.
+
+    Raises:
+        ZooError: CLIPImageProcessor cannot resize images so.
     """
     if settings["resize_mode"] not in ("shortest", "squash"):
         raise ZooError(
-            f"images are resized by {settings['resize_mode']}, which CLIPImageProcessor cannot: export with --format open_clip"
+            f"images are resized by {settings['resize_mode']}, which CLIPImageProcessor cannot: "
+            "export with --format open_clip"
         )
     resample = {"bicubic": 3, "bilinear": 2}.get(settings["interpolation"])
     if resample is None:
         raise ZooError(
-            f"images are resized by {settings['interpolation']} interpolation, which CLIPImageProcessor cannot: "
-            "export with --format open_clip"
+            f"images are resized by {settings['interpolation']} interpolation, which "
+            "CLIPImageProcessor cannot: export with --format open_clip"
         )
     squashed = settings["resize_mode"] == "squash"
     return {
@@ -187,7 +217,11 @@ def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
 
 
 def vocabulary() -> tuple[dict[str, int], Any]:
-    """Returns CLIP's ids by token, special tokens under Hugging Face's names, and its merges in order."""
+    """Returns CLIP's token ids and its merges.
+
+    Returns:
+        The ids by token, with special tokens under Hugging Face's names, and the merges in order.
+    """
     from open_clip import SimpleTokenizer
 
     inner = SimpleTokenizer()
@@ -213,6 +247,10 @@ def without_bars() -> Iterator[None]:
 
 
 def features(out: Any) -> Tensor:
-    """Returns the embeddings in what a tower gives: a tensor, or Hugging Face's output around it."""
+    """Returns the embeddings of what a tower gives.
+
+    Args:
+        out: A tensor, or Hugging Face's output around it.
+    """
     found: Tensor = out if isinstance(out, Tensor) else out.pooler_output
     return found

@@ -1,5 +1,7 @@
-"""LoRA (Hu et al., 2021): W x becomes W x + alpha / rank B A x. W [out, in] is frozen, A [rank, in] and B [out, rank] are trained, B = 0 at
-the start. Free of peft, which zoo/adapters.py asks for."""
+"""LoRA (Hu et al., 2021): W x becomes W x + alpha / rank B A x.
+
+W `[out, in]` is frozen. A `[rank, in]` and B `[out, rank]` are trained. B is 0 at the start.
+"""
 
 from dataclasses import dataclass
 
@@ -7,19 +9,22 @@ from torch import Tensor
 
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
-BASE, FIRST, SECOND = (
-    ".base_layer",
-    ".lora_A.default.weight",
-    ".lora_B.default.weight",
-)  # peft's names
+# peft's names
+BASE, FIRST, SECOND = ".base_layer", ".lora_A.default.weight", ".lora_B.default.weight"
 
 
 @dataclass(frozen=True)
 class LoRA(metaclass=RangedType):
-    """What is trained in place of a tower's own weights; which towers, `tune` of the backbone says.
+    """Adapters that are trained in place of a tower's own weights.
 
-    rank, alpha: as above; the defaults are those of FSC-CLIP's public code. targets: the last names of the layers that are adapted: linear
-    layers, convolutions and attention whole (its fused in_proj and its out_proj); the defaults are every one in open_clip's own towers.
+    `tune` of the backbone says which towers have them. The defaults of rank and alpha are those of
+    FSC-CLIP's public code. Those of targets name every layer of open_clip's own towers.
+
+    Args:
+        rank: The rows of A and the columns of B.
+        alpha: The adapters' weight: B A is multiplied by alpha / rank.
+        targets: The last names of the layers that get an adapter. These are linear layers,
+            convolutions, and attention as a whole (its fused `in_proj` and its `out_proj`).
     """
 
     rank: PositiveInt = 4
@@ -28,12 +33,17 @@ class LoRA(metaclass=RangedType):
 
     @property
     def scaling(self) -> float:
-        """What B A is multiplied with."""
+        """The factor of B A, alpha / rank."""
         return self.alpha / self.rank
 
 
 def merged(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
-    """state: of a model with adapters, under peft's names. Returns that of the plain model, W + scaling * B A in place of the three."""
+    """Returns the state of the plain model, with W + scaling B A in place of W, A and B.
+
+    Args:
+        state: The state of a model with adapters, under peft's names.
+        scaling: The factor of B A.
+    """
     plain = {
         name.replace(BASE, ""): tensor for name, tensor in state.items() if ".lora_" not in name
     }
@@ -49,5 +59,5 @@ def merged(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
 
 
 def adapted(state: dict[str, Tensor]) -> bool:
-    """Returns whether a state has adapters in it."""
+    """Returns whether a state holds adapters."""
     return any(name.endswith(FIRST) for name in state)

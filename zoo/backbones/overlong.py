@@ -1,4 +1,4 @@
-"""Captions that a tokenizer cuts. Backbones cut silently, so they are found here."""
+"""Captions that a tokenizer would cut, which backbones do without a word."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,13 @@ Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
 def overlong(captions: Sequence[str], tokenizer: Tokenizer, chunk: int = 1024) -> list[int]:
     """Returns the positions of captions that do not fit the tokenizer's context.
 
-    A caption that fills the context may fit exactly: it is taken apart in two halves of words, whose tokens add up.
+    A caption that fills the context may fit exactly. Its two halves of words are tokenized apart,
+    and their tokens add up.
+
+    Args:
+        captions: The captions.
+        tokenizer: Gives ids, lengths and hashes of texts.
+        chunk: How many captions are tokenized at once.
     """
     found = []
     for start in range(0, len(captions), chunk):

@@ -1,8 +1,9 @@
-"""Rules by which the weights that other projects published become those of a plain open_clip model, whole or not at all.
+"""Rules that turn the weights of other projects into those of a plain open_clip model.
 
-A rule says what its files are like: what stands before open_clip's names, whether adapters lie beside the weights, which activation they
-were trained with, how many text positions they have, and whether they are meant to be interpolated with the weights they came from.
-A file that is not like its rule is refused with a list of what does not fit.
+A rule says what its files are like: the prefix of open_clip's names, whether adapters lie beside
+the weights, the activation that they were trained with, the number of text positions, and whether
+they are interpolated with the weights that they came from. A file that is not like its rule is
+refused with a list of what does not fit. Nothing is loaded in part.
 """
 
 import re
@@ -21,17 +22,23 @@ State = dict[str, Tensor]
 RuleName = Literal[
     "negclip", "cs_clip", "fsc_clip", "fsc_clip_lora", "tsvlc", "dac", "clove", "tripletclip"
 ]
-LORA_ALPHA = 1  # of loralib's layers in TSVLC, DAC and FSC-CLIP; no file records it
+LORA_ALPHA = 1  # in the code of TSVLC, DAC and FSC-CLIP; no file records it
 
 
 @dataclass(frozen=True)
 class Rule:
     """What the files of a publication are like.
 
-    activation: None where they differ in it and the user must say. prefixes: what may stand before open_clip's names. beside: keys that
-    always lie beside the model's and are left out. lora: whether adapters are to be merged. context: of the text tower, None for the
-    architecture's own. share: of the file in the interpolation with the weights it came from, None where it is taken as it is.
-    towers: whether it is a folder of two towers under Hugging Face's names.
+    Attributes:
+        activation: The activation they were trained with; None where it differs between files, so
+            that the user must say it.
+        prefixes: The prefixes that open_clip's names may have.
+        beside: Keys that always lie beside the model's and are left out.
+        lora: Whether adapters are merged.
+        context: The text positions; None for the architecture's own.
+        share: The share of the file in the interpolation with the weights it came from; None where
+            it is taken as it is.
+        towers: Whether it is a folder of two towers under Hugging Face's names.
     """
 
     activation: Activation | None = "quickgelu"
@@ -56,14 +63,25 @@ RULES: dict[RuleName, Rule] = {
 
 
 def read_published(rule: RuleName, path: str | None, name: str, base: str) -> Weights:
-    """path: the file, or TripletCLIP's folder; name: the architecture; base: where CLoVe's weights came from, a tag or a file.
+    """Reads published weights by a rule.
 
-    Returns open_clip's names with plain weights. Raises ZooError on a file of another form than the rule's, and lists what is wrong.
+    Args:
+        rule: The publication.
+        path: The file, or TripletCLIP's folder.
+        name: The architecture.
+        base: The weights that CLoVe's came from, a tag or a file.
+
+    Returns:
+        Plain weights under open_clip's names.
+
+    Raises:
+        ZooError: There is no file, or it is not like its rule; the message lists what is wrong.
     """
     form = RULES[rule]
     if path is None or not Path(path).exists():
         raise ZooError(
-            f"backbone.rule {rule} reads a file and backbone.pretrained is {path}: give the path of the published weights"
+            f"backbone.rule {rule} reads a file and backbone.pretrained is {path}: give the path "
+            "of the published weights"
         )
     if form.towers:
         return Weights(Path(path), read_towers(Path(path)), form.activation)
@@ -88,7 +106,8 @@ def read_published(rule: RuleName, path: str | None, name: str, base: str) -> We
         faults.append(f"it has {positions} text positions and not {form.context}")
     if faults:
         raise ZooError(
-            f"{path} is no file of rule {rule}: {'; '.join(faults)}: choose another backbone.rule, or null for a plain model"
+            f"{path} is no file of rule {rule}: {'; '.join(faults)}: choose another backbone.rule, "
+            "or null for a plain model"
         )
     if form.lora:
         state = merged(Path(path), state)
@@ -98,10 +117,21 @@ def read_published(rule: RuleName, path: str | None, name: str, base: str) -> We
 
 
 def merged(file: Path, state: State) -> State:
-    """state: of loralib's layers, adapters `lora_A` and `lora_B` beside their weights. Returns the weights, W + alpha / r B A.
+    """Merges the adapters of loralib's layers into their weights: W + alpha / r B A.
 
-    The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose product is reshaped, as published.
-    Raises ZooError that lists adapters without their twin or weight, or of other shapes than these.
+    The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose
+    product is reshaped into the kernel, as published.
+
+    Args:
+        file: The file of the state, as errors name it.
+        state: Weights with the adapters `lora_A` and `lora_B` beside them.
+
+    Returns:
+        The merged weights.
+
+    Raises:
+        ZooError: Adapters lack their twin or their weight, or have other shapes; the message lists
+            them.
     """
     out = {key: value for key, value in state.items() if not _is_adapter(key)}
     faults = []
@@ -121,13 +151,15 @@ def merged(file: Path, state: State) -> State:
                 or len(a) % side
             ):
                 faults.append(
-                    f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of {tuple(whole.shape)}"
+                    f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of "
+                    f"{tuple(whole.shape)}"
                 )
             else:
                 out[weight] = whole + LORA_ALPHA * side / len(a) * (b @ a).view(whole.shape)
     if faults:
         raise ZooError(
-            f"{file} has LoRA tensors that cannot be merged ({listed(faults)}): download it anew, or choose another backbone.rule"
+            f"{file} has LoRA tensors that cannot be merged ({listed(faults)}): download it anew, "
+            "or choose another backbone.rule"
         )
     return out
 
@@ -137,12 +169,28 @@ def _is_adapter(key: str) -> bool:
 
 
 def _adapted(key: str) -> str:
-    """Returns the weight that an adapter changes: `c_fc.lora_A` that of the layer, `in_proj_weight_lora_A` the tensor of that name."""
+    """Returns the weight that an adapter changes.
+
+    `c_fc.lora_A` changes the layer's weight, `in_proj_weight_lora_A` the tensor of that name.
+    """
     return re.sub(r"_lora_[AB]$", "", re.sub(r"\.lora_[AB]$", ".weight", key))
 
 
 def interpolated(file: Path, start: State, end: State, share: float) -> State:
-    """Returns (1 - share) start + share end, all tensors, the temperature too; text positions are cut to the shorter table (CLoVe)."""
+    """Returns (1 - share) start + share end, of all tensors, the temperature included.
+
+    Args:
+        file: The file of `end`, as errors name it.
+        start: The weights at share 0.
+        end: The weights at share 1.
+        share: The share of `end`, from 0 to 1.
+
+    Returns:
+        The interpolated state. Its table of text positions is cut to the shorter one (CLoVe).
+
+    Raises:
+        ZooError: A tensor is in one state alone, or has another size in the other.
+    """
     faults = [f"{key} only in one" for key in start.keys() ^ end.keys()]
     out = {}
     for key in start.keys() & end.keys():
@@ -155,7 +203,8 @@ def interpolated(file: Path, start: State, end: State, share: float) -> State:
             out[key] = torch.lerp(a.reshape(b.shape), b, share)
     if faults:
         raise ZooError(
-            f"{file} cannot be interpolated with the weights it came from ({listed(sorted(faults))}): mend backbone.base"
+            f"{file} cannot be interpolated with the weights it came from "
+            f"({listed(sorted(faults))}): mend backbone.base"
         )
     return out
 
@@ -168,9 +217,18 @@ def _base(name: str, base: str) -> State:
 
 
 def read_towers(folder: Path) -> State:
-    """folder: `vision-encoder` and `text-encoder`, each with the tensors of a CLIP tower of Hugging Face's under `model.` (TripletCLIP).
+    """Reads two towers under Hugging Face's names (TripletCLIP).
 
-    Returns them under open_clip's names. Neither has a temperature, so open_clip's at the start of training is put in.
+    Args:
+        folder: Holds `vision-encoder` and `text-encoder`, each with the tensors of a CLIP tower
+            under `model.`.
+
+    Returns:
+        Their state under open_clip's names. Neither tower has a temperature, so it holds
+        open_clip's at the start of training.
+
+    Raises:
+        ZooError: A tower is missing or cannot be read.
     """
     state: State = {}
     for tower in ("vision-encoder", "text-encoder"):
@@ -184,7 +242,8 @@ def read_towers(folder: Path) -> State:
         )
         if file is None:
             raise ZooError(
-                f"{folder} has no {tower}/model.safetensors: give backbone.pretrained the folder that holds both towers"
+                f"{folder} has no {tower}/model.safetensors: give backbone.pretrained the folder "
+                "that holds both towers"
             )
         held = {
             key.removeprefix("model."): value
@@ -222,8 +281,18 @@ QKV = re.compile(r"(.*)\.self_attn\.q_proj\.(weight|bias)$")
 
 
 def open_clip_names(file: Path, state: State) -> State:
-    """state: of a CLIP tower, or a whole CLIP, under Hugging Face's names. Returns it under open_clip's: queries, keys and values as one
-    tensor, projections transposed. Names that are none of Hugging Face's stay as they are; loading refuses them."""
+    """Returns a state of Hugging Face's CLIP under open_clip's names.
+
+    Queries, keys and values become one tensor, and projections are transposed. Unknown names stay
+    as they are, and loading refuses them.
+
+    Args:
+        file: The file of the state, as errors name it.
+        state: The state of one tower or of both, under Hugging Face's names.
+
+    Raises:
+        ZooError: Of queries, keys and values of a layer, some are missing.
+    """
     out, joined = {}, set()
     for key in state:
         found = QKV.match(key)

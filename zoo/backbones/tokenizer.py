@@ -1,4 +1,7 @@
-"""Tokenizer: texts to token ids, with where each text ends. n texts, L the context length."""
+"""Tokenizer: texts to token ids, and where each text ends.
+
+In shapes, n is the number of texts and L the context length.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +17,24 @@ from zoo.errors import ZooError
 
 @dataclass(frozen=True)
 class TextEnd:
-    """How a tower's texts end: at a token, before the padding, or (neither given) at the largest id, which is CLIP's end of text."""
+    """How the texts of a tower end.
+
+    Where neither argument is given, a text ends at its largest id, which is CLIP's end of text.
+
+    Args:
+        token: The id of the end token.
+        padding: The id of the padding, which follows the end.
+    """
 
     token: int | None = None
     padding: int | None = None
 
     def lengths(self, ids: Tensor) -> Tensor:
-        """ids: [n, L]. Returns how many tokens each text has, its end token included, [n]."""
+        """Returns how many tokens each text has, its end token included, `[n]`.
+
+        Args:
+            ids: Token ids, `[n, L]`.
+        """
         if self.padding is not None:
             real = ids != self.padding
             return ids.shape[1] - real.flip(-1).int().argmax(-1)
@@ -30,16 +44,24 @@ class TextEnd:
 
 
 class Tokenizer:
-    """Texts to ids, for one tower; pickles small, so that workers of a data loader can have it.
+    """Texts to ids for one tower. It pickles small, so that workers of a data loader can have it.
 
-    inner: open_clip's tokenizer. context: the longest text, in tokens. end: where texts end.
+    Args:
+        inner: open_clip's tokenizer.
+        context: The longest text, in tokens.
+        end: Where texts end.
     """
 
     def __init__(self, inner: Any, context: int, end: TextEnd) -> None:
         self.inner, self.context, self.end = inner, context, end
 
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns ids [n, L], lengths [n] up to and including the end token, and hashes [n] of the ids, the same in every process."""
+        """Returns the token ids of texts, where they end, and their hashes.
+
+        Returns:
+            Ids `[n, L]`; lengths `[n]`, up to and including the end token; hashes `[n]` of the ids,
+            which are the same in every process.
+        """
         ids = self._ids(texts)
         hashes = [
             int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "little", signed=True)
@@ -62,9 +84,18 @@ def build_tokenizer(
     context: int,
     end: TextEnd,
 ) -> Tokenizer:
-    """name: a known architecture; text_config: its `text_cfg`; folder: of a Hugging Face tokenizer that replaces the architecture's own.
+    """Builds the tokenizer of a text tower.
 
-    vocabulary: how many ids the tower has. Raises ZooError where the tokenizer cannot be had or has more ids than the tower.
+    Args:
+        name: A known architecture.
+        text_config: Its `text_cfg`.
+        folder: The folder of a Hugging Face tokenizer in place of the architecture's own.
+        vocabulary: How many ids the tower has.
+        context: The longest text, in tokens.
+        end: Where texts end.
+
+    Raises:
+        ZooError: The tokenizer cannot be loaded, or has more ids than the tower.
     """
     import open_clip
     from open_clip.tokenizer import HFTokenizer
@@ -85,11 +116,13 @@ def build_tokenizer(
         )
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ZooError(
-            f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved Hugging Face tokenizer"
+            f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved "
+            "Hugging Face tokenizer"
         ) from error
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
     if size > vocabulary:
         raise ZooError(
-            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give backbone.tokenizer the tower's own"
+            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give "
+            "backbone.tokenizer the tower's own"
         )
     return Tokenizer(inner, context, end)

@@ -1,6 +1,7 @@
 """The two towers of an open_clip model, run once for pooled vectors and for any token sets.
 
-n items, L tokens, W the tower's width, D the shared width.
+In shapes, n is the number of items, L the number of tokens, W the tower's width and D the width
+that both towers share.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +15,20 @@ from zoo.backbones.tokenizer import TextEnd
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
 
-BLOCKS = ("transformer.resblocks", "trunk.blocks")  # of open_clip's own towers and of timm's
+BLOCKS = ("transformer.resblocks", "trunk.blocks")  # in open_clip's own towers and in timm's
 
 
 class Tower:
     """What both towers know of their tokens.
 
-    blocks: how many transformer blocks, 0 where there are no tokens to give. width: W. prefix: how many prefix tokens. norms, projects:
-    whether the final norm, and the projection to D, can be applied to single tokens.
+    Attributes:
+        side: `image` or `text`.
+        model: The open_clip model.
+        blocks: How many transformer blocks the tower has; 0 where it has no tokens to give.
+        width: W.
+        prefix: How many prefix tokens it has.
+        norms: Whether the final norm can be applied to single tokens.
+        projects: Whether the projection to D can be applied to single tokens.
     """
 
     side: str
@@ -32,7 +39,15 @@ class Tower:
     norms = projects = False
 
     def check(self, name: str, key: TokenKey) -> None:
-        """Raises ZooError where the tower of architecture `name` cannot give these tokens."""
+        """Checks that the tower can give some tokens.
+
+        Args:
+            name: The architecture, as errors name it.
+            key: The tokens.
+
+        Raises:
+            ZooError: The tower cannot give them.
+        """
         what, reason, mend = "projected tokens", None, ""
         if self.blocks == 0:
             what, reason = (
@@ -75,7 +90,11 @@ class Tower:
             )
 
     def busiest(self) -> list[nn.Module]:
-        """Returns the modules that do most of the tower's work when they are called: its blocks, or the whole where it has none."""
+        """Returns the modules that do most of the tower's work.
+
+        Returns:
+            Its blocks, or the whole tower where it has none.
+        """
         whole: Any = (
             self.model.visual if self.side == "image" else getattr(self.model, "text", self.model)
         )
@@ -90,7 +109,12 @@ class Tower:
 class ImageTower(Tower):
     """Images to pooled vectors and patches.
 
-    Tokens come from open_clip's VisionTransformer and from timm's vision transformers (those pool by attention: no projection of patches).
+    open_clip's VisionTransformer and timm's vision transformers give tokens. Those of timm pool by
+    attention, so that patches have no projection.
+
+    Args:
+        model: The open_clip model.
+        shared_width: D.
     """
 
     side = "image"
@@ -131,7 +155,15 @@ class ImageTower(Tower):
         return (size, size) if isinstance(size, int) else (size[0], size[1])
 
     def __call__(self, images: Tensor, keys: frozenset[TokenKey]) -> Encoded:
-        """images: [n, 3, H, W]. Returns pooled [n, D] and the tokens of every key; every image token is real."""
+        """Encodes images.
+
+        Args:
+            images: Prepared images, `[n, 3, H, W]`.
+            keys: The tokens to give.
+
+        Returns:
+            Pooled vectors `[n, D]` and the tokens of every key. Every image token is real.
+        """
         if not keys:
             return Encoded(self.model.encode_image(images, normalize=False))
         layers = self.layers(keys)
@@ -164,9 +196,17 @@ class ImageTower(Tower):
 class TextTower(Tower):
     """Token ids to pooled vectors and token vectors.
 
-    cuts: whether shorter input gives the same result: towers with a causal mask that pool at the end of the text, and Hugging Face
-    towers, which mask padding. SigLIP's and CoCa's read their padding. open_clip's own forward takes no shorter input, so this one runs
-    the tower itself.
+    open_clip's own forward takes no shorter input, so this class runs the tower's parts itself.
+
+    Args:
+        model: The open_clip model.
+        shared_width: D.
+
+    Attributes:
+        end: How its texts end.
+        cuts: Whether shorter input gives the same result. It does in towers with a causal mask that
+            pool at the end of the text, and in Hugging Face's, which mask padding. The towers of
+            SigLIP and CoCa read their padding.
     """
 
     side = "text"
@@ -205,14 +245,20 @@ class TextTower(Tower):
                 text.config.hidden_size,
                 TextEnd(padding=text.config.pad_token_id),
             )
-            self.cuts = (
-                type(text.pooler).__name__ != "MaxPooler"
-            )  # open_clip's max pooling takes the padding for the text
+            # open_clip's max pooling takes padding for text
+            self.cuts = type(text.pooler).__name__ != "MaxPooler"
 
     def __call__(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
-        """ids: [n, L], whole or cut; lengths: [n]. Returns pooled [n, D] and the tokens of every key.
+        """Encodes texts.
 
-        Masks are true from the first token to the end token, both included.
+        Args:
+            ids: Token ids, `[n, L]`, whole or cut.
+            lengths: How many tokens each text has, `[n]`.
+            keys: The tokens to give.
+
+        Returns:
+            Pooled vectors `[n, D]` and the tokens of every key. Masks are true from the first token
+            to the end token, both included.
         """
         if not self.native:
             encode: Any = (
@@ -251,12 +297,25 @@ class TextTower(Tower):
 
 
 def by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:
-    """lengths: [n]; allowed: ascending, the last as long as any text. Returns (length to cut to, rows of the texts that it holds)."""
+    """Groups texts by the shortest allowed length that holds them.
+
+    Args:
+        lengths: How many tokens each text has, `[n]`.
+        allowed: Lengths in ascending order; the last is as long as any text.
+
+    Returns:
+        Pairs of the length to cut to and the rows of its texts.
+    """
     bounds = torch.tensor(list(allowed), device=lengths.device)
     bucket = torch.bucketize(lengths, bounds)
     return [(allowed[b], (bucket == b).nonzero()[:, 0]) for b in sorted(set(bucket.tolist()))]
 
 
 def in_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
-    """parts: encoded items; rows: where the items of each part belong. Returns all of them in place."""
+    """Returns the items of all parts in their own order.
+
+    Args:
+        parts: Encoded items.
+        rows: Where the items of each part belong.
+    """
     return concatenate(parts).rows(torch.cat(rows).argsort())

@@ -1,4 +1,7 @@
-"""Files of weights as people have them, read without running what they hold, and loaded whole or not at all."""
+"""Files of weights as people have them.
+
+A file is read without running what it holds, and is loaded whole or not at all.
+"""
 
 import codecs
 import json
@@ -21,11 +24,12 @@ from zoo.support.spec import is_recipe
 
 logger = logging.getLogger(__name__)
 
-DESCRIPTION = "zoo.json"  # what `zoo export` writes of the whole beside its weights
-SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files that people keep weights in
+DESCRIPTION = "zoo.json"  # `zoo export` writes it beside the weights
+SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files of weights
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
-# What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older versions, numbers of OpenAI's archives.
+# What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older
+# versions, and numbers of OpenAI's archives.
 EXTRAS = (
     "head.logit_scale",
     "position_ids",
@@ -44,7 +48,8 @@ TEXT_TOWER = (
 )
 
 
-# Optimisers of files that open_clip's training wrote hold rates that are numpy's numbers, under numpy's names before and after version 2.
+# open_clip's training keeps learning rates as numpy's numbers in its files, under the names of
+# numpy before and after version 2.
 NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
 NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
     np.dtype,
@@ -56,11 +61,20 @@ NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a file under open_clip's names. activation, preprocess: what they were trained with, None where the file does not say.
+    """The weights of a file under open_clip's names.
 
-    prefix: what stood before the names. beside: the names that did not have it, and are in the state as well. came: how a checkpoint of zoo
-    says that its weights came about (zoo.support.provenance), None for any other file. tokenizer: the folder of the one that it was
-    trained with in place of its architecture's own.
+    Attributes:
+        file: The file.
+        state: The tensors by name.
+        activation: The activation they were trained with; None where the file does not say.
+        prefix: The prefix that the names had.
+        beside: The names that did not have it. They are in the state as well.
+        preprocess: How images were prepared, in open_clip's settings; None where the file does not
+            say.
+        came: How a checkpoint of zoo says that its weights came about (`zoo.support.provenance`);
+            None for any other file.
+        tokenizer: The folder of the tokenizer that they were trained with in place of the
+            architecture's own.
     """
 
     file: Path
@@ -74,7 +88,14 @@ class Weights:
 
 
 def weights_file(path: str) -> Path | None:
-    """Returns the file of weights of that path: itself, or open_clip's in a folder; None where there is none."""
+    """Returns the file of weights that a path means.
+
+    Args:
+        path: A file, or a folder that holds open_clip's file.
+
+    Returns:
+        The file, or None where there is none.
+    """
     from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 
     inside = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
@@ -82,8 +103,17 @@ def weights_file(path: str) -> Path | None:
 
 
 def read_weights(file: Path) -> Weights:
-    """Reads a checkpoint of zoo, a bare state dict or a wrapped one, whatever prefix its names have, with adapters merged; raises
-    ZooError on anything else."""
+    """Reads a checkpoint of zoo, or a state dict that may be wrapped and prefixed.
+
+    Args:
+        file: The file.
+
+    Returns:
+        Its weights, with adapters merged.
+
+    Raises:
+        ZooError: The file cannot be read, or holds no single open_clip model.
+    """
     held = read_tensors(file)
     state: dict[str, Any] = held
     wrapped = [state]  # a file may hold itself
@@ -106,7 +136,7 @@ def read_weights(file: Path) -> Weights:
     }
     beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
-        # a head of zoo owns the temperature, the backbone's own is only where it started
+        # the head owns the temperature; the backbone's own is where training started
         own |= _temperature(beside) if _scales_cosine(held) else {}
         beside = {
             key: value
@@ -117,7 +147,8 @@ def read_weights(file: Path) -> Weights:
     if adapted(own):
         if not isinstance(settings.get("lora"), dict):
             raise ZooError(
-                f"{file} holds adapters and not the alpha they were trained with: save the merged model's state_dict() instead"
+                f"{file} holds adapters and not the alpha they were trained with: save the merged "
+                "model's state_dict() instead"
             )
         own = merged(own, LoRA(**settings["lora"]).scaling)
     about = held if settings else _exported_beside(file)
@@ -135,7 +166,14 @@ def read_weights(file: Path) -> Weights:
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
-    """Returns what a file holds, tensors and plain data; raises ZooError on one that cannot be read without running what it holds."""
+    """Returns what a file holds, tensors and plain data.
+
+    Args:
+        file: A file of torch's or of safetensors'.
+
+    Raises:
+        ZooError: The file cannot be read without running what it holds, or holds no state dict.
+    """
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file
@@ -146,21 +184,24 @@ def read_tensors(file: Path) -> dict[str, Any]:
     except Exception as error:
         if "TorchScript" in str(error):
             raise ZooError(
-                f"{file} is a TorchScript archive: take the same weights by tag, or save its state_dict() alone"
+                f"{file} is a TorchScript archive: take the same weights by tag, or save its "
+                "state_dict() alone"
             ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ZooError(
-            f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of tensors alone"
+            f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of "
+            "tensors alone"
         ) from error
     if not isinstance(held, dict):
         raise ZooError(
-            f"{file} holds a {type(held).__name__} and no state_dict: save the model's state_dict() instead"
+            f"{file} holds a {type(held).__name__} and no state_dict: save the model's "
+            "state_dict() instead"
         )
     return held
 
 
 def _prefix(file: Path, state: dict[str, Tensor]) -> str:
-    """Returns what stands before the image tower's names."""
+    """Returns what stands before the names of the image tower."""
     found = {
         key.partition("visual.")[0]
         for key in state
@@ -169,25 +210,30 @@ def _prefix(file: Path, state: dict[str, Tensor]) -> str:
     if not found:
         names = ", ".join(sorted(state)[:3]) or "no tensor"
         raise ZooError(
-            f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert it to open_clip's names"
+            f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert "
+            "it to open_clip's names"
         )
     known = [prefix for prefix in found if set(prefix.split(".")) <= {*PREFIXES, ""}]
     if len(found) > 1 or not known:
         raise ZooError(
-            f"{file} holds image towers under {', '.join(map(repr, sorted(found)))}, which leaves open what is meant: save one model"
+            f"{file} holds image towers under {', '.join(map(repr, sorted(found)))}, which leaves "
+            "open what is meant: save one model"
         )
     return known[0]
 
 
 def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of the backbone that a checkpoint of zoo was made with, none for any other file."""
+    """Returns the backbone's arguments in a checkpoint of zoo; empty for any other file."""
     recipe = held.get("hyper_parameters")
     settings: dict[str, Any] = recipe["backbone"].get("init_args", {}) if is_recipe(recipe) else {}
     return settings
 
 
 def _exported_beside(file: Path) -> dict[str, Any]:
-    """Returns what `zoo export` wrote of the model beside open_clip's file of its weights, as a checkpoint has it; nothing of any other."""
+    """Returns what `zoo export` wrote beside open_clip's file of weights, as a checkpoint has it.
+
+    It is empty for any other file.
+    """
     from open_clip.constants import HF_SAFE_WEIGHTS_NAME
 
     description = file.with_name(DESCRIPTION)
@@ -197,7 +243,8 @@ def _exported_beside(file: Path) -> dict[str, Any]:
         held = json.loads(description.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(
-            f"{description} cannot be read ({error}): mend it, or move the weights out of its folder"
+            f"{description} cannot be read ({error}): mend it, or move the weights out of its "
+            "folder"
         ) from error
     if not isinstance(held, dict):
         return {}
@@ -205,7 +252,10 @@ def _exported_beside(file: Path) -> dict[str, Any]:
 
 
 def _described_beside(file: Path) -> dict[str, Any]:
-    """Returns what open_clip's configuration says of the file of weights that open_clip keeps beside it; nothing of any other file."""
+    """Returns what open_clip's configuration says of the file of weights beside it.
+
+    It is empty for any other file.
+    """
     from open_clip.constants import HF_CONFIG_NAME, HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 
     config = file.with_name(HF_CONFIG_NAME)
@@ -227,14 +277,17 @@ def _described_beside(file: Path) -> dict[str, Any]:
 
 
 def _recorded_origin(held: dict[str, Any]) -> dict[str, str] | None:
-    """Returns how a checkpoint of zoo says that its weights came about, None for any other file."""
+    """Returns how a checkpoint of zoo says that its weights came about; None for any other file."""
     zoo = held.get("zoo")
     found = zoo.get("weights") if isinstance(zoo, dict) else None
     return found if isinstance(found, dict) else None
 
 
 def _scales_cosine(held: dict[str, Any]) -> bool:
-    """Whether a checkpoint of zoo has a head whose scale is the towers' temperature; not where its class is not to be had."""
+    """Returns whether a checkpoint of zoo has a head whose scale is the towers' temperature.
+
+    It is false where the head's class cannot be imported.
+    """
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
     try:
         return bool(
@@ -250,9 +303,18 @@ def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) -> None:
-    """Loads all of them, or raises ZooError that lists what is missing, unexpected or of another shape; known extras are logged.
+    """Loads weights into a model, all or none.
 
-    resize_text: whether the table of text positions may be interpolated to the model's context.
+    Names that published files hold beside a CLIP model are left out and logged.
+
+    Args:
+        model: The open_clip model.
+        weights: The weights.
+        resize_text: Whether the table of text positions is interpolated to the model's context.
+
+    Raises:
+        ZooError: Tensors are missing, unexpected, of another shape or not finite; the message lists
+            them.
     """
     target = model.state_dict()
     state = _renamed(weights.state, target)
@@ -292,12 +354,21 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
 
 
 def _alike(table: Tensor, other: Tensor) -> bool:
-    """Tells whether two tables are of vectors of one width."""
+    """Returns whether two tables have vectors of one width."""
     return table.ndim == 2 and table.shape[1:] == other.shape[1:]
 
 
 def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
-    """Raises ZooError, which ends in `mend`, where weights are no numbers: nothing that they score is one."""
+    """Checks that weights are finite, since NaN or infinite weights score nothing.
+
+    Args:
+        source: Where the weights come from, as errors name it.
+        state: The weights by name.
+        mend: What the user can do, the end of the message.
+
+    Raises:
+        ZooError: Weights are NaN or infinite.
+    """
     wrong = [
         name
         for name, tensor in state.items()
@@ -311,7 +382,7 @@ def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None
 
 
 def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Moves the text tower's names under `text.`, or out of it, as the model has them."""
+    """Moves the names of the text tower under `text.`, or out of it, as the model has them."""
     if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
         return {
             f"text.{key}" if key.startswith(TEXT_TOWER) else key: value
@@ -323,6 +394,6 @@ def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, T
 
 
 def listed(keys: Iterable[str], n: int = 5) -> str:
-    """Returns the first n of them, with dots where there are more."""
+    """Returns the first names of a list, with dots where there are more."""
     first = list(islice(keys, n + 1))
     return ", ".join(first[:n]) + (", ..." if len(first) > n else "")
