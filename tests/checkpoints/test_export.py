@@ -299,7 +299,7 @@ UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "weights that are no numbers": (
         lambda c: c["state_dict"]["head.log_scale"].fill_(float("nan")),
         r"holds NaN or infinite weights in 1 of \d+ tensors \(head\.log_scale\): "
-        r"training came apart",
+        r"training diverged",
     ),
 }
 

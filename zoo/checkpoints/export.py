@@ -1,4 +1,7 @@
-"""`zoo export`: a checkpoint as a plain model that open_clip or Hugging Face reloads, checked before the folder appears."""
+"""`zoo export`: a checkpoint as a plain model that open_clip or Hugging Face reloads.
+
+The reloaded model is compared with the checkpoint before the folder appears.
+"""
 
 import json
 import logging
@@ -36,15 +39,24 @@ from zoo.support.files import beside, check_place, not_written
 logger = logging.getLogger(__name__)
 
 Format = Literal["open_clip", "hf"]
-TOLERANCE = 1e-5  # of the entries of L2-normalised embeddings, in fp32
+TOLERANCE = 1e-5  # of entries of L2-normalised embeddings, in fp32
 Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
 def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
-    """Writes the folder `out`, whole or not at all, and returns a sentence that says how it is reloaded.
+    """Writes a checkpoint as a plain model into a folder, whole or not at all.
 
-    Raises ZooError where it exists, where the format cannot hold the architecture, where there is no room, and where the model that was
-    written does not give the embeddings of the one that was trained.
+    Args:
+        checkpoint: A checkpoint, `last`, `best` or a run's folder.
+        out: The folder to write. It must not exist.
+        format: `open_clip`, or `hf` for Hugging Face's CLIPModel.
+
+    Returns:
+        A sentence that says how the folder is reloaded.
+
+    Raises:
+        ZooError: The folder exists, there is no room, the format cannot hold the architecture, or
+            the written model does not give the embeddings of the checkpoint.
     """
     checkpoint, out = located(checkpoint), Path(out)
     if format not in get_args(Format):
@@ -82,7 +94,7 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
 
 
 def _of_the_system(error: Exception) -> OSError | None:
-    """Returns what the system refused; safetensors has it in its message alone."""
+    """Returns the system's error, which safetensors has in its message alone."""
     if isinstance(error, OSError):
         return error
     code = re.search(r"\(os error (\d+)\)", str(error))
@@ -143,7 +155,11 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
 
 
 def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
-    """Raises ZooError where what was written does not reload to what was trained: in the other library, and in zoo, head included."""
+    """Checks that what was written reloads, in the other library and in zoo, with its head.
+
+    Raises:
+        ZooError: A tensor or an embedding is different.
+    """
     again = load_checkpoint(folder)
     expected = {
         name: t for name, t in module.state_dict().items() if not name.startswith("backbone.")
@@ -157,7 +173,8 @@ def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
     ]
     if wrong:
         raise ZooError(
-            f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as {wrong[0]}): report this"
+            f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as "
+            f"{wrong[0]}): report this"
         )
     images, ids = _probes(backbone)
     ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))
@@ -168,12 +185,16 @@ def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
         apart = float((mine(probe) - other(probe)).abs().max())
         if not apart <= TOLERANCE:
             raise ZooError(
-                f"the embeddings of {side} differ by {apart:.1e} after reloading, more than {TOLERANCE:.0e}: report this"
+                f"the embeddings of {side} differ by {apart:.1e} after reloading, more than "
+                f"{TOLERANCE:.0e}: report this"
             )
 
 
 def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
-    """Returns noise for images, and token ids of texts of several lengths that end in the largest id."""
+    """Returns noise for images, and token ids of texts of several lengths.
+
+    The texts end in the largest id.
+    """
     noise = torch.Generator().manual_seed(0)
     images = torch.randn(4, 3, *backbone.image_size, generator=noise)
     vocabulary = int(getattr(backbone.model, "text", backbone.model).vocab_size)
@@ -200,7 +221,11 @@ def _encoders(folder: Path, format: Format) -> Encoders:
 
 
 def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
-    """Returns the function that gives L2-normalised embeddings, of what gives a tensor or Hugging Face's output."""
+    """Returns a function to L2-normalised embeddings.
+
+    Args:
+        encode: Gives a tensor or Hugging Face's output.
+    """
 
     @torch.no_grad()
     def normalised(x: Tensor) -> Tensor:

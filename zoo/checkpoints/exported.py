@@ -1,6 +1,7 @@
-"""The folder that `zoo export` writes: a plain model for others, and beside it what zoo needs to read the whole again.
+"""The folder that `zoo export` writes: a plain model for others, and two files for zoo.
 
-zoo.json: recipe and origin. zoo.safetensors: the tensors of head and objective. The towers are read from the plain model's own file.
+`zoo.json` holds the recipe and the origin, `zoo.safetensors` the tensors of head and objective. The
+towers are read from the plain model's own file.
 """
 
 import json
@@ -24,7 +25,14 @@ TOWERS = "backbone.model."
 def write_description(
     folder: Path, recipe: dict[str, Any], origin: dict[str, Any], state: dict[str, Tensor]
 ) -> None:
-    """recipe: the module's; origin: what it was trained on; state: the module's. Writes both files; an architecture's JSON comes along."""
+    """Writes zoo's two files into an exported folder, with the JSON file of an architecture.
+
+    Args:
+        folder: The exported folder.
+        recipe: The recipe of the module.
+        origin: What the module was trained on.
+        state: The state of the module.
+    """
     name = Path(recipe["backbone"]["init_args"]["name"])
     if name.suffix == ".json":
         (folder / name.name).write_text(name.read_text("utf-8"), "utf-8")
@@ -47,15 +55,25 @@ def write_description(
 
 
 def read_export(folder: Path) -> dict[str, Any]:
-    """Returns what the checkpoint that was exported would hold, without the optimiser; raises ZooError where files lack or are broken."""
+    """Reads an exported folder as the checkpoint that it was exported from.
+
+    Args:
+        folder: The exported folder.
+
+    Returns:
+        What the checkpoint holds, without the optimiser.
+
+    Raises:
+        ZooError: Files are missing or broken.
+    """
     towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
     try:
         described = json.loads((folder / DESCRIPTION).read_text("utf-8"))
         weights, rest = load_file(towers), load_file(folder / REST)
     except Exception as error:
         raise ZooError(
-            f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give one that holds {DESCRIPTION}, {REST} "
-            f"and {OPEN_CLIP} or {HUGGING_FACE}"
+            f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give "
+            f"one that holds {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"
         ) from error
     if not (
         isinstance(described, dict)
@@ -65,8 +83,8 @@ def read_export(folder: Path) -> dict[str, Any]:
         and isinstance(described.get("separate_text"), bool)
     ):
         raise ZooError(
-            f"{folder / DESCRIPTION} does not say what was exported (recipe, origin and separate_text, as `zoo export` writes them): "
-            "export the checkpoint again"
+            f"{folder / DESCRIPTION} does not say what was exported (recipe, origin and "
+            "separate_text, as `zoo export` writes them): export the checkpoint again"
         )
     settings = described["recipe"]["backbone"]["init_args"]
     if settings["name"].endswith(".json"):

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or absent: written beside and renamed; the last one for resuming, the best one by validation loss."""
+"""Checkpoints that are whole or absent, and how commands find them."""
 
 import logging
 import os
@@ -24,11 +24,24 @@ log = logging.getLogger(__name__)
 
 
 class WholeCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint beside its place and renames it, so that a killed run or a full disk leaves the one before."""
+    """Writes a checkpoint beside its place and renames it.
+
+    So a killed run or a full disk leaves the checkpoint from before.
+    """
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None
     ) -> None:
+        """Writes a checkpoint.
+
+        Args:
+            checkpoint: What it holds.
+            path: The file.
+            storage_options: Not used.
+
+        Raises:
+            ZooError: The file cannot be written.
+        """
         target = Path(path)
         try:
             with beside(target) as part, part.open("wb") as file:
@@ -41,11 +54,23 @@ class WholeCheckpointIO(TorchCheckpointIO):
             if not isinstance(failed, OSError):
                 raise
             raise ZooError(
-                f"{target} could not be written ({failed.strerror}): the checkpoint before it is untouched, make room and resume"
+                f"{target} could not be written ({failed.strerror}): the checkpoint before it is "
+                "untouched, make room and resume"
             ) from error
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """A folder that `zoo export` wrote is read like a checkpoint; what a killed run left beside one is swept."""
+        """Reads a checkpoint, or a folder of `zoo export` as one.
+
+        Half-written files of dead processes beside it are removed.
+
+        Args:
+            path: The file or the folder.
+            args: Passed to Lightning.
+            kwargs: Passed to Lightning.
+
+        Returns:
+            What it holds.
+        """
         if Path(path).is_dir():
             return read_export(Path(path))
         sweep(Path(path).parent)
@@ -53,12 +78,23 @@ class WholeCheckpointIO(TorchCheckpointIO):
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Returns what a checkpoint of `zoo fit` or `zoo merge`, or a folder of `zoo export`, holds; raises ZooError on anything else."""
+    """Reads a checkpoint of `zoo fit` or `zoo merge`, or a folder of `zoo export`.
+
+    Args:
+        path: The file or the folder.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        ZooError: The path is neither.
+    """
     if path.is_dir():
         return read_export(path)
     if not path.is_file():
         raise ZooError(
-            f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a folder that `zoo export` wrote"
+            f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a "
+            "folder that `zoo export` wrote"
         )
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
@@ -68,8 +104,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         ) from error
     except Exception as error:
         raise ZooError(
-            f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights of other projects are given by "
-            "model.backbone.init_args.pretrained"
+            f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights "
+            "of other projects are given by model.backbone.init_args.pretrained"
         ) from error
     if not (
         isinstance(checkpoint, dict)
@@ -83,13 +119,17 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         )
     ):
         raise ZooError(
-            f"{path} is no checkpoint of `zoo fit`: plain weights are given by model.backbone.init_args.pretrained"
+            f"{path} is no checkpoint of `zoo fit`: plain weights are given by "
+            "model.backbone.init_args.pretrained"
         )
     return checkpoint
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
-    """Returns the model's parts as a YAML would have them, without the files that weights came from: a checkpoint brings its own."""
+    """Returns the recipe in a checkpoint, without the files that its weights came from.
+
+    A checkpoint brings its own weights.
+    """
     recipe = {
         name: part
         for name, part in deepcopy(checkpoint["hyper_parameters"]).items()
@@ -105,11 +145,12 @@ def located(name: str | Path, runs: Path = RUNS) -> Path:
     """Finds the checkpoint that a command is given.
 
     Args:
-        name: `last` or `best` of the newest run; a run's folder, whose last it is; or a path, which is returned as it is.
-        runs: the folder of runs.
+        name: `last` or `best` of the newest run; the folder of a run, whose last checkpoint is
+            meant; or any other path, which is returned as it is.
+        runs: The folder of runs.
 
     Returns:
-        The path.
+        The path of the checkpoint.
 
     Raises:
         ZooError: There is no such checkpoint.
@@ -129,18 +170,32 @@ def located(name: str | Path, runs: Path = RUNS) -> Path:
 
 
 def newest_last(folder: Path) -> Path:
-    """Returns the newest last.ckpt under a folder of runs; raises ZooError where there is none."""
+    """Returns the newest `last.ckpt` under a folder of runs.
+
+    Args:
+        folder: The folder of runs.
+
+    Raises:
+        ZooError: There is none.
+    """
     found = sorted(folder.glob(f"**/{LAST}"), key=lambda p: p.stat().st_mtime)
     if not found:
         raise ZooError(
-            f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or leave the flag out to start anew"
+            f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or "
+            "leave the flag out to start anew"
         )
     return found[-1]
 
 
 def best_of(last: Path) -> Path:
-    """Returns the best checkpoint of the run of a last one, which may lie with the run that it went on from; raises ZooError where there
-    is none."""
+    """Returns the best checkpoint of a run, which may lie with the run that it resumed.
+
+    Args:
+        last: The run's `last.ckpt`.
+
+    Raises:
+        ZooError: There is none.
+    """
     states = read_checkpoint(last).get("callbacks", {}).values()
     kept = [Path(state.get("best_model_path") or "") for state in states]
     for best in (last.with_name(BEST), *(path for path in kept if path.name == BEST)):

@@ -14,7 +14,19 @@ from zoo.module import ZooModule
 
 
 def load_checkpoint(path: str | Path) -> ZooModule:
-    """Returns the module of a checkpoint of `zoo fit` or `zoo merge`, or of a folder of `zoo export`; weights come from it alone."""
+    """Loads the module of a checkpoint or of an exported folder.
+
+    Args:
+        path: A checkpoint of `zoo fit` or `zoo merge`, a folder of `zoo export`, `last`, `best` or
+            a run's folder. All weights come from it alone.
+
+    Returns:
+        The module.
+
+    Raises:
+        ZooError: The checkpoint cannot be read, its classes cannot be built, or its weights are NaN
+            or infinite.
+    """
     path = located(path)
     checkpoint = read_checkpoint(Path(path))
     refuse_not_finite(
@@ -22,9 +34,9 @@ def load_checkpoint(path: str | Path) -> ZooModule:
         {
             name: tensor
             for name, tensor in checkpoint["state_dict"].items()
-            if name.startswith(("backbone.", "head."))  # an objective may keep what it likes
+            if name.startswith(("backbone.", "head."))  # an objective may keep any tensors
         },
-        "training came apart, take a checkpoint from before or train with a lower learning rate",
+        "training diverged, take an earlier checkpoint or train with a lower learning rate",
     )
     wrote = checkpoint.get("zoo", {}).get("version", __version__)
     by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
@@ -33,8 +45,8 @@ def load_checkpoint(path: str | Path) -> ZooModule:
         module.on_load_checkpoint(checkpoint)
     except ArgumentError as error:
         raise ZooError(
-            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the classes of its recipe can be "
-            "imported, with the versions that wrote it"
+            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the "
+            "classes of its recipe can be imported, with the versions that wrote it"
         ) from error
     except ZooError as error:
         raise ZooError(f"{path} cannot be loaded{by}: {error}") from error

@@ -1,5 +1,8 @@
-"""`zoo merge`: WiSE-FT (Wortsman et al., 2022). theta(alpha) = (1 - alpha) theta_0 + alpha theta_1, of the weights that training started
-from and those that it came to. Adapters are merged first: interpolating their factors would scale B A by alpha squared."""
+"""`zoo merge`: WiSE-FT (Wortsman et al., 2022), theta(alpha) = (1 - alpha) theta_0 + alpha theta_1.
+
+theta_0 are the weights that training started from, theta_1 those that it came to. Adapters are
+merged first: interpolating their factors would scale B A by alpha squared.
+"""
 
 import copy
 from collections.abc import Sequence
@@ -22,7 +25,7 @@ State = dict[str, Tensor]
 
 
 def checkpoint_of(out: Path, alpha: float) -> Path:
-    """Returns where a merge into `out` writes the checkpoint of an alpha."""
+    """Returns the checkpoint that a merge into the folder `out` writes for an alpha."""
     return out / f"alpha_{alpha:.9g}.ckpt"
 
 
@@ -32,22 +35,22 @@ def merge(
     out: str | Path,
     base: str | Path | None = None,
 ) -> list[Path]:
-    """Writes one checkpoint an alpha.
+    """Writes one checkpoint for each alpha.
 
     Args:
         checkpoint: The tuned model.
-        alphas: Shares of the tuned weights, from 0 to 1.
-        out: The folder that they are written into.
-        base: A tag or a file of the weights that training started from; None takes what the
-            checkpoint's recipe names, or, of adapters, what lies under them.
+        alphas: Shares of the tuned weights, from 0 to 1, each once.
+        out: The folder that the checkpoints are written into.
+        base: The weights that training started from, a tag or a file. None takes those that the
+            checkpoint's recipe names, or, for adapters, those that lie under them.
 
     Returns:
-        Their paths, in the order of the alphas.
+        The paths of the checkpoints, in the order of the alphas.
 
     Raises:
-        ZooError: No start is known, frozen weights show that it was another, or the head's start is
-            random, since nothing lies between a random head and a trained one; an alpha is no
-            share, or comes twice; nothing can be written there.
+        ZooError: An alpha is no share or comes twice, the checkpoints cannot be written, the start
+            is not known, frozen weights show that the start was another, or the head starts from
+            random weights, which cannot be interpolated.
     """
     checkpoint, out = Path(checkpoint), Path(out)
     base = None if base is None else str(base)
@@ -64,15 +67,16 @@ def merge(
     ]
     if lacking:
         raise ZooError(
-            f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give --base what it started from"
+            f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give "
+            "--base what it started from"
         )
     unlike = [
         name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])
     ]
     if unlike:
         raise ZooError(
-            f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} was frozen, and differs): give --base "
-            "the weights that it was"
+            f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} "
+            "was frozen, and differs): give --base the weights that it was"
         )
     recipe = module.recipe()
     recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
@@ -103,7 +107,13 @@ def merge(
 
 
 def interpolated(start: State, tuned: State, alpha: float) -> State:
-    """Returns (1 - alpha) start + alpha tuned, worked out in fp64; counters, which are whole numbers, are the tuned ones."""
+    """Returns (1 - alpha) start + alpha tuned, computed in fp64.
+
+    Args:
+        start: The state at alpha 0.
+        tuned: The state at alpha 1. Its tensors of whole numbers, which are counters, are taken.
+        alpha: The share of the tuned state.
+    """
     return {
         name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype)
         if tensor.is_floating_point()
@@ -113,7 +123,7 @@ def interpolated(start: State, tuned: State, alpha: float) -> State:
 
 
 def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
-    """Returns the state of the plain module as training found it, and how its weights came about."""
+    """Returns the state of the plain module before training, and how its weights came about."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
     source = {"pretrained": base, "rule": None}
@@ -121,14 +131,16 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
         source = {name: recorded.get(name) for name in source}
     if source["pretrained"] is None and module.backbone.lora is None:
         raise ZooError(
-            f"the recipe of {checkpoint} names no weights that training started from: give --base a tag or a file of them"
+            f"the recipe of {checkpoint} names no weights that training started from: give --base "
+            "a tag or a file of them"
         )
     settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
     try:
         backbone = type(module.backbone)(**settings)
     except ZooError as error:
         raise ZooError(
-            f"the weights that {checkpoint} started from cannot be had ({error}): give them by --base"
+            f"the weights that {checkpoint} started from cannot be had ({error}): give them by "
+            "--base"
         ) from error
     came = backbone.weights
     if source["pretrained"] is None:
@@ -147,9 +159,15 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
 
 
 def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
-    """weights: the file that the head's argument of that name gave it. Returns its state as it is built.
+    """Returns the state that the head starts from.
 
-    Raises ZooError where it is another each time.
+    Args:
+        module: The tuned module.
+        backbone: The plain backbone.
+        weights: The file that the head's argument of that name gave; None where it gave none.
+
+    Raises:
+        ZooError: The head starts from other weights each time.
     """
     states, settings = [], dict(module.head._recorded)
     if weights is not None:
@@ -163,8 +181,9 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
     drawn = [name for name, tensor in states[0].items() if not torch.equal(tensor, states[1][name])]
     if drawn:
         raise ZooError(
-            f"{type(module.head).__name__} starts from random weights ({drawn[0]}), so there is nothing to interpolate it with: "
-            "WiSE-FT is for heads with a start of their own, Cosine, Linear or MaxSim"
+            f"{type(module.head).__name__} starts from random weights ({drawn[0]}), so there is "
+            "nothing to interpolate it with: WiSE-FT is for heads with a start of their own, "
+            "Cosine, Linear or MaxSim"
         )
     return states[0]
 
@@ -182,7 +201,7 @@ def _plain(module: ZooModule) -> State:
 
 
 def _without_adapters(backbone: Backbone) -> Backbone:
-    """Returns the plain backbone that adapters were laid over."""
+    """Returns the plain backbone that adapters were put into."""
     bare = copy.deepcopy(backbone)
     for name, parameter in bare.named_parameters():
         if "lora_B" in name:
@@ -191,7 +210,7 @@ def _without_adapters(backbone: Backbone) -> Backbone:
 
 
 def _frozen(module: ZooModule) -> State:
-    """Returns the weights of the towers, under their plain names, that training left as they were."""
+    """Returns the towers' weights that training left alone, under their plain names."""
     if module.backbone.lora is None:
         frozen = {
             name: p.detach()
@@ -200,6 +219,5 @@ def _frozen(module: ZooModule) -> State:
         }
     else:
         frozen = dict(_without_adapters(module.backbone).named_parameters())
-    return {
-        f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim
-    }  # the head owns the temperature
+    # without the temperature, which the head owns
+    return {f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim}
