@@ -1,4 +1,4 @@
-"""Language: the one door to taggers, WordNet and inflection."""
+"""Language: the only package that knows taggers, WordNet and inflection."""
 
 import lazy_loader
 

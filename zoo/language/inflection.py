@@ -1,4 +1,4 @@
-"""Inflection through lemminflect: a base form as the word inflects whose place it takes. Free of torch."""
+"""Inflection through lemminflect: base forms put into the form of the word they replace."""
 
 from functools import cache
 from importlib.metadata import version
@@ -7,21 +7,29 @@ from typing import Any
 from zoo.errors import need
 
 _COMPARED = {"JJR": "more", "JJS": "most"}
-_SHORT = 5  # letters: "taller", but "more wooden"
+_SHORT = 5  # letters of adjectives that take an ending: "taller", but "more wooden"
 
 
 def inflection() -> dict[str, str]:
-    """Returns what a result says of the library."""
+    """Returns the library and its version, as results name them."""
     need("lemminflect", "wordnet")
     return {"inflection": f"lemminflect {version('lemminflect')}"}
 
 
 @cache
 def inflected(base: str, tag: str) -> str:
-    """tag: Penn Treebank's, of the form that is wanted. Returns the base form so inflected, as it is where the tag asks for nothing.
+    """Returns a base form in the form of a tag.
 
-    Of several words a verb's first is inflected ("lying down"), a noun's last, or the one before a preposition ("works of art").
-    Raises ZooError where lemminflect is not installed.
+    Of several words, a verb's first word is inflected ("lying down"), and a noun's last word or the
+    one before a preposition ("works of art").
+
+    Args:
+        base: The base form, of one word or several.
+        tag: The Penn Treebank tag of the form. The base form stays as it is where the tag needs no
+            inflection.
+
+    Raises:
+        ZooError: lemminflect is not installed.
     """
     lemminflect: Any = need("lemminflect", "wordnet")
     if tag in _COMPARED:

@@ -1,4 +1,4 @@
-"""Base forms that a word may be of, so that "dogs" and "dog", "riding" and "rides" are told to be one word. Free of torch."""
+"""Base forms of words, so that "dogs" and "dog", "riding" and "rides" count as one word."""
 
 from functools import lru_cache
 
@@ -8,14 +8,14 @@ _SHORTEST = 3  # letters of a stem
 
 @lru_cache(1 << 16)
 def lemmas(word: str) -> frozenset[str]:
-    """Lists what a word may be a form of, without a look at its sentence.
+    """Lists the base forms that a word may have, whatever its sentence.
 
     Args:
-        word: one word, in lower case.
+        word: One word, in lower case.
 
     Returns:
-        The word itself, its singular, and the verbs that it may be a regular form of. Some of these are no words: two forms of one word
-        share a base, and words that share none are different.
+        The word itself, its singular, and the verbs that it may be a regular form of. Some of these
+        are not words. Two forms of one word share a base, and words that share none are different.
     """
     from textblob.en.inflect import singularize  # takes seconds
 

@@ -1,15 +1,20 @@
-"""Prepositions of captions, how frequent they are, and which may say the same. Our own list. Free of torch."""
+"""Prepositions of captions, how frequent they are, and which of them may say the same.
+
+The list is our own.
+"""
 
 from collections.abc import Sequence
 
-# How many of 10,000 prepositions are this one in 51,010 captions of COCO and Flickr8k, at least 1; "_" stands for a space. Words of one
-# line may say the same of an image, so that none of them stands in for another.
+# How many of 10,000 prepositions are this one in 51,010 captions of COCO and Flickr8k, at least 1.
+# "_" stands for a space. Those of one line may say the same of an image, so that none of them
+# replaces another.
 _LISTED = """
 in 2129 inside 26 inside_of 18 within 2 into 107 in_the_middle_of 25
 on 1744 on_top_of 90 on_the_top_of 3 atop 7 onto 24 upon 2 over 155 above 35
 with 1354 along_with 4
 of 1106
-at 424 near 172 by 176 next_to 243 beside 36 alongside 4 close_to 5 on_the_side_of 27 on_the_edge_of 8 at_the_edge_of 4
+at 424 near 172 by 176 next_to 243 beside 36 \
+alongside 4 close_to 5 on_the_side_of 27 on_the_edge_of 8 at_the_edge_of 4
 through 195 via 1
 in_front_of 176 before 4 ahead_of 1
 to 167 toward 14 towards 27 up_to 16
@@ -53,7 +58,15 @@ _WEIGHTS = {
 
 
 def preposition_words(words: Sequence[str], at: int) -> int:
-    """words: lower case. Returns how many words the longest preposition has that begins at a position; 0 where none does."""
+    """Returns how many words the longest preposition has that begins at a position.
+
+    Args:
+        words: The words of a text, in lower case.
+        at: The position.
+
+    Returns:
+        The number of words; 0 where no preposition begins.
+    """
     if words[at] in _FIRST_WORDS:
         for several in _OF_SEVERAL_WORDS:
             if words[at : at + len(several)] == several:
@@ -62,5 +75,9 @@ def preposition_words(words: Sequence[str], at: int) -> int:
 
 
 def other_prepositions(preposition: str) -> dict[str, float]:
-    """preposition: lower case, one of the list. Returns those that say something else, with their frequencies as weights."""
+    """Returns the prepositions that say something else, with their frequencies as weights.
+
+    Args:
+        preposition: A preposition of the list, in lower case.
+    """
     return _WEIGHTS[_PREPOSITIONS[preposition][0]]

@@ -1,4 +1,4 @@
-"""Tagger: the words of a caption with their tags and chunks, whichever library finds them."""
+"""Taggers: the words of a caption with their tags and chunks, by TextBlob or spaCy."""
 
 import re
 from abc import ABC, abstractmethod
@@ -15,8 +15,16 @@ SPACY_MODEL = "en_core_web_sm"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or mark of a text. start, end: its characters, text[start:end] is it. tag: Penn Treebank's. chunk: "B-NP" where a noun
-    phrase begins, "I-NP" inside it, likewise VP, PP, ADJP and ADVP, else "O"."""
+    """A word or mark of a text.
+
+    Attributes:
+        text: The word or mark.
+        start: The position of its first character.
+        end: The position after its last character; `text[start:end]` of the caption is the token.
+        tag: Its Penn Treebank tag.
+        chunk: "B-NP" where a noun phrase begins and "I-NP" inside it, likewise for VP, PP, ADJP and
+            ADVP; "O" outside.
+    """
 
     text: str
     start: int
@@ -26,9 +34,11 @@ class Token:
 
 
 class Tagger(ABC):
-    """Base of taggers.
+    """Base of taggers. What they find depends on the text alone.
 
-    name, version: those of the library, for results. What `analyse` returns is a function of the text alone.
+    Attributes:
+        name: The library, for results.
+        version: Its version, for results.
     """
 
     name: ClassVar[str]
@@ -39,12 +49,13 @@ class Tagger(ABC):
         """Returns the tokens in order; between them there is only white space."""
 
     def describe(self) -> dict[str, str]:
-        """Returns what a result says of its tagger."""
+        """Returns the tagger and its version, as results name them."""
         return {"tagger": self.name, "tagger_version": self.version}
 
 
-# A possessive 's is a token of its own, so that "man" in "a man's hat" can change places with "dog"; other contractions and words with
-# hyphens stay whole, since "do n't" or "t - shirt" would give a negative away.
+# A possessive 's is a token of its own, so that "man" in "a man's hat" can change places with
+# "dog". Other contractions and words with hyphens stay whole, since "do n't" or "t - shirt" would
+# give a negative away.
 _TOKEN = re.compile(
     r"\d+(?:[.,:/]\d+)+"
     r"|(?:[^\W\d_]\.){2,}"
@@ -84,10 +95,12 @@ _PHRASE_OPENERS = ("DT", "PRP$", "CD")
 
 
 class TextBlobTagger(Tagger):
-    """The Brill lexicon and chunk rules that ship inside TextBlob: no download, tens of thousands of captions a second.
+    """The Brill lexicon and chunk rules of TextBlob.
 
-    TextBlob's own tokeniser is not used: it keeps no offsets and breaks "man's" into three. A few of its lexicon's habits that captions
-    suffer from are mended: "is skiing" and "dog chases the" were nouns, "a stand" a verb, "top of" and any word with a hyphen adjectives.
+    It needs no download and tags tens of thousands of captions a second. TextBlob's own tokeniser
+    is not used, since it keeps no offsets and breaks "man's" into three. Some tags that are wrong
+    in captions are mended: "is skiing" and "dog chases the" were nouns, "a stand" was a verb, "top
+    of" and any word with a hyphen were adjectives.
     """
 
     name = "textblob"
@@ -101,6 +114,7 @@ class TextBlobTagger(Tagger):
         self._lexicon = en.lexicon
 
     def analyse(self, text: str) -> list[Token]:
+        """Returns the tokens of a text by TextBlob's lexicon and rules."""
         found = spans(text)
         if not found:
             return []
@@ -145,7 +159,7 @@ class TextBlobTagger(Tagger):
 
 
 def _for_lexicon(tokens: list[str], shouted: bool) -> list[str]:
-    """Lowers what is a capital for its place alone, so that the lexicon does not take it for a name."""
+    """Lowers capitals that begin a sentence, so that the lexicon takes them for no names."""
     if shouted:
         return [token.lower() for token in tokens]
     return [
@@ -165,7 +179,10 @@ def _mark_tag(mark: str, before: str) -> str:
 
 
 def _mend_noun_phrases(chunked: list[list[str]]) -> None:
-    """Makes one noun phrase of "a man's hat" and of "a black and white cat", and two of "dogs and cats", as in treebanks."""
+    """Joins and parts noun phrases as treebanks do.
+
+    "a man's hat" and "a black and white cat" become one, "dogs and cats" two.
+    """
     for i in range(1, len(chunked) - 1):
         before, here, after = chunked[i - 1], chunked[i], chunked[i + 1]
         if here[1] == "POS" and before[2][1:] == "-NP" and after[2] == "B-NP":
@@ -197,7 +214,11 @@ def _follows(tagged: list[list[str]], i: int, *tags: str) -> bool:
 class SpacyTagger(Tagger):
     """spaCy's tags, noun chunks and parts of speech, from an installed English pipeline.
 
-    model: the pipeline's package or folder. Raises ZooError that says how to get spaCy or the pipeline.
+    Args:
+        model: The package or folder of the pipeline.
+
+    Raises:
+        ZooError: spaCy or the pipeline is not installed.
     """
 
     name = "spacy"
@@ -208,16 +229,22 @@ class SpacyTagger(Tagger):
             self.pipeline = spacy.load(model, exclude=["ner", "lemmatizer"])
         except OSError as error:
             raise ZooError(
-                f"spaCy has no pipeline {model}: `python -m spacy download {model}` brings it, or use the tagger 'textblob'"
+                f"spaCy has no pipeline {model}: `python -m spacy download {model}` brings it, or "
+                "use the tagger 'textblob'"
             ) from error
         self.version = f"{spacy.__version__} {model} {self.pipeline.meta['version']}"
 
     def analyse(self, text: str) -> list[Token]:
+        """Returns the tokens of a text by spaCy's pipeline."""
         return tokens_of(self.pipeline(text))
 
 
 def tokens_of(doc: Any) -> list[Token]:
-    """Returns the tokens of a spaCy Doc. Verb phrases are VERB? ADV* AUX* VERB+ by part of speech, prepositions a PP of one word."""
+    """Returns the tokens of a spaCy Doc.
+
+    Verb phrases are VERB? ADV* AUX* VERB+ by part of speech. Prepositions that follow one another
+    are one PP.
+    """
     chunks = ["O"] * len(doc)
     pos = "".join(_POS_LETTER.get(token.pos_, "-") for token in doc)
     for kind, rule in (("VP", _VERB_PHRASE), ("PP", _PREPOSITIONS)):
@@ -246,8 +273,15 @@ TaggerName = Literal["auto", "textblob", "spacy"]
 
 @cache
 def tagger(name: TaggerName | str = "auto") -> Tagger:
-    """Returns the tagger of that name, loaded once a process. auto: spaCy where it and its English pipeline are installed, else TextBlob,
-    which always is. Raises ZooError on another name."""
+    """Returns the tagger of a name, loaded once a process.
+
+    Args:
+        name: `spacy`, `textblob`, or `auto`, which is spaCy where it and its English pipeline are
+            installed, else TextBlob.
+
+    Raises:
+        ZooError: There is no tagger of that name.
+    """
     if name == "auto":
         name = "spacy" if find_spec("spacy") and find_spec(SPACY_MODEL) else "textblob"
     if name == "spacy":

@@ -1,4 +1,4 @@
-"""Small edits of a sentence: what counts as the same, putting words in place of words, a or an, marks beside their words."""
+"""Small edits of a sentence: comparing, replacing spans, articles, and marks beside their words."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def same_words(a: str, b: str) -> bool:
-    """Whether two texts are one sentence but for case, spacing and marks."""
+    """Returns whether two texts are the same but for case, spacing and marks."""
     return a == b or _bare(a) == _bare(b)
 
 
@@ -48,10 +48,12 @@ _GOVERNORS = frozenset(
 
 
 def only_reordered(a: str, b: str) -> bool:
-    """Whether two texts differ only in the order of what "and", "or" or commas join: "a black and white dog", "a white and black dog".
+    """Returns whether two texts differ only in the order of what "and", "or" or commas join.
 
-    What stands before the first member belongs to it alone where a later one has a determiner or number of its own: "a brown dog and a
-    swan" is not "a brown swan and a dog". What follows the last one is taken to belong to all, since words alone do not tell.
+    "a black and white dog" and "a white and black dog" do. What stands before the first member
+    belongs to it alone where a later member has a determiner or number of its own: "a brown dog and
+    a swan" is not "a brown swan and a dog". What follows the last member is taken to belong to all,
+    since words alone do not tell.
     """
     before, after = (_WORD_OR_MARK.findall(text.casefold()) for text in (a, b))
     shared: list[str] = []
@@ -69,14 +71,14 @@ def only_reordered(a: str, b: str) -> bool:
 
 
 def _determined_later(words: list[str]) -> bool:
-    """Whether a member after the first begins with a determiner or a number."""
+    """Returns whether a member after the first begins with a determiner or a number."""
     return any(
         joiner in _JOINERS and word in _DETERMINERS | _NUMBERS for joiner, word in pairwise(words)
     )
 
 
 def _own_words(shared: list[str]) -> list[str]:
-    """Returns the words that end what two texts begin with and belong to the member that follows, its number included."""
+    """Returns the words at the end that belong to the next member alone, its number included."""
     start = len(shared)
     while start and shared[start - 1] not in _DETERMINERS | _JOINERS | _GOVERNORS:
         start -= 1
@@ -96,8 +98,12 @@ def _members(words: list[str]) -> list[list[str]]:
 
 
 def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
-    """edits: (start, end, new text) of spans that do not overlap, in any order. Returns the text with each span replaced and all between
-    them, spacing included, as it was."""
+    """Returns the text with spans replaced. All between them stays as it is, spacing included.
+
+    Args:
+        text: The text.
+        edits: Start, end and new text of each span, in any order. Spans do not overlap.
+    """
     parts, at = [], 0
     for start, end, new in sorted(edits):
         parts += [text[at:start], new]
@@ -110,7 +116,10 @@ _AFTER = re.compile(r"(?<=[(\[$#])\s+")
 
 
 def attach_marks(text: str) -> str:
-    """Returns a text of space-separated words and marks as one writes it: "a man 's hat ." becomes "a man's hat."."""
+    """Returns words and marks without the spaces that one does not write.
+
+    "a man 's hat ." becomes "a man's hat.".
+    """
     return _AFTER.sub("", _BEFORE.sub("", text))
 
 
@@ -120,7 +129,10 @@ _SPELT_OUT = re.compile(r"[A-Z](?:[A-Z]|\d|\.)*\b")
 
 
 def article(word: str) -> str:
-    """Returns "a" or "an", whichever the sound of the word asks for, by rules and a few exceptions: an hour, a unicorn, an SUV."""
+    """Returns "a" or "an" by the sound of a word: an hour, a unicorn, an SUV.
+
+    It follows rules and a few exceptions.
+    """
     spelt = _SPELT_OUT.match(word)
     if spelt and len(spelt.group()) <= 4:
         return "an" if word[0] in "AEFHILMNORSX" else "a"
@@ -132,7 +144,12 @@ _ARTICLE_AT_END = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 
 
 def mend_article(text: str, at: int) -> str:
-    """at: where a new word starts. Returns the text with an article right before it as the word asks, its case kept."""
+    """Returns the text with the article that a word needs, its case kept.
+
+    Args:
+        text: The text.
+        at: Where the word starts. An article right before it is changed, none is added.
+    """
 
     def mended(found: re.Match[str]) -> str:
         right = article(text[at:])

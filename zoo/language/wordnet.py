@@ -1,4 +1,4 @@
-"""WordNet through NLTK: what stands beside a word, as its antonyms and cousins do. Free of torch."""
+"""WordNet through NLTK: antonyms and cousins of words."""
 
 import io
 import warnings
@@ -20,9 +20,13 @@ Hit = tuple[str, int]
 
 
 class WordNet:
-    """The WordNet of a folder of its database files, or else NLTK's own or Debian's.
+    """The database of WordNet.
 
-    Raises ZooError that says how to get one where there is none, and names what is broken.
+    Args:
+        folder: The folder of its files. None takes NLTK's own, or else Debian's.
+
+    Raises:
+        ZooError: There is no WordNet, or its files are broken.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -31,9 +35,8 @@ class WordNet:
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
             if isinstance(root, str) and root not in nltk.data.path:
-                nltk.data.path.append(
-                    root
-                )  # NLTK reads nothing that lies outside the folders named there
+                # NLTK reads nothing outside the folders named there
+                nltk.data.path.append(root)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
                 self._reader = _Reader(root, None)
@@ -45,18 +48,26 @@ class WordNet:
 
     @cached_property
     def version(self) -> str:
+        """The version of the database."""
         return str(self._reader.get_version())
 
     def alternatives(
         self, word: str, part: Part, sense_prior: bool = False, min_count: int = 0
     ) -> dict[str, float]:
-        """Returns the antonyms and cousins of all senses of a word, inflected or not, with their weights; FSC-CLIP, A.1.
+        """Returns antonyms and cousins of all senses of a word, with their weights (FSC-CLIP, A.1).
 
-        A cousin is reached by two steps up to a hypernym's hypernym and two down; an adjective's by way of the nouns that it is derived
-        from, and back. Each path to one adds the times that WordNet's texts have it in that sense, at least one, so that a sense with many
-        cousins has the most weight. Words that share a sense with the word are left out.
-        sense_prior: whether a sense has weight by how often the word has it, plus one, however many cousins it has.
-        min_count: how often WordNet's texts must have an alternative.
+        A cousin is reached by two steps up, to a hypernym's hypernym, and two steps down. Cousins
+        of an adjective are found by way of the nouns that it is derived from. Each path to an
+        alternative adds to its weight how often WordNet's texts have it in that sense, at least 1,
+        so that a sense with many cousins has the most weight. Words that share a sense with the
+        word are left out.
+
+        Args:
+            word: The word, inflected or not.
+            part: Its part of speech: `n`, `v` or `a`.
+            sense_prior: Whether the weight of a sense is how often texts have the word in it, plus
+                1, however many cousins it has.
+            min_count: How often texts must have an alternative.
         """
         senses = self._reader.synsets(word, part)
         synonyms = {lemma.name().lower() for sense in senses for lemma in sense.lemmas()}
@@ -79,9 +90,8 @@ class WordNet:
         return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
 
     def _count(self, lemma: Any) -> int:
-        return self._counts.get(
-            lemma.key(), 0
-        )  # by key, since NLTK holds all lemmas that are spelt alike to be equal
+        # by key, since NLTK holds all lemmas that are spelt alike to be equal
+        return self._counts.get(lemma.key(), 0)
 
     def _hits(self, sense: Any) -> Iterator[Hit]:
         for lemma in sense.lemmas():
@@ -130,7 +140,7 @@ class WordNet:
 
 
 def _grandparents(synset: Any) -> Iterator[Any]:
-    """Yields each as often as there are paths to it."""
+    """Yields each hypernym's hypernym as often as there are paths to it."""
     for parent in synset.hypernyms():
         yield from parent.hypernyms()
 
@@ -148,10 +158,14 @@ def _found() -> Any:
 
 
 class _Reader(WordNetCorpusReader):  # type: ignore[misc]
-    """Reads Debian's files as well, which lack a table of the lexicographers' file names and what maps WordNet to its other versions;
-    neither is needed here."""
+    """Reads Debian's files as well.
+
+    They lack the names of the lexicographers' files and the maps to WordNet's other versions,
+    neither of which is needed.
+    """
 
     def open(self, file: str) -> Any:
+        """Opens a file of the database; the names of lexicographers' files are made up."""
         return (
             io.StringIO("".join(f"{i:02d} file{i:02d} 1\n" for i in range(45)))
             if file == "lexnames"
@@ -159,14 +173,15 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
         )
 
     def base_forms(self, word: str, part: str) -> list[str]:
-        """Returns those that NLTK looks up for a word, itself among them."""
+        """Returns the base forms that NLTK looks up for a word, the word among them."""
         forms: list[str] = self._morphy(word.lower(), part)
         return forms
 
     def counts(self) -> dict[str, int]:
-        """Returns how often texts have each sense of a word that they have at all; NLTK searches the file anew for each."""
+        """Returns how often texts have each sense, by key. NLTK searches the file anew for each."""
         with self.open("cntlist.rev") as file:
             return {key: int(count) for key, _, count in map(str.split, file.read().splitlines())}
 
     def map_wn(self, version: str = "wordnet") -> None:
+        """Maps no version to another."""
         return None
