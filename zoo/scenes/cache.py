@@ -1,11 +1,12 @@
-"""The folder of rendered scenes: what is in it, and how it is filled by several processes so that it can be killed at any time.
+"""The folder of rendered scenes: what is in it, and how several processes fill it.
 
     manifest.json                     what the images depend on
     images/000000.png ...             one a scene; this path is the image id
     scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
     units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
 
-Every file is written beside and renamed; the lists come last, captions.jsonl at the very end, so that a folder which has them is whole.
+Rendering can be killed at any time. Every file is written beside its place and renamed. The lists
+come last, and captions.jsonl at the very end, so that a folder which has them is whole.
 """
 
 import io
@@ -33,7 +34,7 @@ VERSION = 1
 GRAPHS = "scenes.jsonl"
 MANIFEST = "manifest.json"
 SPLITS = ("train", "val", "test", "held_out")
-# two colours a shape and each colour at most once, so that all colours and shapes are still seen in training
+# two colours a shape and each colour at most once, so that training has all colours and all shapes
 HELD_OUT: frozenset[Pair] = frozenset(
     {
         ("gray", "cube"),
@@ -47,13 +48,16 @@ HELD_OUT: frozenset[Pair] = frozenset(
 
 
 def split_of(index: int) -> str:
-    """Returns a scene's split, whatever their number: of every 25, 18 are train, 1 val, 3 test and 3 have a held-out pair."""
+    """Returns a scene's split, however many scenes there are.
+
+    Of every 25 scenes, 18 are train, 1 val, 3 test, and 3 have a held-out pair.
+    """
     place = index % 25
     return "held_out" if place < 3 else "test" if place < 6 else "val" if place == 6 else "train"
 
 
 def image_id(index: int) -> str:
-    """Returns the image's path inside the folder."""
+    """Returns the path of a scene's image inside the folder."""
     return f"images/{index:06d}.png"
 
 
@@ -67,20 +71,28 @@ def render_scenes(
     workers: int = 2,
     held_out: frozenset[Pair] = HELD_OUT,
 ) -> int:
-    """Fills a folder with n scenes and returns how many images were rendered now; those already there are kept.
+    """Fills a folder with scenes. Images that are there already are kept.
 
-    size: pixels a side; samples: paths a pixel; n_objects: fewest and most; workers: processes of one core each, 0 for this one. held_out:
-    (colour, shape) pairs that only the split of that name has, in images and in texts. Raises ZooError where the folder was
-    rendered with other settings, has more scenes or cannot be written.
+    Args:
+        folder: The folder.
+        n: How many scenes it holds.
+        seed: The seed of everything that is drawn.
+        size: The side of an image, in pixels.
+        samples: How many paths a pixel are traced.
+        n_objects: The fewest and the most objects of a scene.
+        workers: How many processes render, on one core each; 0 renders in this process.
+        held_out: Pairs of colour and shape that only the split `held_out` has, in images and in
+            texts.
+
+    Returns:
+        How many images were rendered now.
+
+    Raises:
+        ZooError: The folder was rendered with other settings, has more scenes, or cannot be
+            written.
     """
     folder = Path(folder)
-    _check(
-        n=n,
-        size=size,
-        samples=samples,
-        fewest=n_objects[0] - 1,
-        most=n_objects[1] - n_objects[0] + 1,
-    )
+    _check(n, size, samples, n_objects)
     there = _settings_of(folder)  # before the renderer is looked for, which may be absent
     settings = {
         "version": VERSION,
@@ -113,11 +125,23 @@ def render_scenes(
 
 
 def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
-    """name: 'scenes.jsonl' or 'captions.jsonl'. Returns its lines; raises ZooError where the folder is not (yet) one of scenes."""
+    """Reads a list of a folder of scenes.
+
+    Args:
+        folder: The folder.
+        name: `scenes.jsonl` or `captions.jsonl`.
+
+    Returns:
+        Its lines.
+
+    Raises:
+        ZooError: The folder does not have the list, or the list is broken.
+    """
     path = Path(folder) / name
     if not path.is_file():
         raise ZooError(
-            f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on where it was interrupted"
+            f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on "
+            "where it was interrupted"
         )
     lines = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -125,21 +149,24 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
             lines.append(json_value(line))
         except NotJson as error:
             raise ZooError(
-                f"{path}:{number}: not a JSON object ({error}): delete the file and run `zoo scenes render` again"
+                f"{path}:{number}: not a JSON object ({error}): delete the file and run `zoo "
+                "scenes render` again"
             ) from error
     return lines
 
 
-def _check(**counts: int) -> None:
-    for name, value in counts.items():
+def _check(n: int, size: int, samples: int, n_objects: tuple[int, int]) -> None:
+    for name, value in {"n": n, "size": size, "samples": samples}.items():
         if value < 1:
-            what = {
-                "fewest": "the fewest objects must be two",
-                "most": "the most objects may not be under the fewest",
-            }
-            raise ZooError(
-                f"scenes cannot be rendered with {name}: {what.get(name, f'{value} was given, at least 1 is needed')}"
-            )
+            raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
+    fewest, most = n_objects
+    if fewest < 2:
+        raise ZooError(f"scenes have two objects or more and the fewest are {fewest}: give 2")
+    if most < fewest:
+        raise ZooError(
+            f"scenes cannot be rendered with at most {most} objects, which is under the fewest: "
+            f"give at least {fewest}"
+        )
 
 
 def _settings_of(folder: Path) -> dict[str, Any] | None:
@@ -161,7 +188,7 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
 
 
 def _claim(folder: Path, settings: dict[str, Any], there: dict[str, Any] | None) -> None:
-    """Marks the folder as that of these settings, or checks that what is there is of the same."""
+    """Marks the folder with its settings, or checks that it has the same."""
     if there is None:
         write_beside(folder / MANIFEST, json.dumps(settings, indent=2).encode())
         return
@@ -174,12 +201,13 @@ def _claim(folder: Path, settings: dict[str, Any], there: dict[str, Any] | None)
 
 
 def _refuse_to_shrink(folder: Path, n: int) -> None:
-    """Raises ZooError where the lists of captions and units would lose scenes."""
+    """Checks that the lists of captions and units would lose no scenes."""
     if (folder / GRAPHS).is_file():
         there = len(read_lines(folder, GRAPHS))
         if there > n:
             raise ZooError(
-                f"{folder} has {there:,} scenes and would be left with {n:,}: render at least as many, or name another folder"
+                f"{folder} has {there:,} scenes and would be left with {n:,}: render at least as "
+                "many, or name another folder"
             )
 
 
@@ -192,7 +220,7 @@ def _graph(
 
 
 def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
-    """Yields once an image that was written."""
+    """Yields once for each image that was written."""
     if workers == 0:
         for job in jobs:
             _render_to(*job)
@@ -208,7 +236,8 @@ def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> It
                 yield done.result()
         except BrokenProcessPool as error:
             raise ZooError(
-                "a process that rendered scenes was killed: run the same command again with fewer --workers"
+                "a process that rendered scenes was killed: run the same command again with fewer "
+                "--workers"
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

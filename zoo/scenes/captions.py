@@ -1,6 +1,7 @@
-"""Captions of a scene graph with their units, foils and attribute swaps: what is true is true, what is a foil is false in the scene.
+"""Captions of a scene graph with their units, foils and attribute swaps.
 
-A phrase is true of an object that has every attribute it names, a relation or conjunction of a scene in which some two objects bear it out.
+A phrase is true of an object that has every attribute it names. A relation or conjunction is true
+of a scene in which some two objects bear it out. Units are true, foils are false in the scene.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,14 @@ CONJUNCTION_TEMPLATES = (
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase; None where an attribute is not named."""
+    """A noun phrase about one object.
+
+    Args:
+        shape: The noun.
+        color: The colour.
+        size: The size; None where it is not named.
+        material: The material; None where it is not named.
+    """
 
     shape: str
     color: str
@@ -46,10 +54,11 @@ class Phrase:
 
     @property
     def pair(self) -> Pair:
+        """Its colour and shape."""
         return self.color, self.shape
 
     def true_of(self, object: SceneObject) -> bool:
-        """Returns whether the object has every attribute that is named."""
+        """Returns whether an object has every attribute that is named."""
         return all(
             value is None or value == getattr(object, name) for name, value in vars(self).items()
         )
@@ -57,22 +66,37 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Description:
-    """A caption of a scene with its units. attribute_swap: the caption with the two colours exchanged, None where that is not false."""
+    """A caption of a scene with its units.
+
+    Attributes:
+        record: The caption and its units.
+        attribute_swap: The caption with the two colours exchanged; None where that is not false.
+    """
 
     record: UnitRecord
     attribute_swap: str | None
 
 
 def phrase(graph: SceneGraph, object: SceneObject) -> Phrase:
-    """Returns the object's phrase, with the attributes that can be seen: size and colour where the graph says so, material on
-    spheres alone, since flat and straight faces of metal show no highlight that tells them from rubber."""
+    """Returns an object's phrase, with the attributes that can be seen.
+
+    It names size and colour where the graph says so, and material on spheres alone. Flat and
+    straight faces of metal show no highlight that tells them from rubber.
+    """
     size = object.size if "size" in graph.named else None
     material = object.material if "material" in graph.named and object.shape == "sphere" else None
     return Phrase(object.shape, object.color, size, material)
 
 
 def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) -> bool:
-    """predicate: one of `OPPOSITE` or 'and'. Returns whether some two objects of the scene bear the statement out."""
+    """Returns whether some two objects of a scene bear a statement out.
+
+    Args:
+        graph: The scene.
+        subject: The phrase of the first object.
+        predicate: A relation of `OPPOSITE`, or `and`.
+        object: The phrase of the second object.
+    """
     return any(
         subject.true_of(graph.objects[i])
         and object.true_of(graph.objects[j])
@@ -84,9 +108,15 @@ def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) ->
 def describe(
     graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozenset()
 ) -> list[Description]:
-    """Returns up to four relation captions and a conjunction, a function of the arguments alone.
+    """Returns up to four relations and a conjunction as captions.
 
-    avoid: (colour, shape) pairs that no foil and no swap may name, so that a training text never names what is held out.
+    They depend on the arguments alone.
+
+    Args:
+        graph: The scene.
+        image_id: The path of its image.
+        avoid: Pairs of colour and shape that no foil and no swap names, so that a training text
+            never names what is held out.
     """
     rng = Random(f"captions {graph.id} {graph.seed}")
     relations = list(graph.relations())
@@ -102,7 +132,14 @@ def describe(
 def wrong_twins(
     graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[Pair] = frozenset()
 ) -> list[Phrase]:
-    """part: 'head' or 'attribute'. Returns the phrases that differ from the right one in that part alone and are true of no object."""
+    """Returns the phrases that differ from a phrase in one part alone and are true of no object.
+
+    Args:
+        graph: The scene.
+        right: The phrase.
+        part: What differs, `head` or `attribute`.
+        avoid: Pairs of colour and shape that are left out.
+    """
     changes = (
         ({"shape": shape} for shape in SHAPES) if part == "head" else _attribute_changes(right)
     )

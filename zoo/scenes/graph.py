@@ -1,6 +1,7 @@
-"""Scene graphs: what stands where in a CLEVR-like scene, and what is therefore true of it. Free of torch and of the renderer.
+"""Scene graphs: what stands where in a CLEVR-like scene, and what is therefore true of it.
 
-Vocabulary, sizes, camera and lamps are those of CLEVR (Johnson et al., 2017, `image_generation`); lengths are its units, z points up.
+Vocabulary, sizes, camera and lamps are CLEVR's (Johnson et al., 2017, `image_generation`). Lengths
+are in its units, and z points up.
 """
 
 import math
@@ -26,28 +27,34 @@ OPPOSITE = {
     "behind": "in front of",
 }
 
-BLOCK = 0.8  # a cube's half-edge and a cylinder's radius for a sphere's 1, so that all three look equally large
-OUTLINE = {
-    "cube": 1.3,
-    "sphere": 1.0,
-    "cylinder": 1.13,
-}  # radius of the disc that hides the outline, for a sphere's 1
-RELATED = 0.2  # the least offset along an axis that makes a relation, CLEVR's
-MARGIN = 0.4  # the least offset that a drawn scene has along both axes, so that no relation is doubtful; CLEVR's
+# half-edge of a cube and radius of a cylinder for a sphere's 1, so that all look equally large
+BLOCK = 0.8
+# radius of the disc that hides an object's outline, for a sphere's 1
+OUTLINE = {"cube": 1.3, "sphere": 1.0, "cylinder": 1.13}
+RELATED = 0.2  # the least offset along an axis that makes a relation, as in CLEVR
+MARGIN = 0.4  # the least offset in a drawn scene, so that no relation is doubtful, as in CLEVR
 LAMPS: tuple[Vector, Vector, Vector] = (
     (6.45, -2.91, 4.26),
     (-4.67, -4.01, 3.01),
     (-1.17, 2.65, 5.82),
 )
-TRIES, PLACES = (
-    200,
-    50,
-)  # layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+# layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+TRIES, PLACES = 200, 50
 
 
 @dataclass(frozen=True)
 class SceneObject:
-    """One object. size: the radius; position: its centre, resting on the ground; rotation: about the vertical, in radians."""
+    """One object of a scene.
+
+    Attributes:
+        shape: One of `SHAPES`.
+        size: One of `SIZES`.
+        radius: The radius.
+        material: One of `MATERIALS`.
+        color: One of `COLORS`.
+        position: The centre. The object rests on the ground.
+        rotation: The angle about the vertical, in radians.
+    """
 
     shape: str
     size: str
@@ -60,7 +67,13 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole that looks from origin to target; fov: degrees across the square frame."""
+    """A pinhole camera.
+
+    Attributes:
+        origin: Where it stands.
+        target: The point it looks at.
+        fov: The field of view across the square frame, in degrees.
+    """
 
     origin: Vector
     target: Vector
@@ -68,13 +81,21 @@ class Camera:
 
     @property
     def axes(self) -> tuple[Vector, Vector, Vector]:
-        """Returns unit vectors that point right, up and forward as seen."""
+        """Unit vectors that point right, up and forward as the camera sees it."""
         forward = _unit(_minus(self.target, self.origin))
         right = _unit((forward[1], -forward[0], 0.0))
         return right, _cross(right, forward), forward
 
     def project(self, point: Vector) -> tuple[float, float, float]:
-        """Returns where a point is seen, x to the right and y upwards in -1 to 1, and the size there of a length of 1 in the same unit."""
+        """Returns where a point is seen, and how large a length of 1 looks there.
+
+        Args:
+            point: The point.
+
+        Returns:
+            x to the right and y upwards, from -1 to 1 in the frame, and the size of a length of 1
+            in the same unit.
+        """
         right, up, forward = self.axes
         offset = _minus(point, self.origin)
         enlargement = 1 / (_dot(offset, forward) * math.tan(math.radians(self.fov / 2)))
@@ -83,8 +104,17 @@ class Camera:
 
 @dataclass(frozen=True)
 class SceneGraph:
-    """A scene. seed: of the renderer's noise; lamps: key, fill and back; named: the attributes that can be told at the resolution the
-    scene was laid out for, in the order in which a phrase names them."""
+    """A scene.
+
+    Attributes:
+        id: Its number, of six digits.
+        seed: The seed of the renderer's noise.
+        objects: The objects.
+        camera: The camera.
+        lamps: The positions of the key, fill and back lamps.
+        named: The attributes that can be told at the resolution the scene is laid out for, in the
+            order in which a phrase names them.
+    """
 
     id: str
     seed: int
@@ -94,11 +124,26 @@ class SceneGraph:
     named: tuple[str, ...]
 
     def holds(self, subject: int, predicate: str, object: int) -> bool:
-        """Returns whether one object stands so to another, as seen by the camera along the ground; both may fail, never both hold."""
+        """Returns whether one object is in a relation to another.
+
+        It is judged along the ground as the camera sees it. A relation and its opposite may both
+        fail and never both hold.
+
+        Args:
+            subject: The row of the first object.
+            predicate: A relation of `OPPOSITE`.
+            object: The row of the second object.
+        """
         return self.offset(subject, predicate, object) > RELATED
 
     def offset(self, subject: int, predicate: str, object: int) -> float:
-        """Returns how far one object lies from another in the predicate's direction."""
+        """Returns how far one object lies from another in the direction of a relation.
+
+        Args:
+            subject: The row of the first object.
+            predicate: A relation of `OPPOSITE`.
+            object: The row of the second object.
+        """
         right, _, forward = self.camera.axes
         behind = _unit((forward[0], forward[1], 0.0))
         sign, axis = {
@@ -112,7 +157,10 @@ class SceneGraph:
         )
 
     def relations(self) -> Iterator[tuple[int, str, int]]:
-        """Yields every relation that holds, as (subject, predicate, object) with rows of `objects`."""
+        """Yields every relation that holds, as subject, predicate and object.
+
+        Subject and object are rows of `objects`.
+        """
         for subject in range(len(self.objects)):
             for object in range(len(self.objects)):
                 for predicate in OPPOSITE:
@@ -142,7 +190,15 @@ class SceneGraph:
 
 @dataclass(frozen=True)
 class Framing:
-    """How scenes of one resolution are laid out. reach: object centres lie within so far of (0, 0) along x and y."""
+    """How scenes of one resolution are laid out.
+
+    Attributes:
+        camera: The camera.
+        reach: How far from (0, 0) the centres of objects may lie along x and y.
+        sizes: The sizes that objects have.
+        materials: The materials that objects have.
+        named: The attributes that can be told.
+    """
 
     camera: Camera
     reach: float
@@ -152,14 +208,20 @@ class Framing:
 
 
 def framing(resolution: int, n_objects: int) -> Framing:
-    """resolution: pixels a side. Returns CLEVR's view from 128 pixels on. Fewer do not show size and gloss: below 128 the view is closer
-    and steeper, and objects of one size and one material fill the frame."""
+    """Returns the layout of scenes: CLEVR's view from 128 pixels on, a closer one below.
+
+    Fewer pixels do not show size and gloss. There the view is closer and steeper, and objects of
+    one size and one material fill the frame.
+
+    Args:
+        resolution: The side of an image, in pixels.
+        n_objects: How many objects a scene has.
+    """
     if resolution >= 128:
         camera = Camera((7.48, -6.51, 5.34), (-0.4, 0.8, 0.0), 37.9)
         return Framing(camera, 3.0, tuple(SIZES), MATERIALS, ("size", "color", "material"))
-    half_frame = 1.4 * math.sqrt(
-        n_objects
-    )  # in CLEVR's units at the target: the same share of the frame is covered for any number
+    # at the target, so that any number of objects covers the same share of the frame
+    half_frame = 1.4 * math.sqrt(n_objects)
     origin, target = (6.8, -6.2, 8.0), (0.0, 0.0, 0.5)
     fov = 2 * math.degrees(math.atan(half_frame / math.dist(origin, target)))
     return Framing(
@@ -175,11 +237,24 @@ def draw_scene(
     excluded: frozenset[Pair] = frozenset(),
     required: frozenset[Pair] = frozenset(),
 ) -> SceneGraph:
-    """Returns scene `index` of a seed, a function of the arguments alone.
+    """Draws a scene. It depends on the arguments alone.
 
-    n_objects: fewest and most. excluded: (colour, shape) pairs that no object may have; required: pairs of which at least one object
-    has one. No two objects share colour and shape; all are whole in the frame, none hides another, and each pair is apart by a margin
-    along both ground axes and the same way round in the picture. Raises ZooError where that cannot be had.
+    No two objects share colour and shape. All are whole in the frame and none hides another. Each
+    two are apart by a margin along both ground axes, and the image shows them the same way round.
+
+    Args:
+        seed: The seed of all scenes.
+        index: The number of the scene.
+        resolution: The side of its image, in pixels.
+        n_objects: The fewest and the most objects.
+        excluded: Pairs of colour and shape that no object has.
+        required: Pairs of colour and shape of which at least one object has one.
+
+    Returns:
+        The scene.
+
+    Raises:
+        ZooError: Too few pairs are left, or there is no room for the objects.
     """
     rng = Random(f"scene {seed} {index}")
     n = rng.randint(*n_objects)
@@ -187,7 +262,8 @@ def draw_scene(
     first = [pair for pair in allowed if pair in required] if required else allowed
     if not first or len(allowed) < n:
         raise ZooError(
-            f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour and shape are held out"
+            f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour "
+            "and shape are held out"
         )
     pairs = [rng.choice(first)]
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
@@ -208,12 +284,13 @@ def draw_scene(
         else:
             return graph
     raise ZooError(
-        f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer objects"
+        f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer "
+        "objects"
     )
 
 
 def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph | None:
-    """Returns the graph with an object of that pair where there is room for it, None where none was found."""
+    """Returns the graph with one more object of a pair, None where no room was found."""
     for _ in range(PLACES):
         grown = replace(graph, objects=(*graph.objects, _place(rng, frame, pair)))
         if in_frame(grown) and unhidden(grown) and undoubted(grown):
@@ -222,7 +299,7 @@ def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -
 
 
 def in_frame(graph: SceneGraph) -> bool:
-    """Returns whether every object's outline leaves a rim of 3 % of the frame on each side."""
+    """Returns whether every outline leaves a rim of 3 % of the frame on each side."""
     return all(
         abs(x) + r <= 0.94 and abs(y) + r <= 0.94
         for x, y, r in (_disc(graph.camera, o) for o in graph.objects)
@@ -230,7 +307,7 @@ def in_frame(graph: SceneGraph) -> bool:
 
 
 def unhidden(graph: SceneGraph) -> bool:
-    """Returns whether no two outlines touch, in the picture or on the ground."""
+    """Returns whether no two outlines touch, in the image or on the ground."""
     discs = [_disc(graph.camera, o) for o in graph.objects]
     return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(
         math.dist(a.position[:2], b.position[:2])
@@ -240,7 +317,11 @@ def unhidden(graph: SceneGraph) -> bool:
 
 
 def undoubted(graph: SceneGraph) -> bool:
-    """Returns whether each pair of objects is apart by the margin along both ground axes, and the picture shows it the same way round."""
+    """Returns whether no relation of the objects is doubtful.
+
+    Each two objects are apart by the margin along both ground axes, and the image shows them the
+    same way round.
+    """
     seen = [graph.camera.project(o.position) for o in graph.objects]
     for i, j in _pairs(range(len(graph.objects))):
         right, behind = graph.offset(i, "to the right of", j), graph.offset(i, "behind", j)

@@ -1,7 +1,8 @@
-"""Rendering: a scene graph to pixels by Mitsuba's path tracer on the CPU. The only file that imports Mitsuba.
+"""Rendering: a scene graph to pixels by Mitsuba's path tracer on the CPU.
 
-Equal graphs give equal images, in any process and on any number of threads: that needs `optimize=False`, without which Mitsuba orders
-shapes and lamps anew on every load.
+No other file imports Mitsuba. Equal graphs give equal images, in any process and on any number of
+threads. That needs `optimize=False`, without which Mitsuba orders shapes and lamps anew on every
+load.
 """
 
 import math
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from zoo.errors import need
 from zoo.scenes.graph import BLOCK, SceneGraph, SceneObject
 
-# sRGB in 0 to 255, CLEVR's
+# CLEVR's, from 0 to 255
 SRGB = {
     "gray": (87, 87, 87),
     "red": (173, 35, 35),
@@ -28,7 +29,7 @@ LAMP_RADIANCE = (110.0, 30.0, 40.0)  # key, fill, back
 
 
 def renderer_version() -> str:
-    """Returns the name and version of the renderer, part of what makes an image."""
+    """Returns the name and version of the renderer, which images depend on."""
     return f"mitsuba {_mitsuba().__version__}"
 
 
@@ -40,7 +41,19 @@ def use_one_thread() -> None:
 
 
 def render(graph: SceneGraph, size: int, samples: int) -> NDArray[np.uint8]:
-    """size: pixels a side; samples: paths a pixel. Returns sRGB [size, size, 3]; raises ZooError where Mitsuba is not installed."""
+    """Renders a scene.
+
+    Args:
+        graph: The scene.
+        size: The side of the image, in pixels.
+        samples: How many paths a pixel are traced.
+
+    Returns:
+        The image in sRGB, `[size, size, 3]`.
+
+    Raises:
+        ZooError: Mitsuba is not installed.
+    """
     mi = _mitsuba()
     scene = mi.load_dict(_scene(mi, graph, size), optimize=False)
     image = mi.render(scene, spp=samples, seed=graph.seed)
@@ -100,7 +113,7 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
 
 
 def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
-    """Returns the surfaces of one object: a cylinder is a tube and the two discs that close it."""
+    """Returns the surfaces of one object. A cylinder is a tube and the two discs that close it."""
     bsdf = _material(object)
     radius = object.radius if object.shape == "sphere" else BLOCK * object.radius
     place = (

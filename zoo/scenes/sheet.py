@@ -1,4 +1,4 @@
-"""Contact sheet: rendered scenes in a grid with their captions beneath, to see whether what captions say can be seen."""
+"""Contact sheet: rendered scenes in a grid with their captions beneath, for people to check."""
 
 import io
 import textwrap
@@ -17,7 +17,20 @@ INK, SWAPPED = (20, 20, 20), (190, 30, 30)
 def contact_sheet(
     folder: str | Path, out: str | Path, n: int = 24, split: str | None = None
 ) -> Path:
-    """Writes a PNG with the first n scenes of a split, or of all, and returns its path: captions in black, an attribute swap in red."""
+    """Writes a PNG with scenes and their captions, true ones in black and a swap in red.
+
+    Args:
+        folder: A folder of rendered scenes.
+        out: The PNG to write.
+        n: How many scenes are shown, from the first on.
+        split: The split they are of; None shows all splits.
+
+    Returns:
+        The path of the PNG.
+
+    Raises:
+        ZooError: There is no such split, or the folder has no scene of it.
+    """
     if split is not None and split not in SPLITS:
         raise ZooError(f"there is no split '{split}': choose among {', '.join(SPLITS)}")
     scenes: dict[str, list[dict[str, str]]] = {}
