@@ -109,7 +109,7 @@ def test_what_is_no_table_is_named(
         with pytest.raises(ZooError, match=r"other.arrow cannot be read as a table"):
             ReplacementTable(tmp_path / "other.arrow")
     monkeypatch.setattr(table_module, "VERSION", 2)
-    with pytest.raises(ZooError, match="version 1, and 2 is read here"):
+    with pytest.raises(ZooError, match="version 1, and this zoo reads version 2"):
         ReplacementTable(file)
 
 

@@ -1,4 +1,4 @@
-"""Negatives: captions changed so that they no longer fit, one file a generator."""
+"""Negatives: captions that are changed until they do not fit their image."""
 
 import lazy_loader
 

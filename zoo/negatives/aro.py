@@ -1,4 +1,7 @@
-"""ARO's four perturbations of word order (Yuksekgonul et al., ICLR 2023), for its benchmark and as negatives. Free of torch."""
+"""ARO's four perturbations of word order (Yuksekgonul et al., ICLR 2023).
+
+They make its benchmark, and negatives.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +23,10 @@ def shuffle_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
 
 
 def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
-    """Returns the words with all that are neither noun nor adjective, marks included, permuted among themselves."""
+    """Returns the words with all but nouns and adjectives permuted among themselves.
+
+    Marks take part.
+    """
     return _permuted_within(
         tokens,
         ([i for i, token in enumerate(tokens) if not token.tag.startswith(("NN", "JJ"))],),
@@ -29,7 +35,10 @@ def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[s
 
 
 def shuffle_within_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
-    """Returns the words permuted inside each three that follow one another; the last group may be shorter."""
+    """Returns the words permuted inside each group of three that follow one another.
+
+    The last group may be shorter.
+    """
     return _permuted_within(tokens, _trigrams(tokens), rng)
 
 
@@ -54,9 +63,15 @@ PERTURBATIONS: dict[str, Perturbation] = {
 
 
 def perturbations(text: str, rng: Random, tagger: Tagger) -> list[str]:
-    """Returns the four perturbations in ARO's order, words and marks joined by spaces as published. Some may equal the text.
+    """Returns the four perturbations in ARO's order, some of which may equal the text.
 
-    Where the published code takes spaCy's tokens for the first two and NLTK's for the others, the tagger's serve all four here.
+    Words and marks are joined by spaces, as published. The published code takes spaCy's tokens for
+    the first two perturbations and NLTK's for the others. Here the tagger's tokens serve all four.
+
+    Args:
+        text: The caption.
+        rng: The source of random numbers.
+        tagger: Finds tokens and their tags.
     """
     tokens = tagger.analyse(text)
     return [" ".join(perturbation(tokens, rng)) for perturbation in PERTURBATIONS.values()]
@@ -66,7 +81,14 @@ _CLEANED = re.compile(r"[.!\"()*#:;~\s]+")
 
 
 def pre_caption(text: str, max_words: int = 30) -> str:
-    """Returns the text as ARO cleans it: lower case, the marks . ! " ( ) * # : ; ~ as spaces, the first `max_words` words."""
+    """Returns the text as ARO cleans it.
+
+    The text is in lower case, and the marks . ! " ( ) * # : ; ~ are spaces.
+
+    Args:
+        text: The caption.
+        max_words: How many words are kept.
+    """
     return " ".join(_CLEANED.sub(" ", text.lower()).split()[:max_words])
 
 
@@ -89,13 +111,23 @@ DRAWS = 20
 
 
 class AROShuffle(NegativeGenerator):
-    """One of ARO's four perturbations, drawn at random: the sentence negatives of CS-CLIP's public code.
+    """One of ARO's four perturbations, drawn at random.
 
-    kinds: those to draw from. A draw that leaves the caption's words as they were is drawn again, and a kind that cannot change them
-    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where the caption has them so; set apart
-    throughout, as published, they would give the negative away. These are also the perturbations of ARO's order benchmark: a model
-    trained on them knows its test.
-    Raises ZooError on a kind or tagger that does not exist.
+    These are the sentence negatives of CS-CLIP's public code. They are also the perturbations of
+    ARO's order benchmark: a model trained on them knows its test.
+
+    A draw that leaves the caption's words as they were is repeated. A kind that cannot change them
+    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where
+    the caption has them so. Set apart throughout, as published, they would give the negative away.
+
+    Args:
+        kinds: The perturbations to draw from: `shuffle_nouns_and_adj`,
+            `shuffle_allbut_nouns_and_adj`, `shuffle_within_trigrams`, `shuffle_trigrams`.
+        tagger: What finds words and tags: `textblob`, `spacy`, or `auto`, which is spaCy where it
+            and its English pipeline are installed, else TextBlob.
+
+    Raises:
+        ZooError: A kind or the tagger does not exist.
     """
 
     name = "aro_shuffle"
@@ -108,15 +140,18 @@ class AROShuffle(NegativeGenerator):
         for kind in kinds:
             if kind not in PERTURBATIONS:
                 raise ZooError(
-                    f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose among {', '.join(PERTURBATIONS)}"
+                    f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose "
+                    f"among {', '.join(PERTURBATIONS)}"
                 )
         tagger_named(tagger)
         self.kinds, self.tagger = tuple(kinds), tagger
 
     def describe(self) -> dict[str, str]:
+        """Returns the generator and its tagger."""
         return super().describe() | tagger_named(self.tagger).describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns a perturbed caption, or None where no kind changes it."""
         tokens = tagger_named(self.tagger).analyse(caption)
         set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):

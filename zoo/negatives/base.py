@@ -1,4 +1,4 @@
-"""NegativeGenerator: makes a sentence that does not belong to the image out of one that does."""
+"""NegativeGenerator: makes a sentence that does not fit an image out of one that does."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -10,20 +10,37 @@ from zoo.units.record import UnitRecord
 
 
 class NegativeGenerator(Recorded, ABC):
-    """Base of generators. What comes out is a function of caption, record and random state alone, so that a run can be resumed.
+    """Base of generators.
 
-    name: what recipes, objectives and results call it.
+    A negative depends on caption, record and random state alone, so that a run can be resumed.
+
+    Attributes:
+        name: What recipes, objectives and results call the generator.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns one negative of the caption, or None where the rule finds none; never the caption itself in other spacing or case."""
+        """Makes one negative of a caption.
+
+        Args:
+            caption: The caption.
+            rng: The source of random numbers.
+            record: The caption's units, where it has some.
+
+        Returns:
+            The negative, or None where the rule finds none. It is never the caption itself in other
+            spacing or case.
+        """
 
     def describe(self) -> dict[str, str]:
-        """Returns what a result says of its negatives: the rule, and the tagger where one is used."""
+        """Returns what results say of the negatives: the generator, and the tagger it uses."""
         return {"generator": self.name}
 
     def check(self, captions: Iterable[str]) -> None:
-        """Raises ZooError, before the first step, where the generator knows already that it cannot serve these captions."""
+        """Checks, before the first step, whether the generator can serve some captions.
+
+        Raises:
+            ZooError: The generator knows already that it cannot.
+        """

@@ -1,4 +1,4 @@
-"""Bi-gram shuffle: pairs of neighbouring words in another order (Oh et al., FSC-CLIP, EMNLP 2024). Free of torch."""
+"""Bigram shuffle: pairs of words in another order (Oh et al., FSC-CLIP, EMNLP 2024)."""
 
 import re
 from random import Random
@@ -14,16 +14,19 @@ _FINAL_MARKS = re.compile(r"\s*[^\w\s]*\s*$")
 
 
 class BigramShuffle(NegativeGenerator):
-    """The caption's words, two by two from the left, in another order of the pairs; a last odd word stays alone.
+    """The caption's words, two by two from the left, with the pairs in another order.
 
-    Marks travel with the word before them and those at the end stay there: the public code sets every token apart, so that "don't" comes
-    out as "do n't" and a full stop in mid-sentence, which gives the negative away. An order that leaves the sentence as it was is drawn
-    again, ten times at most, as published. None where there are fewer than three words.
+    A last odd word stays alone. Marks move with the word before them, and those at the end stay
+    there. The public code sets every token apart, so that "don't" becomes "do n't" and a full stop
+    stands in mid-sentence, which gives the negative away. An order that leaves the sentence as it
+    was is drawn again, ten times at most, as published. A caption of fewer than three words has no
+    negative.
     """
 
     name = "bigram_shuffle"
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns the caption with its pairs of words shuffled, or None where nothing changes."""
         end = _FINAL_MARKS.search(caption)
         assert end is not None
         words = _words(caption[: end.start()])
@@ -39,7 +42,7 @@ class BigramShuffle(NegativeGenerator):
 
 
 def _words(text: str) -> list[str]:
-    """Returns what white space parts, marks that stand alone joined to the word before."""
+    """Returns what white space parts; marks that stand alone join the word before."""
     words: list[str] = []
     for part in text.split():
         if words and _MARKS.fullmatch(part):

@@ -1,4 +1,4 @@
-"""Builds the table that Replace reads: every word of the captions looked up in WordNet once. Free of torch."""
+"""Builds the table that Replace reads: every word of the captions is looked up in WordNet once."""
 
 import hashlib
 import json
@@ -18,7 +18,14 @@ _PARTS: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
 
 
 def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
-    """Returns every (word, tag) of the captions that Replace may change, prepositions apart, in order."""
+    """Returns every word and tag of the captions that Replace may change, sorted.
+
+    Prepositions are left out, since they are not looked up.
+
+    Args:
+        captions: The captions.
+        tagger: Finds words and tags.
+    """
     return sorted(
         {
             (part.word, part.tag)
@@ -30,7 +37,13 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
 
 
 def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
-    """rule: of WordNet.alternatives. Returns the alternatives of a word inflected as it is, with their weights, without the word itself."""
+    """Returns the alternatives of a word with their weights, in the form of the word.
+
+    Args:
+        key: The word and its tag.
+        wordnet: Where the word is looked up.
+        rule: Arguments of `WordNet.alternatives`.
+    """
     word, tag = key
     weights: dict[str, float] = {}
     for base, weight in wordnet.alternatives(word, _PARTS[tag[0]], **rule).items():
@@ -47,10 +60,20 @@ def build(
     progress: Callable[[int], object] = lambda done: None,
     **made_by: str,
 ) -> None:
-    """Writes the table of the keys. Whatever is looked up is kept beside it until all is, so that a build that was stopped goes on; one of
-    other words or made otherwise (made_by) starts anew. progress is told how many words more are done.
+    """Writes the table of some words.
 
-    Raises ZooError where something cannot be written, and where another build wrote to the same table.
+    What was looked up is kept beside the table until it is whole, so that a build that was stopped
+    goes on. A build of other words, or one made otherwise, starts anew.
+
+    Args:
+        keys: The words and their tags.
+        look_up: Returns the alternatives of a word with their weights.
+        out: The table to write.
+        progress: Is told how many more words are done.
+        made_by: What results say of the table.
+
+    Raises:
+        ZooError: The table cannot be written, or two builds wrote to it.
     """
     unfinished = out.with_name(f".{out.name}.unfinished")
     head = {
@@ -72,16 +95,21 @@ def build(
         unfinished.unlink()
     except ValueError as error:
         raise ZooError(
-            f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and build again"
+            f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and "
+            "build again"
         ) from error
     except OSError as error:
         raise ZooError(
-            f"{unfinished} cannot be written ({error.strerror or error}): give --out a folder with room that you may write to"
+            f"{unfinished} cannot be written ({error.strerror or error}): give --out a folder with "
+            "room that you may write to"
         ) from error
 
 
 def _resumed(file: IO[bytes], head: bytes) -> int:
-    """Returns how many whole lines follow the head; a line that was cut off is cut away, and all where the head is another."""
+    """Prepares the file to go on and returns how many whole lines follow its head.
+
+    A line that was cut off is removed. All lines are removed where the head is another.
+    """
     file.seek(0)
     if file.readline() != head:
         file.truncate(0)

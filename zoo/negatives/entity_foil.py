@@ -1,4 +1,4 @@
-"""Entity foil in place: the caption with one entity changed for its wrong twin. Free of torch."""
+"""Entity foil in place: the caption with one entity replaced by its foil."""
 
 import re
 from random import Random
@@ -13,13 +13,15 @@ _LEADING_ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 class EntityFoilInPlace(NegativeGenerator):
     """The caption with a foil of one of its entities in the entity's place.
 
-    Entities with foils that stand in the caption word for word are equally likely, and so are the foils of one. Case follows what is
-    replaced, an a or an before it follows the foil. None where the caption has no units or none of their foils fits.
+    Entities that have foils and stand in the caption word for word are equally likely, and so are
+    the foils of one entity. The case of the foil follows what it replaces, and an a or an before it
+    follows the foil. A caption without units, or whose foils do not fit, has no negative.
     """
 
     name = "entity_foil"
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns the caption with one entity replaced, or None where no foil fits."""
         entities = [entity for entity in record.entities if entity.foils] if record else []
         for entity in rng.sample(entities, len(entities)):
             places = list(_places(entity, caption))
@@ -34,8 +36,16 @@ class EntityFoilInPlace(NegativeGenerator):
 
 
 def in_place(caption: str, start: int, end: int, foil: str) -> str:
-    """Returns the caption with caption[start:end] replaced by the foil; an article that the foil brings is dropped where the caption has
-    its own right before."""
+    """Returns the caption with a span replaced by a foil.
+
+    An article that the foil brings is dropped where the caption has its own right before.
+
+    Args:
+        caption: The caption.
+        start: The position of the span's first character.
+        end: The position after its last character.
+        foil: What replaces it.
+    """
     own = re.search(r"\b(?:an?|the)\s+$", caption[:start], re.IGNORECASE)
     if own:
         foil = _LEADING_ARTICLE.sub("", foil, count=1) if _LEADING_ARTICLE.match(foil) else foil

@@ -1,4 +1,4 @@
-"""Mixtures of generators. Free of torch."""
+"""Mixtures of generators."""
 
 from collections.abc import Iterable
 from random import Random
@@ -11,11 +11,17 @@ from zoo.units.record import UnitRecord
 
 
 class SwapOrFoil(NegativeGenerator):
-    """A swap of the caption's own words with probability `sentence_swap_share`, else an entity foil in its place.
+    """A swap of the caption's own words, or else an entity foil in its place.
 
-    swap: NegCLIPSwap where None; foil: EntityFoilInPlace where None. fall_back: whether a caption whose words allow no swap gets a foil, as
-    in CS-CLIP's public code; else it has no negative. Its paper speaks of a swap probability without saying of what; in the code it is
-    this choice of the sentence negative, and 1.
+    CS-CLIP speaks of a swap probability without saying of what. In its public code the probability
+    is of this choice of the sentence negative, and is 1.
+
+    Args:
+        swap: The generator of swaps; NegCLIPSwap where None.
+        foil: The generator of foils; EntityFoilInPlace where None.
+        sentence_swap_share: The probability of a swap, from 0 to 1.
+        fall_back: Whether a caption whose words allow no swap gets a foil, as in CS-CLIP's public
+            code. Otherwise it has no negative.
     """
 
     name = "swap_or_foil"
@@ -31,14 +37,17 @@ class SwapOrFoil(NegativeGenerator):
         self.sentence_swap_share, self.fall_back = sentence_swap_share, fall_back
 
     def describe(self) -> dict[str, str]:
+        """Returns what both generators say of themselves, under the mixture's name."""
         return self.foil.describe() | self.swap.describe() | super().describe()
 
     def check(self, captions: Iterable[str]) -> None:
+        """Checks whether both generators can serve some captions."""
         captions = list(captions)
         self.swap.check(captions)
         self.foil.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns a swap or a foil, or None where the chosen one finds none."""
         if rng.random() < self.sentence_swap_share:
             swapped = self.swap.negative(caption, rng, record)
             if swapped is not None or not self.fall_back:

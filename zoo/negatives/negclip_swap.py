@@ -1,4 +1,4 @@
-"""NegCLIP's swap: two like phrases or words of the caption change places (Yuksekgonul et al., ICLR 2023). Free of torch."""
+"""NegCLIP's swap: two like phrases or words change places (Yuksekgonul et al., ICLR 2023)."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,21 @@ MIN_PHRASE = 3
 
 
 class NegCLIPSwap(NegativeGenerator):
-    """Two noun phrases of three or more words, two verb phrases, or two words that are both NN, NNS, adverbs or adjectives change places.
+    """The caption with two of its phrases or words of one kind in each other's place.
 
-    Each of the six categories that has two different members is equally likely, however many pairs it has, as in the public code, which
-    gives a category up when the two that it draws are equal; here another is drawn. Spacing, case and a or an stay as they are.
-    reorder_lists: whether members joined by "and", "or" or a comma may change places, as published, though "a white and black dog" is "a
-    black and white dog". Raises ZooError on a tagger that does not exist.
+    There are six kinds: noun phrases of three or more words, verb phrases, singular nouns (NN),
+    plural nouns (NNS), adverbs and adjectives. Each kind with two different members is equally
+    likely, however many pairs it has, as in the public code. That code gives a kind up when the two
+    that it draws are equal; here another pair is drawn. Spacing, case and a or an stay as they are.
+
+    Args:
+        tagger: What finds words, tags and phrases: `textblob`, `spacy`, or `auto`, which is spaCy
+            where it and its English pipeline are installed, else TextBlob.
+        reorder_lists: Whether members joined by "and", "or" or a comma may change places, as
+            published, though "a white and black dog" is "a black and white dog".
+
+    Raises:
+        ZooError: The tagger does not exist.
     """
 
     name = "negclip_swap"
@@ -31,10 +40,12 @@ class NegCLIPSwap(NegativeGenerator):
         self.tagger, self.reorder_lists = tagger, reorder_lists
 
     def describe(self) -> dict[str, str]:
+        """Returns the generator, its tagger, and `reorder_lists` where it is false."""
         kept = {} if self.reorder_lists else {"reorder_lists": "false"}
         return super().describe() | kept | tagger_named(self.tagger).describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns the caption with two members of a kind swapped, or None where it has no pair."""
         categories = [
             spans
             for spans in swappable(tagger_named(self.tagger).analyse(caption)).values()
@@ -55,7 +66,10 @@ class NegCLIPSwap(NegativeGenerator):
 
 
 def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
-    """Returns the spans (start, end in characters) that may change places, by category."""
+    """Returns the spans that may change places, by kind.
+
+    A span is its first character's position and the position after its last.
+    """
     return {
         "noun_phrase": [
             (tokens[i].start, tokens[j - 1].end)
@@ -83,9 +97,8 @@ def _noun_phrases(tokens: Sequence[Token]) -> list[Span]:
     return list(zip(starts, ends, strict=True))
 
 
-_VERB_PHRASE = re.compile(
-    r"v?a*x*v+"
-)  # the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
+# the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
+_VERB_PHRASE = re.compile(r"v?a*x*v+")
 _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
 
 

@@ -1,4 +1,7 @@
-"""Replace: one word of the caption changed for another, as in SugarCrepe's REPLACE (FSC-CLIP, A.1; CLoVe's code). Free of torch."""
+"""Replace: one word of the caption becomes another, as in SugarCrepe's REPLACE.
+
+The rule is FSC-CLIP's (A.1), from CLoVe's code.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,14 +24,23 @@ DRAWS = 10
 
 
 class Replace(NegativeGenerator):
-    """The caption with one entity, attribute or relation changed: a noun, an adjective or a verb for an antonym or a cousin of WordNet's,
-    a preposition for another of a list, by frequency.
+    """The caption with one entity, attribute or relation changed.
 
-    Two draws are made for every word that can be changed, without replacement and by weight, and one of all draws is taken, so that every
-    word is about equally likely. The new word comes inflected and in the case of the old one, an a or an before it follows it.
-    table: what `zoo negatives build` made of the captions; its tagger is used. min_entities: noun phrases that a caption must have to get
-    a negative; 2 is the public code's. max_unknown: share of the captions' words that the table may
-    lack, since it was built from other captions; they are never changed. Raises ZooError on a table that cannot be read.
+    A noun, an adjective or a verb becomes an antonym or a cousin of WordNet's. A preposition
+    becomes another of a list, drawn by frequency.
+
+    Up to two draws are made for every word that can be changed, without replacement and by weight,
+    and one of all draws is taken. So every word is about equally likely. The new word has the form
+    and the case of the old one, and an a or an before it follows the new word.
+
+    Args:
+        table: The table that `zoo negatives build` made of the captions. Its tagger is used.
+        min_entities: How many noun phrases a caption needs to get a negative; 2 in the public code.
+        max_unknown: The share of the captions' words that the table may lack, from 0 to 1, since it
+            may be built from other captions. Words that it lacks are never changed.
+
+    Raises:
+        ZooError: The table cannot be read.
     """
 
     name = "replace"
@@ -40,6 +52,7 @@ class Replace(NegativeGenerator):
         tagger_named(table_at(self.table).settings["tagger"])
 
     def describe(self) -> dict[str, str]:
+        """Returns the generator, its tagger, and what made its table."""
         settings = table_at(self.table).settings
         made_by = {
             f"table_{key}": value
@@ -54,7 +67,14 @@ class Replace(NegativeGenerator):
         )
 
     def check(self, captions: Iterable[str]) -> None:
-        """Looks at some thousand captions only."""
+        """Checks, on about two thousand of the captions, whether the table knows their words.
+
+        Args:
+            captions: The captions.
+
+        Raises:
+            ZooError: The table lacks more than `max_unknown` of the words.
+        """
         captions = list(captions)
         table = table_at(self.table)
         tagger = tagger_named(table.settings["tagger"])
@@ -69,11 +89,13 @@ class Replace(NegativeGenerator):
         if len(unknown) > self.max_unknown * len(keys):
             named = ", ".join(dict.fromkeys(word for word, _ in islice(unknown, 3)))
             raise ZooError(
-                f"{self.table} was built from other captions, it lacks {len(unknown):,} of {len(keys):,} words looked at ({named}): "
-                f"{HOW_TO_MAKE} of these, or raise max_unknown"
+                f"{self.table} was built from other captions, it lacks {len(unknown):,} of "
+                f"{len(keys):,} words looked at ({named}): {HOW_TO_MAKE} of these, or raise "
+                "max_unknown"
             )
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns the caption with one word changed, or None where no word can be."""
         table = table_at(self.table)
         tokens = tagger_named(table.settings["tagger"]).analyse(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
@@ -95,8 +117,14 @@ class Replace(NegativeGenerator):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What may be replaced: caption[start:end], which is text but for spacing. tag: Penn Treebank's; None of a preposition, perhaps of
-    several words."""
+    """A word that may be replaced, or a preposition of several words.
+
+    Attributes:
+        start: The position of its first character.
+        end: The position after its last character.
+        text: Its words. The caption may have other spacing between them.
+        tag: Its Penn Treebank tag; None for a preposition.
+    """
 
     start: int
     end: int
@@ -105,14 +133,17 @@ class Part:
 
     @property
     def word(self) -> str:
+        """The text in lower case."""
         return self.text.lower()
 
 
 def parts_of(tokens: Sequence[Token]) -> list[Part]:
-    """Returns the last noun of every noun phrase, its adjectives and participles, the verbs that carry a meaning, and the prepositions.
+    """Returns the words that may be replaced.
 
-    Without a parse, every verb and preposition between phrases counts as a relation, where the public code follows dependencies. Pronouns
-    are never replaced; there, "it" may become another abbreviation of the computer trade.
+    These are the last noun of every noun phrase, its adjectives and participles, the verbs that
+    carry a meaning, and the prepositions. Without a parse, every verb and preposition between
+    phrases counts as a relation; the public code follows dependencies. Pronouns are never replaced;
+    the public code may replace "it" by another abbreviation of the computer trade.
     """
     words = [token.text.lower() for token in tokens]
     heads = _heads(tokens)
@@ -163,7 +194,7 @@ def _is_infinitive(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _carries(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a verb is no auxiliary: the last of its group, and no form of "be"."""
+    """Returns whether a verb is no auxiliary: the last of its group, and no form of "be"."""
     after = next((token.tag for token in tokens[at + 1 :] if not token.tag.startswith("RB")), "")
     return tokens[at].text.lower() not in _BE and not after.startswith("VB")
 
@@ -177,7 +208,7 @@ def _count(table: ReplacementTable, part: Part) -> int:
 
 
 def _drawn(table: ReplacementTable, part: Part, rng: Random) -> str:
-    """Draws by weight, half of the time a second one that differs from the first."""
+    """Draws by weight, half of the time a second alternative that differs from the first."""
     first = _draw(table, part, rng)
     if _count(table, part) < 2 or rng.random() < 0.5:
         return first

@@ -1,4 +1,7 @@
-"""ReplacementTable: what may stand in for each word of a vocabulary, made once by `zoo negatives build` and kept on disk. Free of torch."""
+"""ReplacementTable: what may replace each word of a vocabulary.
+
+`zoo negatives build` makes it once and keeps it on disk.
+"""
 
 import hashlib
 import json
@@ -22,11 +25,20 @@ Key = tuple[str, str]
 
 
 class ReplacementTable:
-    """The alternatives of (word, tag), words in lower case, inflected as the word is, with weights.
+    """The alternatives of words, in the form of the word, with weights.
 
-    The file is mapped, not read: the processes of a machine share its memory. Words without alternatives are listed as well, so that a
-    word that was never looked up can be told from one that has none.
-    settings: what made the table. Raises ZooError on what is no such file.
+    The keys are words in lower case with their tags. The file is mapped and not read, so that the
+    processes of a machine share its memory. Words without alternatives are listed too, so that a
+    word that was never looked up differs from one that has none.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        settings: What made the table.
+
+    Raises:
+        ZooError: The file is no such table.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,7 +47,8 @@ class ReplacementTable:
             self.settings: dict[str, str] = json.loads(content.schema.metadata[b"zoo"])
             if self.settings["version"] != str(VERSION):
                 raise ZooError(
-                    f"{path} is a table of version {self.settings['version']}, and {VERSION} is read here: {HOW_TO_MAKE}"
+                    f"{path} is a table of version {self.settings['version']}, and this zoo "
+                    f"reads version {VERSION}: {HOW_TO_MAKE}"
                 )
             words, tags, lists, cumulative = (
                 content.column(name) for name in ("word", "tag", "alternatives", "cumulative")
@@ -61,18 +74,18 @@ class ReplacementTable:
         return len(self._rows)
 
     def count(self, key: Key) -> int:
-        """Returns how many alternatives a word has; 0 for one that the table does not know."""
+        """Returns how many alternatives a word has; 0 for a word that the table does not know."""
         row = self._rows.get(key)
         return 0 if row is None else self._offsets[row + 1] - self._offsets[row]
 
     def alternatives(self, key: Key) -> dict[str, float]:
-        """Returns the alternatives of a word that the table knows with their weights."""
+        """Returns the alternatives of a word that the table knows, with their weights."""
         start, end = self._span(key)
         weights = np.diff(self._cumulative[start:end], prepend=0.0)
         return {self._text(start + i): float(weight) for i, weight in enumerate(weights)}
 
     def draw(self, key: Key, rng: Random) -> str:
-        """Returns an alternative by weight, of a word that has some."""
+        """Returns an alternative of a word that has some, drawn by weight."""
         start, end = self._span(key)
         cumulative = self._cumulative[start:end]
         return self._text(
@@ -90,7 +103,7 @@ class ReplacementTable:
 
 @cache
 def table_at(path: Path) -> ReplacementTable:
-    """Returns the table, opened once a process."""
+    """Returns the table of a file, opened once a process."""
     return ReplacementTable(path)
 
 
@@ -99,9 +112,15 @@ def write_table(
     entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]],
     **made_by: str,
 ) -> None:
-    """entries: alternatives with their weights by (word, tag). made_by: what results say of the table, the name of the tagger with it.
+    """Writes a table. The file appears when it is whole.
 
-    The file appears when it is whole. Raises ZooError where it cannot be written.
+    Args:
+        path: The file.
+        entries: The alternatives with their weights, by word and tag.
+        made_by: What results say of the table, the name of the tagger among it.
+
+    Raises:
+        ZooError: The file cannot be written.
     """
     words, tags, ends = [], [], [0]
     ids, cumulative = array("i"), array("f")
