@@ -76,7 +76,7 @@ def test_shares_are_of_what_was_judged() -> None:
     [
         ("1,1,a dog,entity,dog,cat,object_change,ok,nonsens,", ":2: foil_verdict 'nonsens'"),
         ("1,1,a dog,entity,dog,cat,object_change,maybe,ok,", ":2: unit_verdict 'maybe'"),
-        ("1,1,a dog,entity,dog,cat,object_change,ok,absurd_swap,", "is of swaps"),
+        ("1,1,a dog,entity,dog,cat,object_change,ok,absurd_swap,", "is for swaps"),
         ("1,1,a dog, wet,entity,dog,cat,object_change,ok,ok,", "11 columns for 10"),
     ],
 )

@@ -158,8 +158,8 @@ def _class(name: str) -> type[Benchmark]:
         ) from error
     except AttributeError as error:
         raise ZooError(
-            f"benchmark {name!r}: {module} has no "
-            f"{attribute}{near(attribute, vars(importlib.import_module(module)))}"
+            f"benchmark {name!r}: the module {module} has no {attribute}"
+            f"{near(attribute, vars(importlib.import_module(module)))}: mend the name"
         ) from error
     if not (isinstance(found, type) and issubclass(found, Benchmark)):
         raise ZooError(

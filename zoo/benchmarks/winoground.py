@@ -109,7 +109,9 @@ def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
         raise ZooError(f"{path} is not a whole parquet file ({error}): fetch it again") from error
     lacking = [name for name in ("image_0", "image_1") if name not in names]
     if lacking:
-        raise ZooError(f"{path} has no column {lacking[0]}: it has {', '.join(names)}")
+        raise ZooError(
+            f"{path} has no column {lacking[0]}, only {', '.join(names)}: fetch the file again"
+        )
     for i, row in enumerate(rows):
         images = tuple(ImageRef("parquet", f"{_under(path, root)}#{i}#image_{k}") for k in (0, 1))
         yield _case(row, images, f"{path}[{i}]")

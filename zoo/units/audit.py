@@ -93,10 +93,10 @@ def draw(
     if not rows:
         edits = {foil.edit for record in records.values() for foil in _foils(record)}
         if edit is None or not edits:
-            raise ZooError("the units file holds no foil: there is nothing to judge")
+            raise ZooError("the units file holds no foil to judge: name one that holds foils")
         raise ZooError(
-            f"--edit {edit}: no foil was made so{near(edit, edits)}: "
-            f"the file has {', '.join(sorted(edits))}"
+            f"--edit {edit}: no foil in the units file has this edit{near(edit, edits)}: "
+            f"choose among {', '.join(sorted(edits))}"
         )
     return rows
 
@@ -191,8 +191,8 @@ def _row(cells: list[str], where: str) -> Row:
         _check(row[column], known, f"{where}: {column}")
     if row["foil_verdict"] == "absurd_swap" and row["edit"] != SWAP:
         raise ZooError(
-            f"{where}: foil_verdict absurd_swap is of swaps, and the foil is {row['edit']}: "
-            "say nonsense"
+            f"{where}: foil_verdict absurd_swap is for swaps, and the foil's edit is "
+            f"{row['edit']}: write nonsense"
         )
     return Row(**row)
 
@@ -200,7 +200,7 @@ def _row(cells: list[str], where: str) -> Row:
 def _check(verdict: str, known: Collection[str], where: str) -> None:
     if verdict and verdict not in known:
         raise ZooError(
-            f"{where} '{verdict}' is none{near(verdict, known)}: "
+            f"{where} '{verdict}' is no verdict{near(verdict, known)}: "
             f"write {', '.join(known)}, or nothing"
         )
 

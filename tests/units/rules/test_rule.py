@@ -1,4 +1,4 @@
-"""The rule-based extractor: worked captions, what holds for each one, and its yield on real ones."""
+"""The rule-based extractor: worked captions, what holds for all, and its yield on real ones."""
 
 import re
 from pathlib import Path
