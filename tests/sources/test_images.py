@@ -86,7 +86,7 @@ def test_the_crop_is_cut_before_anything_else(tmp_path):
     assert [cropped.getpixel((x, 0)) for x in (0, 1)] == [(255, 255, 255), (0, 0, 0)]
 
 
-def test_grey_pictures_become_rgb(tmp_path):
+def test_grey_images_become_rgb(tmp_path):
     Image.new("L", (2, 2), 7).save(tmp_path / "grey.png")
     assert ImageFinder([tmp_path]).load(ImageRef("file", "grey.png")).getpixel((0, 0)) == (
         7,
@@ -105,7 +105,7 @@ def test_a_truncated_jpeg_is_an_error_that_names_the_file(tmp_path, share):
         ImageFinder([tmp_path]).load(ImageRef("coco", "7"))
 
 
-def test_a_file_that_is_no_picture_is_an_error_that_names_it(tmp_path):
+def test_a_file_that_is_no_image_is_an_error_that_names_it(tmp_path):
     (tmp_path / "a.jpg").write_text("hello")
     with pytest.raises(BrokenImage, match=r"a\.jpg"):
         ImageFinder([tmp_path]).load(ImageRef("file", "a.jpg"))
@@ -128,7 +128,7 @@ def jpeg(colour: tuple[int, int, int]) -> bytes:
 
 
 @pytest.mark.parametrize("nested", [True, False])
-def test_rows_of_a_parquet_file_are_pictures(tmp_path, nested):
+def test_rows_of_a_parquet_file_are_images(tmp_path, nested):
     pictures = [jpeg((i, 0, 0)) for i in range(5)]
     cells = [{"bytes": p, "path": None} for p in pictures] if nested else pictures
     pq.write_table(pa.table({"image": cells}), tmp_path / "x.parquet", row_group_size=2)
