@@ -1,4 +1,4 @@
-"""A CS-CLIP step as zoo takes it, against the bare towers and a step with whole texts.
+r"""A CS-CLIP step as zoo takes it, against the bare towers and a step with whole texts.
 
 In the latter every text is encoded at full context.
 

@@ -1,4 +1,4 @@
-"""The engine on SugarCrepe against a loop that encodes image and both texts case by case.
+r"""The engine on SugarCrepe against a loop that encodes image and both texts case by case.
 
 What is compared is wall time, and whether outcomes agree.
 

@@ -1,4 +1,4 @@
-"""What frozen features save.
+r"""What frozen features save.
 
 Measured are epochs of LabCLIP, steps of TF-Global and TF-Local, and the memory of scoring all pairs
 of a batch.

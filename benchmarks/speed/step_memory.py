@@ -1,4 +1,4 @@
-"""Peak memory and time of a CS-CLIP step against batch size.
+r"""Peak memory and time of a CS-CLIP step against batch size.
 
 The towers take the whole batch, or chunks of it.
 

@@ -1,4 +1,4 @@
-"""Text towers over cut and over whole texts.
+r"""Text towers over cut and over whole texts.
 
 Compared are seconds of forward and backward, and how far vectors and gradients are apart.
 

@@ -1,4 +1,4 @@
-"""How many foils of a units file another caption of the same image bears out.
+r"""How many foils of a units file another caption of the same image bears out.
 
 The counts are by condition of half_truth, in a table in Markdown.
 

@@ -1,4 +1,4 @@
-"""Every recipe side by side, in small.
+r"""Every recipe side by side, in small.
 
 All start from the same first tower, take equally many steps at the same learning rates, and are
 asked the same questions.

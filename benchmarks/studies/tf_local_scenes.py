@@ -1,4 +1,4 @@
-"""Do frozen towers hold what their cosine does not show?
+r"""Do frozen towers hold what their cosine does not show?
 
 This is TF-Local's claim, put to the test on rendered scenes.
 
