@@ -74,9 +74,9 @@ def blocks(page: str) -> list[tuple[str, str, str]]:
 
 def commands(script: str) -> list[list[str]]:
     """Returns the arguments of the `zoo` commands of a script, in order."""
-    lines = script.replace("\\\n", " ").splitlines()
-    words = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
-    return [line[1:] for line in words if line[:1] == ["zoo"]]
+    lines = [line.removeprefix("$ ") for line in script.replace("\\\n", " ").splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines if line.split()[:1] == ["zoo"]]
+    return [line[1:] for line in words]
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +275,14 @@ def test_links_lead_to_files_and_their_names_are_in_them(page: str) -> None:
             for part in name.split("."):
                 assert hasattr(found, part), f"{page} names {name}, which {target} does not have"
                 found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_of_the_project_that_a_page_names_are_there(page: str) -> None:
+    named = re.findall(
+        r"`(?:python )?((?:benchmarks|configs|tests|zoo)/[\w./]+\.\w+)`", text_of(page)
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_the_index_leads_to_every_page() -> None:
