@@ -40,7 +40,7 @@ from zoo.support.spec import class_path, spec
 log = logging.getLogger(__name__)
 
 PARTS = ("backbone", "head", "objective")
-SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # that need nothing but the captions
+SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # made of captions alone
 
 
 class Provides(Protocol):

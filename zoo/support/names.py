@@ -19,7 +19,7 @@ ROOMS = {
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",
 }
-FACES = {"readers": "sources.readers"}  # the room that shows a kind, where it is not of its name
+FACES = {"readers": "sources.readers"}  # kinds that another room shows
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ CONFIG, RECORD = "config.yaml", "run.json"
 OF_A_RUN = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
 NOT_OF_DATA = ("workers",)  # arguments of a datamodule that change nothing of what is trained on
 OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
-SHOWN = 3  # candidates, and what is different about each
+SHOWN = 3  # candidates that a message names, and differences of each
 
 log = logging.getLogger(__name__)
 Settings = dict[str, Any]
