@@ -22,7 +22,7 @@ lint: $(VENV)/.installed
 
 # built into build/site; the variable hushes a notice about the next major version of MkDocs
 docs: $(VENV)/.installed
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: lint docs
 	$(BIN)/pytest -n 2 --dist loadfile
