@@ -7,9 +7,9 @@ import pytest
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-from zoo.cli.fit import ZooTrainer
 from zoo.errors import ZooError
 from zoo.mistakes import mistake, sentence
+from zoo.training.trainer import ZooTrainer
 
 
 @pytest.mark.parametrize(

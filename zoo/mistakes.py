@@ -203,7 +203,7 @@ def _near_names(text: str) -> str:
     paths = {path.rpartition(".")[2]: path for room in ROOMS for _, path, _ in classes(room)}
     if name in paths:
         return f" (it is {paths[name]})"
-    return near(name, [*_settings(), *paths]) or f": {LISTED}"
+    return near(name, paths if asked[1] else _settings()) or f": {LISTED}"
 
 
 def _settings() -> list[str]:

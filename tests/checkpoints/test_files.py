@@ -14,9 +14,9 @@ from torch.utils.data import DataLoader
 
 from tests.support.mistakes import said
 from zoo.checkpoints.files import WholeCheckpointIO, newest_last
-from zoo.cli.fit import ZooTrainer
 from zoo.errors import ZooError
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
+from zoo.training.trainer import ZooTrainer
 
 STEPS = 4
 

@@ -97,6 +97,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.datamodules",
                 "zoo.benchmarks",
                 "zoo.evaluation",
+                "zoo.sources",
             )
         ):
             importlib.import_module(module.name)

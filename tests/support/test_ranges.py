@@ -12,7 +12,6 @@ from jsonargparse.typing import PositiveInt, restricted_number_type
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.cli.fit import ZooTrainer
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features
 from zoo.errors import ZooError
@@ -29,6 +28,7 @@ from zoo.sources.readers.csv_table import CsvTable
 from zoo.support.ranges import wanted
 from zoo.support.spec import spec
 from zoo.training.averaging import EMA
+from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
 
 NAN = float("nan")

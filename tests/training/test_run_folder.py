@@ -11,10 +11,10 @@ from lightning import Trainer
 from tests.support.runs import last_checkpoint, losses
 from zoo.checkpoints.files import best_of, located
 from zoo.cli import main
-from zoo.cli.fit import ZooTrainer
 from zoo.errors import ZooError
 from zoo.training.metrics_log import MetricsLog
 from zoo.training.run_folder import differences, next_version
+from zoo.training.trainer import ZooTrainer
 
 
 @pytest.fixture
@@ -194,5 +194,5 @@ def test_the_last_checkpoint_is_refused_to_a_trainer_that_does_not_tell_a_steps_
     from zoo.training.callbacks import LastCheckpoint
 
     trainer = Trainer(accelerator="cpu", logger=False, callbacks=[LastCheckpoint(dirpath="x")])
-    with pytest.raises(ZooError, match=r"zoo\.cli\.fit\.ZooTrainer"):
+    with pytest.raises(ZooError, match=r"zoo\.training\.ZooTrainer"):
         trainer.fit(Scripted([1.0]), torch.ones(1, 1))

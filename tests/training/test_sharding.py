@@ -21,10 +21,10 @@ from tests.support.parallel import (
     parts_for,
 )
 from tests.support.runs import command, last_checkpoint, losses, variant
-from zoo.cli.fit import ZooTrainer
 from zoo.errors import ZooError
 from zoo.optim import Optimization
 from zoo.support.distributed import average_scalars, gathered, shard
+from zoo.training.trainer import ZooTrainer
 
 RANKS = 2
 OPTIMIZER = Optimization(lr=1e-2, weight_decay=0.1)

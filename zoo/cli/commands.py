@@ -90,6 +90,13 @@ def dispatch(argv: list[str]) -> int:
         return 0
     name, rest = argv[0], argv[1:]
     if name in LIGHTNING:
+        asked = next((i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None)
+        if asked is not None and rest[asked + 1 :] != ["all"]:
+            from zoo.cli.explain import page
+
+            return page(name, rest)
+        if asked is not None:
+            argv = argv[:-1]
         from zoo.cli.fit import run
 
         return run(argv)

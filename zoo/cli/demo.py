@@ -17,7 +17,6 @@ from rich.table import Table
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.scene_swaps import SceneSwaps
-from zoo.cli.fit import ZooTrainer
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.module import ZooModule
@@ -33,6 +32,7 @@ from zoo.scenes.sheet import contact_sheet
 from zoo.sources.readers.scenes import Scenes
 from zoo.support.arguments import Parser, whole_number
 from zoo.support.log import quieten
+from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
 
 CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import shlex
 import sys
 import time
@@ -9,40 +10,34 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
-from lightning import Callback, LightningDataModule, Trainer
-from lightning.fabric.plugins import ClusterEnvironment
+from lightning import Callback, LightningDataModule
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
-from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
-from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import (
     NAMES,
     RUNS,
-    WholeCheckpointIO,
     located,
     read_checkpoint,
     recipe_of,
 )
+from zoo.cli.flags import FLAGS, spelled_out
 from zoo.cli.recipes import settings_given, with_recipes
-from zoo.errors import Stopped, ZooError
+from zoo.errors import Stopped, ZooError, near
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
 from zoo.results.report import refuse_results
-from zoo.support.arguments import Parser, listed
 from zoo.support.distributed import leave_group
 from zoo.support.files import sweep
 from zoo.support.log import quieten, speak
 from zoo.support.names import import_all
-from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged, wanted
+from zoo.support.ranges import wanted
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
-from zoo.training.finite import Finite
 from zoo.training.run_folder import (
     NOT_OF_DATA,
     RunFolder,
@@ -51,10 +46,9 @@ from zoo.training.run_folder import (
     requeued,
     same_run,
 )
-from zoo.training.sharding import Sharded
-from zoo.training.stopping import Signals, StepLoop, signals_raise
+from zoo.training.stopping import signals_raise
+from zoo.training.trainer import ZooTrainer
 
-Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
 LOGGER = {
@@ -69,96 +63,10 @@ class ZooParser(LightningArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> None:
         if not self.exit_on_error:
             super().error(message, ex)
-        print(f"zoo: {sentence(message)}", file=sys.stderr)
+        unknown = re.search(r"nrecognized arguments: --(\w+)", message)
+        mend = near(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
+        print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)
-
-
-class ZooTrainer(Ranged, Trainer):
-    """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
-
-    strategy: as Lightning's, or `sharded` (zoo.training.Sharded). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
-    32-true. Raises ZooError for a precision that the device lacks, where Lightning would take another, and for Lightning's `fsdp`.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        strategy: str | Strategy = "auto",
-        precision: str | int | None = None,
-        plugins: Plugin | list[Plugin] | None = None,
-        val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
-        check_val_every_n_epoch: PositiveInt | None = 1,
-        log_every_n_steps: NonNegativeInt | None = None,
-        num_sanity_val_steps: int | None = None,
-        min_epochs: NonNegativeInt | None = None,
-        min_steps: NonNegativeInt | None = None,
-        accumulate_grad_batches: PositiveInt = 1,
-        gradient_clip_val: NonNegativeNumber | None = None,
-        overfit_batches: int | float = 0.0,
-        **kwargs: Any,
-    ) -> None:
-        if str(val_check_interval) in ("0", "0.0"):
-            raise ZooError(
-                "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
-            )
-        if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
-            raise ZooError(
-                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of validation to try before training, "
-                "0 for none, or -1 for all"
-            )
-        if overfit_batches:
-            raise ZooError(
-                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not Lightning's to change: set "
-                f"trainer.limit_train_batches to {overfit_batches}, and data.redraw and model.backbone.augment to false"
-            )
-        if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
-            raise ZooError(
-                "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
-                "set it to sharded"
-            )
-        given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
-        if precision == "auto":
-            precision = (
-                "bf16-mixed"
-                if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
-                else "32-true"
-            )
-        plugins = [*given, WholeCheckpointIO()]
-        strategy = Sharded() if strategy == "sharded" else strategy
-        super().__init__(
-            *args,
-            strategy=strategy,
-            precision=precision,  # type: ignore[arg-type]
-            plugins=plugins,
-            val_check_interval=val_check_interval,
-            check_val_every_n_epoch=check_val_every_n_epoch,
-            log_every_n_steps=log_every_n_steps,
-            num_sanity_val_steps=num_sanity_val_steps,
-            min_epochs=min_epochs,
-            min_steps=min_steps,
-            accumulate_grad_batches=accumulate_grad_batches,
-            gradient_clip_val=gradient_clip_val,
-            **kwargs,
-        )
-        steps = self.fit_loop.epoch_loop
-        self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
-        self._signal_connector = Signals(self)
-        self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
-        if str(precision).startswith("16") and not self.precision.startswith("16"):
-            raise ZooError(
-                f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
-            )
-
-    @property
-    def log_every_n_steps(self) -> int:
-        """As it was given, and more often at the start: every step of the first 10, every tenth of the first 100, and so on."""
-        step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
-        often: int = 10 ** (len(str(step)) - 1)
-        return min(self._log_every_n_steps, often)
-
-    @log_every_n_steps.setter
-    def log_every_n_steps(self, steps: int) -> None:
-        self._log_every_n_steps = steps
 
 
 class ZooCLI(LightningCLI):
@@ -361,7 +269,7 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     speak()
     # a YAML may name a class only where an argument says of which kind
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
-    given, data_roots = data_root_flag(argv)
+    given, data_roots = spelled_out(argv)
     import_all()
     try:
         with signals_raise():
@@ -422,52 +330,6 @@ def empty_and_unknown(
             if found is not None:
                 return found
     return None
-
-
-def data_root_flag(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Returns the arguments with the short flags that stand for longer ones spelt out, and the data roots."""
-    parser = Parser(f"zoo {argv[0]}", add_help=False)
-    parser.add_argument("--data_root", nargs="+" if argv[0] == "validate" else 1, default=[])
-    if argv[0] == "validate":
-        for flags in (["--benchmarks"], ["--out"], ["--presets", "--preset"]):
-            parser.add_argument(*flags)
-        parser.add_argument("--overwrite", action="store_true", default=None)
-    short, rest = parser.parse_known_args(argv[1:])
-    if getattr(short, "benchmarks", None) is None:
-        for name in ("out", "presets", "overwrite"):
-            if getattr(short, name, None) is not None:
-                raise ZooError(
-                    f"--{name} is of --benchmarks, which is not given: name benchmarks, or set --data.evaluation.{name}"
-                )
-        return [argv[0], *rest], short.data_root
-    benchmarks = listed(short.benchmarks, "--benchmarks")
-    flags = [
-        "--data",
-        "zoo.datamodules.EvaluationDataModule",
-        "--data.benchmarks",
-        json.dumps(benchmarks),
-    ]
-    if short.data_root:
-        flags += ["--data.data_root", json.dumps(short.data_root)]
-    if short.out is not None:
-        flags += ["--data.out", short.out]
-    if short.presets is not None:
-        flags += ["--data.presets", json.dumps(listed(short.presets, "--presets"))]
-    if short.overwrite:
-        flags += ["--data.overwrite", "true"]
-    others, of_data = apart(rest, "--data.")
-    return ["validate", *others, *flags, *of_data], short.data_root
-
-
-def apart(arguments: list[str], prefix: str) -> tuple[list[str], list[str]]:
-    """Returns the arguments without flags of that prefix, and these with their values: what a class takes is read after its name."""
-    taken: list[list[str]] = [[], []]
-    into = 0
-    for argument in arguments:
-        if argument.startswith("--"):
-            into = int(argument.startswith(prefix))
-        taken[into].append(argument)
-    return taken[0], taken[1]
 
 
 def with_checkpoint(argv: list[str]) -> list[str]:

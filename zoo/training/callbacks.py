@@ -55,7 +55,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         if stage == "fit" and not isinstance(trainer.fit_loop.epoch_loop, StepLoop):
             raise ZooError(
                 "LastCheckpoint is written at the end of a step, which Lightning's own Trainer "
-                "does not tell: use zoo.cli.fit.ZooTrainer"
+                "does not tell: use zoo.training.ZooTrainer"
             )
         super().setup(trainer, pl_module, stage)
 

@@ -1,0 +1,155 @@
+"""`zoo fit --help` and `zoo validate --help`: a page each, and the arguments of the classes that are named."""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from docstring_parser import parse
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from zoo.cli.flags import FLAGS
+from zoo.errors import ZooError, near
+from zoo.support.names import ROOMS, classes
+
+WHAT = {
+    "fit": "Train a model: a backbone, a head and an objective on captions and their images.",
+    "validate": "Measure a model on benchmarks, and write down every case.",
+}
+EXAMPLES = {
+    "fit": (
+        ("train by a recipe", "--config cs_clip.yaml --data_root DATA_ROOT"),
+        ("with another loss", "--config coco_matched.yaml --objective NegCLIP --lr 1e-6"),
+        ("on a CPU, from nothing", "--config clip.yaml --config tiny_from_scratch.yaml"),
+        ("measured at every validation", "--config negclip.yaml --benchmarks sugarcrepe"),
+        ("go on after a stop", "--config cs_clip.yaml --ckpt_path last"),
+    ),
+    "validate": (
+        ("a run", "--benchmarks sugarcrepe,aro --data_root DATA_ROOT --ckpt_path last"),
+        ("kept", "--benchmarks winoground --ckpt_path runs/version_0 --out MEASURED"),
+        ("one subset", "--benchmarks sugarcrepe:swap_obj --ckpt_path best"),
+        ("your own pairs", "--benchmarks pairs:FILE.csv --ckpt_path last"),
+        (
+            "published weights",
+            "--benchmarks aro --model.backbone.name ViT-B-32-quickgelu "
+            "--model.backbone.pretrained openai",
+        ),
+    ),
+}
+# the flags that name a class, and the room whose classes they take
+NAMING = {
+    "--objective": "objectives",
+    "--model.objective": "objectives",
+    "--head": "heads",
+    "--model.head": "heads",
+    "--data.negatives": "negatives",
+    "--data.train": "readers",
+    "--data": "datamodules",
+}
+
+
+def page(command: str, arguments: Sequence[str]) -> int:
+    """Prints the page of a command, and what the classes among its arguments take.
+
+    Args:
+        command: `fit` or `validate`.
+        arguments: What stands on the command line behind it.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        ZooError: A class is named that there is not.
+    """
+    console = Console(highlight=False)
+    named = list(_named(arguments))
+    if not named:
+        console.print(f"usage: zoo {command} FLAGS\n\n{WHAT[command]}\n", markup=False)
+        console.print(_grid(_flags(command)))
+        console.print("\nexamples:")
+        for says, line in EXAMPLES[command]:
+            console.print(f"  zoo {command} {line}  # {says}", markup=False, soft_wrap=True)
+        console.print(
+            f"\nEvery setting of a recipe is a flag too, as --model.optimizer.weight_decay 0.1.\n"
+            f"  zoo {command} --help all               all of them\n"
+            f"  zoo {command} --objective CSCLIP --help  the arguments of a class\n"
+            f"  zoo doctor --config RECIPE --data_root DIR  what a recipe needs and lacks",
+            markup=False,
+        )
+    for flag, room, name in named:
+        cls = _class_of(room, name, flag)
+        console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
+        rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in arguments_of(cls)]
+        console.print(_grid(rows) if rows else "it takes no arguments", markup=False)
+    return 0
+
+
+def arguments_of(cls: type) -> list[tuple[str, str, str]]:
+    """Returns name, default and text of every argument of a class, its bases' included."""
+    texts: dict[str, str] = {}
+    defaults: dict[str, Any] = {}
+    for base in cls.__mro__:
+        if "__init__" not in vars(base) or base is object:
+            continue
+        built = vars(base)["__init__"]
+        for source in (vars(base).get("__doc__"), built.__doc__):
+            for found in parse(source or "").params:
+                texts.setdefault(found.arg_name, " ".join((found.description or "").split()))
+        parameters = inspect.signature(built).parameters.values()
+        for parameter in list(parameters)[1:]:
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                defaults.setdefault(parameter.name, parameter.default)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return [(name, _shown(default), texts.get(name, "")) for name, default in defaults.items()]
+
+
+def _shown(default: Any) -> str:
+    if default is inspect.Parameter.empty:
+        return "(needed)"
+    return "null" if default is None else str(default)
+
+
+def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yields flag, room and name of every class that is named."""
+    for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        flag, _, inline = argument.partition("=")
+        name = inline or value
+        if flag in NAMING and name and not name.startswith(("-", "{", "[")):
+            yield flag, NAMING[flag], name
+
+
+def _class_of(room: str, name: str, flag: str) -> type:
+    """Returns the class of a short name or a dotted path."""
+    known = {path.rpartition(".")[2]: path for _, path, _ in classes(room)}
+    module, _, attribute = known.get(name, name).rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ZooError(
+            f"{flag} {name} is none of {ROOMS[room]}'s classes{near(name, known)}: "
+            f"`zoo ls {room}` lists them"
+        ) from error
+    if not isinstance(found, type):
+        raise ZooError(f"{flag} {name} is no class: `zoo ls {room}` lists those to name")
+    return found
+
+
+def _summary(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").partition("\n")[0]
+
+
+def _flags(command: str) -> list[tuple[str, str, str]]:
+    return [(f"--{flag.name}", flag.shown, flag.says) for flag in FLAGS if command in flag.commands]
+
+
+def _grid(rows: Sequence[tuple[str, str, str]]) -> Padding:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return Padding(table, (0, 0, 0, 2))

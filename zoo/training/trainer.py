@@ -1,0 +1,107 @@
+"""ZooTrainer: Lightning's trainer, whose signals, checkpoints and precision are those of a run."""
+
+from datetime import timedelta
+from typing import Any
+
+import torch
+from lightning import Trainer
+from lightning.fabric.plugins import ClusterEnvironment
+from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
+from lightning.pytorch.strategies import FSDPStrategy, Strategy
+
+from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.errors import ZooError
+from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
+from zoo.training.finite import Finite
+from zoo.training.sharding import Sharded
+from zoo.training.stopping import Signals, StepLoop
+
+Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
+
+
+class ZooTrainer(Ranged, Trainer):
+    """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
+
+    strategy: as Lightning's, or `sharded` (zoo.training.Sharded). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
+    32-true. Raises ZooError for a precision that the device lacks, where Lightning would take another, and for Lightning's `fsdp`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        strategy: str | Strategy = "auto",
+        precision: str | int | None = None,
+        plugins: Plugin | list[Plugin] | None = None,
+        val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
+        check_val_every_n_epoch: PositiveInt | None = 1,
+        log_every_n_steps: NonNegativeInt | None = None,
+        num_sanity_val_steps: int | None = None,
+        min_epochs: NonNegativeInt | None = None,
+        min_steps: NonNegativeInt | None = None,
+        accumulate_grad_batches: PositiveInt = 1,
+        gradient_clip_val: NonNegativeNumber | None = None,
+        overfit_batches: int | float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        if str(val_check_interval) in ("0", "0.0"):
+            raise ZooError(
+                "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
+            )
+        if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
+            raise ZooError(
+                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of validation to try before training, "
+                "0 for none, or -1 for all"
+            )
+        if overfit_batches:
+            raise ZooError(
+                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not Lightning's to change: set "
+                f"trainer.limit_train_batches to {overfit_batches}, and data.redraw and model.backbone.augment to false"
+            )
+        if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
+            raise ZooError(
+                "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
+                "set it to sharded"
+            )
+        given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        if precision == "auto":
+            precision = (
+                "bf16-mixed"
+                if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
+                else "32-true"
+            )
+        plugins = [*given, WholeCheckpointIO()]
+        strategy = Sharded() if strategy == "sharded" else strategy
+        super().__init__(
+            *args,
+            strategy=strategy,
+            precision=precision,  # type: ignore[arg-type]
+            plugins=plugins,
+            val_check_interval=val_check_interval,
+            check_val_every_n_epoch=check_val_every_n_epoch,
+            log_every_n_steps=log_every_n_steps,
+            num_sanity_val_steps=num_sanity_val_steps,
+            min_epochs=min_epochs,
+            min_steps=min_steps,
+            accumulate_grad_batches=accumulate_grad_batches,
+            gradient_clip_val=gradient_clip_val,
+            **kwargs,
+        )
+        steps = self.fit_loop.epoch_loop
+        self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
+        self._signal_connector = Signals(self)
+        self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
+        if str(precision).startswith("16") and not self.precision.startswith("16"):
+            raise ZooError(
+                f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
+            )
+
+    @property
+    def log_every_n_steps(self) -> int:
+        """As it was given, and more often at the start: every step of the first 10, every tenth of the first 100, and so on."""
+        step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
+        often: int = 10 ** (len(str(step)) - 1)
+        return min(self._log_every_n_steps, often)
+
+    @log_every_n_steps.setter
+    def log_every_n_steps(self, steps: int) -> None:
+        self._log_every_n_steps = steps
