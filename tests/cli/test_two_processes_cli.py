@@ -32,7 +32,7 @@ def ended(folder: Path, status: int, *arguments: str) -> str:
         env={**os.environ, "PYTHONPATH": str(HERE)},
         capture_output=True,
         text=True,
-        timeout=300,  # ranks that do not agree wait for each other
+        timeout=900,  # ranks that do not agree wait for each other
     )
     assert done.returncode == status, done.stderr[-2000:]
     # of a rank whose end the launcher does not look at
