@@ -1,4 +1,4 @@
-"""Hooks of the site: what pages link to outside docs/ is shown on pages of its own, under `source/`.
+"""Hooks of the site: what pages link to outside docs/ gets pages of its own under `source/`.
 
 Pages lead to code and results by their paths in the repository. The site carries those files
 along, so that every link holds wherever the site lies and needs no address of the repository.

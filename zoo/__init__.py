@@ -1,4 +1,7 @@
-"""zoo: vision-language compositionality on any OpenCLIP backbone, with objectives, heads and negatives that swap by YAML."""
+"""zoo: vision-language compositionality on any OpenCLIP backbone.
+
+Objectives, heads and negatives swap by YAML.
+"""
 
 import lazy_loader
 

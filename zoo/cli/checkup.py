@@ -1,4 +1,4 @@
-"""`zoo doctor --config RECIPE`: whether all that a recipe needs is there, and the commands that make what is not."""
+"""`zoo doctor --config RECIPE`: what a recipe needs, what is missing, and what makes it."""
 
 import shutil
 from collections.abc import Iterator
@@ -28,9 +28,16 @@ KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datase
 ARO = "https://github.com/mertyg/vision-language-models-are-bows"
 CAPTIONS = {
     "dataset_*.json": f"curl -LO {KARPATHY} && unzip caption_datasets.zip {{name}} -d {{folder}}",
-    "captions_*2017.json": f"curl -LO {COCO}/annotations/annotations_trainval2017.zip && unzip annotations_trainval2017.zip -d {{above}}",
-    "*_neg_clip.tsv": f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}",
-    "train-*.parquet": "huggingface-cli download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}",
+    "captions_*2017.json": (
+        f"curl -LO {COCO}/annotations/annotations_trainval2017.zip && unzip "
+        f"annotations_trainval2017.zip -d {{above}}"
+    ),
+    "*_neg_clip.tsv": (
+        f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}"
+    ),
+    "train-*.parquet": (
+        "huggingface-cli download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}"
+    ),
     "captions.jsonl": "zoo scenes render --out {folder}",
 }
 IMAGES = {
@@ -39,12 +46,12 @@ IMAGES = {
         for part in ("train2014", "val2014")
     )
 }
-# by the argument that names the file
+# the key is the argument that names the file
 TABLES = {
     "table": "zoo negatives build {captions} --out {file}",
     "file": "zoo negatives export {captions} --out {file}",
 }
-# bytes a parameter: itself, and the two moments of Adam where it is trained
+# bytes of a parameter: itself, and the two moments of Adam where it is trained
 FROZEN, TRAINED = 4, 12
 CHECKPOINTS = 3  # the last, the best and one that is being written
 GIB = 1 << 30
@@ -52,7 +59,14 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Need:
-    """Something that a recipe needs. found: what there is of it; ok: whether that is enough; make: commands that make it."""
+    """Something that a recipe needs.
+
+    Attributes:
+        what: Its name.
+        found: What there is of it.
+        ok: Whether that is enough.
+        make: Commands that make it.
+    """
 
     what: str
     found: str
@@ -61,7 +75,14 @@ class Need:
 
 
 def checkup(argv: list[str]) -> int:
-    """argv: the flags of `zoo fit`. Prints what the recipe needs and has; returns 0, or 1 where something is missing."""
+    """Prints what a recipe needs and what there is of it.
+
+    Args:
+        argv: The flags of `zoo fit`.
+
+    Returns:
+        The exit status: 0, or 1 where something is missing.
+    """
     settings = settings_of(["fit", *argv])
     needs = [*_data(settings.data), *_weights(settings.model.backbone), _disk(settings)]
     table = Table(box=None, pad_edge=False)
@@ -119,7 +140,7 @@ def _data(settings: Namespace) -> Iterator[Need]:
 
 
 def _sentence(error: Exception) -> str:
-    """Returns what a user did wrong; what is no user's mistake is raised."""
+    """Returns what a user did wrong. It raises what is no user's mistake."""
     found = mistake(error)
     if found is None:
         raise error
@@ -230,7 +251,10 @@ def _weights(backbone: Namespace) -> Iterator[Need]:
             yield Need("weights", str(error), False)
             return
         cached = cached_weights(name, pretrained)
-        make = f"python -c \"import open_clip; open_clip.create_model('{name}', pretrained='{pretrained}')\""
+        make = (
+            'python -c "import open_clip; '
+            f"open_clip.create_model('{name}', pretrained='{pretrained}')\""
+        )
         found = (
             str(cached)
             if cached

@@ -1,4 +1,7 @@
-"""The command line: `zoo fit` and `zoo validate` are Lightning's, small commands stand beside them. Free of torch until one needs it."""
+"""The command line: `zoo fit` and `zoo validate` are Lightning's, small commands stand beside them.
+
+A command is imported when it runs.
+"""
 
 import importlib
 import sys
@@ -7,17 +10,24 @@ from zoo import __version__
 from zoo.errors import Stopped, ZooError, near
 
 LIGHTNING = {
-    "fit": "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]",
-    "validate": "measure: zoo validate --benchmarks aro,sugarcrepe --data_root DIR [--ckpt_path P] [--out DIR]",
+    "fit": (
+        "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]"
+    ),
+    "validate": (
+        "measure: zoo validate --benchmarks aro,sugarcrepe "
+        "--data_root DIR [--ckpt_path P] [--out DIR]"
+    ),
 }
 COMMANDS = {
     "export": (
         "zoo.cli.export:main",
-        "write a checkpoint as a plain model for open_clip or Hugging Face, with its head beside it",
+        "write a checkpoint as a plain model for open_clip "
+        "or Hugging Face, with its head beside it",
     ),
     "merge": (
         "zoo.cli.merge:main",
-        "interpolate a tuned model with the weights it started from (WiSE-FT), and measure what comes out",
+        "interpolate a tuned model with the weights it "
+        "started from (WiSE-FT), and measure what comes out",
     ),
     "rescore": (
         "zoo.cli.rescore:main",
@@ -48,8 +58,15 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns its exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, 128 and its
-    number where a signal ended it."""
+    """Runs one command.
+
+    Args:
+        argv: The command and its arguments; those of the process by default.
+
+    Returns:
+        The exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, or 128
+        plus the signal's number where a signal ended it.
+    """
     argv = list(sys.argv[1:] if argv is None else argv)
     if "" not in sys.path:
         sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
@@ -74,14 +91,25 @@ def main(argv: list[str] | None = None) -> int:
         from zoo.support.files import mend_of
 
         print(
-            f"zoo: {error.filename or 'a file'} cannot be used ({error.strerror}): {mend_of(error)}",
+            f"zoo: {error.filename or 'a file'} cannot be "
+            f"used ({error.strerror}): {mend_of(error)}",
             file=sys.stderr,
         )
         return 1
 
 
 def dispatch(argv: list[str]) -> int:
-    """Finds the command that the first argument names and runs it; raises ZooError where there is none."""
+    """Runs the command that the first argument names.
+
+    Args:
+        argv: The command and its arguments.
+
+    Returns:
+        The exit status: 2 where there is no such command.
+
+    Raises:
+        ZooError: The command finds a mistake that the user can mend.
+    """
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
@@ -102,7 +130,8 @@ def dispatch(argv: list[str]) -> int:
         return run(argv)
     if name not in COMMANDS:
         print(
-            f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; `zoo --help` lists them",
+            f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; "
+            "`zoo --help` lists them",
             file=sys.stderr,
         )
         return 2

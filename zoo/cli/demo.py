@@ -1,7 +1,8 @@
 """`zoo demo`: what CS-CLIP's paper does, in small.
 
-One tower learns rendered scenes with CLIP, then is tuned on for equally many steps with CLIP, NegCLIP and CS-CLIP, and each is asked
-half-truths and attribute swaps about scenes that it never saw.
+One tower learns rendered scenes with CLIP. It is then tuned with CLIP, NegCLIP and CS-CLIP, for
+equally many steps each. Each of the three is asked half-truths and attribute swaps about scenes
+that it never saw.
 """
 
 import math
@@ -40,7 +41,7 @@ SWAPS = "attribute swaps"
 
 
 def main(argv: list[str]) -> int:
-    """Renders, trains, measures, prints a table and says where the pictures are; returns the exit status."""
+    """Renders, trains, measures and prints a table, and returns the exit status."""
     parser = Parser(prog="zoo demo", description=__doc__)
     parser.add_argument(
         "--out",
@@ -87,15 +88,17 @@ def main(argv: list[str]) -> int:
         if f.high is not None and f.low is not None
     )
     console.print(
-        f"Beside each accuracy its 95 % interval, up to {widest:.0f} points to either side: differences smaller than that are noise, and "
-        "another seed moves the metrics as well. Chance is 50 %: an accuracy below it says that a wrong detail raises the score more often "
-        "than it lowers it."
+        f"Beside each accuracy stands its 95 % interval, up to {widest:.0f} "
+        "points to either side. Smaller differences are noise, and another "
+        "seed moves the metrics as well. Chance is 50 %: where the accuracy is "
+        "lower, a wrong detail raises the score more often than it lowers it."
     )
     console.print(
         f"pictures: {picture(metrics, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
     )
     console.print(
-        f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py is the long version, with three seeds and a control."
+        f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py "
+        "is the long version, with three seeds and a control."
     )
     return 0
 
@@ -103,8 +106,19 @@ def main(argv: list[str]) -> int:
 def tuned_arms(
     folder: Path, steps: int, tuning_steps: int, console: Console
 ) -> dict[str, dict[str, Metric]]:
-    """folder: of rendered scenes. Returns the metrics of CLIP, NegCLIP and CS-CLIP by condition, all tuned on from one tower."""
-    # the same text is true of many scenes of a batch: texts known to be true of an image are no candidates against it
+    """Tunes one tower with each of CLIP, NegCLIP and CS-CLIP, and measures the three.
+
+    Args:
+        folder: The folder of rendered scenes.
+        steps: Steps of CLIP from nothing, which make the tower.
+        tuning_steps: Steps of each objective after that.
+        console: Where the stages are named.
+
+    Returns:
+        The metrics of each objective, by condition.
+    """
+    # one text is true of many scenes of a batch: a text that is known to be true of an image is
+    # no candidate against it
     masks = {"mask_same_image": True, "mask_same_text": True}
     torch.manual_seed(0)
     start = module_of(CLIP(**masks), 1e-3)
@@ -134,7 +148,7 @@ def module_of(objective: Objective, lr: float) -> ZooModule:
 
 
 def train(module: ZooModule, folder: Path, steps: int) -> None:
-    """Trains a module in place on the training scenes of a folder, showing progress."""
+    """Trains a module in place on the training scenes of a folder, and shows progress."""
     needs = module.objective.needs
     data = CaptionDataModule(
         Scenes(str(folder), "train"),
@@ -159,7 +173,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
 
 
 def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
-    """Returns half-truth accuracy by condition, and that of attribute swaps, on the scenes of a folder's test split."""
+    """Returns accuracies on test scenes: half-truths by condition, and attribute swaps."""
     questions = [
         HalfTruth(str((folder / "units.test.jsonl").absolute()), preset="paper"),
         SceneSwaps(str(folder.absolute())),
@@ -179,7 +193,7 @@ def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
 
 
 def table(metrics: dict[str, dict[str, Metric]]) -> Table:
-    """Returns the table of metrics: conditions down, arms across, with intervals."""
+    """Returns the table of metrics with intervals: a row a condition, a column an objective."""
     shown = Table(title="accuracy in % on held-out scenes (95 % interval)")
     shown.add_column("half-truths")
     for arm in metrics:
@@ -196,7 +210,7 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
 
 
 def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
-    """Draws the metrics as bars with intervals and the chance level; returns the path."""
+    """Draws the metrics as bars with intervals and the chance level, and returns the path."""
     names = rows(metrics)
     drawing = matplotlib.figure.Figure(figsize=(10, 4.5), layout="constrained")
     axes = drawing.subplots()

@@ -1,4 +1,4 @@
-"""`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest. Free of torch."""
+"""`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,19 @@ NEED_A_FILE = ("half_truth", "pairs")
 
 @dataclass(frozen=True)
 class Finding:
-    """One subset of a benchmark. n: questions in its annotations, 0 where these are absent; scorable: with all images; published:
-    how many questions the published file has; images: those asked for; found: those of them that are there. how: to get the files.
-    note: what the report says of its files, such as where derived ones are."""
+    """One subset of a benchmark, and what there is of it.
+
+    Attributes:
+        benchmark: The benchmark's name.
+        subset: The subset's name.
+        n: How many questions its annotations have, 0 where these are absent.
+        scorable: How many of them have all their images.
+        published: How many questions the published file has, None where that is not known.
+        images: The images that are asked for.
+        found: Those of them that are there.
+        how: How to get the files.
+        note: What the report says of its files, such as where derived ones are.
+    """
 
     benchmark: str
     subset: str
@@ -38,7 +48,7 @@ class Finding:
 
 
 def main(argv: list[str]) -> int:
-    """Prints what it found; returns 0, or 1 where an annotation file is broken."""
+    """Prints what it found, and returns 0, or 1 where an annotation file is broken."""
     if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
         from zoo.cli.checkup import checkup
 
@@ -60,7 +70,8 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--config",
-        help="a recipe, once or more, with the flags that fit takes: look for all that it needs instead",
+        help="a recipe, once or more, with the flags that "
+        "fit takes: look for all that it needs instead",
     )
     given = parser.parse_args(argv)
     names = (
@@ -86,7 +97,19 @@ def main(argv: list[str]) -> int:
 
 
 def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:
-    """Returns one finding a subset, of those that are absent too; raises ZooError where an annotation file is broken."""
+    """Returns one finding a subset, for absent subsets too.
+
+    Args:
+        asked: The benchmark.
+        roots: Folders to look in; the first that holds a file wins.
+        finder: Finds images.
+
+    Returns:
+        The findings, in the order of the benchmark's parts.
+
+    Raises:
+        ZooError: An annotation file is broken.
+    """
     reading = settled(read(asked, roots), finder)
     parts = {part.subset: part for part in asked.parts}
     absent = {part.subset for part in reading.absent}
@@ -135,12 +158,12 @@ def _table(findings: Iterable[Finding]) -> Table:
         table.add_column(column, justify="right")
     for f in findings:
         cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
-        metrics = (
+        counts = (
             (cases, f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found):,}")
             if f.n
             else ("absent", "", "", "")
         )
-        table.add_row(f.benchmark, f.subset, *metrics)
+        table.add_row(f.benchmark, f.subset, *counts)
     return table
 
 

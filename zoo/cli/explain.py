@@ -1,4 +1,4 @@
-"""`zoo fit --help` and `zoo validate --help`: a page each, and the arguments of the classes that are named."""
+"""`zoo fit --help` and `zoo validate --help`: a page each, and the arguments of named classes."""
 
 import inspect
 from collections.abc import Iterator, Sequence

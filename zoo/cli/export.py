@@ -7,15 +7,17 @@ from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
-    """Exports a checkpoint; returns the exit status."""
+    """Exports a checkpoint, and returns the exit status."""
     parser = Parser(
         prog="zoo export",
-        description="Write a checkpoint as a plain model, adapters merged, with its head beside it.",
+        description="Write a checkpoint as a plain "
+        "model, adapters merged, with its head beside it.",
     )
     parser.add_argument(
         "checkpoint",
         type=Path,
-        help="of `zoo fit` (a file, its run, `last` or `best`) or `zoo merge`, or a folder that was exported",
+        help="of `zoo fit` (a file, its run, `last` or "
+        "`best`) or `zoo merge`, or a folder that was exported",
     )
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument(

@@ -1,4 +1,7 @@
-"""`zoo fit` and `zoo validate`: LightningCLI, with flags that win over checkpoints, recipes by name, and errors of one line."""
+"""`zoo fit` and `zoo validate`: LightningCLI with recipes by name and errors of one line.
+
+Flags win over what a checkpoint says.
+"""
 
 import json
 import logging
@@ -58,9 +61,13 @@ LOGGER = {
 
 
 class ZooParser(LightningArgumentParser):
-    """Answers a wrong argument with one line and near names, not with the whole usage."""
+    """Lightning's parser, whose errors are one line with near names, not the whole usage."""
 
     def error(self, message: str, ex: Exception | None = None) -> None:
+        """Prints a wrong argument in one line with near names, and ends with status 2.
+
+        Where `exit_on_error` is false, it raises as jsonargparse does.
+        """
         if not self.exit_on_error:
             super().error(message, ex)
         unknown = re.search(r"nrecognized arguments: --(\w+)", message)
@@ -74,6 +81,7 @@ class ZooCLI(LightningCLI):
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
+        """Returns Lightning's description of `fit` and `validate`."""
         return {
             name: arguments
             for name, arguments in LightningCLI.subcommands().items()
@@ -81,7 +89,10 @@ class ZooCLI(LightningCLI):
         }
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Lets `last_checkpoint` and `best_checkpoint` be set; `validate` takes them too, so that it reads the config of a run."""
+        """Adds `last_checkpoint`, `best_checkpoint` and `overwrite`.
+
+        `validate` takes them too, so that it reads the config of a run.
+        """
         parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
         parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
         parser.add_argument(
@@ -91,7 +102,10 @@ class ZooCLI(LightningCLI):
         )
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        """Refuses what jsonargparse takes without a word: an unknown name over an empty mapping."""
+        """Parses, and refuses what jsonargparse takes without a word.
+
+        That is a seed below 0, and an unknown name over an empty mapping.
+        """
         super().parse_arguments(parser, args)
         command = self.config.subcommand
         seed = self.config[command].seed_everything
@@ -103,14 +117,17 @@ class ZooCLI(LightningCLI):
                 parser.error(f"Subcommand '{command}': {problem}")
 
     def before_instantiate_classes(self) -> None:
-        """Makes seed_everything the seed of data and model as well, unless they have one of their own."""
+        """Makes `seed_everything` the seed of data and model too, where they name none."""
         settings = self.config[self.subcommand]
         for part in (settings.model, settings.data.get("init_args")):
             if part is not None and "seed" in part and part.seed is None:
                 part.seed = settings.seed_everything or 0
 
     def instantiate_classes(self) -> None:
-        """Makes the data first and looks for its files: what is missing on this disk is said before weights are fetched for it."""
+        """Makes the data, looks for its files, and then makes model and trainer.
+
+        So a file that is missing is named before any weights are fetched.
+        """
         given = self.config[self.subcommand]
         data = data_of(given.data)
         evaluation = getattr(data, "evaluation", None)
@@ -128,7 +145,10 @@ class ZooCLI(LightningCLI):
         self.trainer = self.instantiate_trainer()
 
     def before_fit(self) -> None:
-        """Refuses what cannot be before any process is launched, so that one process says it once; sweeps what killed runs left."""
+        """Refuses what cannot be trained, and sweeps what killed runs left.
+
+        This comes before any process is launched, so that one process says it once.
+        """
         root = self._runs()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
             sweep(folder)
@@ -159,17 +179,18 @@ class ZooCLI(LightningCLI):
         ):
             callbacks.remove(best)
             log.warning(
-                "there are no validation captions to choose best.ckpt by %s: last.ckpt is kept alone",
+                "there are no validation captions to choose "
+                "best.ckpt by %s: last.ckpt is kept alone",
                 best.monitor,
             )
 
     def _runs(self) -> Path:
-        """The folder of runs."""
+        """Returns the folder of runs."""
         loggers = self.trainer.loggers
         return Path(loggers[0].save_dir or self.trainer.default_root_dir) if loggers else RUNS
 
     def _find_run(self) -> Path | None:
-        """Finds the checkpoint that the run goes on from, and makes sure that no other run lies where this one will."""
+        """Returns the checkpoint to go on from, and refuses the place of another run."""
         settings = self.config_init[self.subcommand]
         parser = self._parser(self.subcommand)
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
@@ -194,7 +215,10 @@ class ZooCLI(LightningCLI):
         return path
 
     def before_validate(self) -> None:
-        """Leaves out checkpoints, of which a measurement writes none, and a folder of metrics where `out` says where results go."""
+        """Leaves out what a measurement does not write.
+
+        That is checkpoints, and a folder of metrics where `out` says where results go.
+        """
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
@@ -203,7 +227,7 @@ class ZooCLI(LightningCLI):
             ]
 
     def after_fit(self) -> None:
-        """Says how long it took, where the run is, and what comes next, once."""
+        """Logs once how long the run took, where it is, and what comes next."""
         if not self.trainer.is_global_zero:
             return
         trainer = self.trainer
@@ -226,31 +250,57 @@ class ZooCLI(LightningCLI):
             metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
             log.info("its metrics, step by step: %s", metrics)
         if last:
-            measure = f"zoo validate --benchmarks sugarcrepe,aro --data_root DIR --ckpt_path {shlex.quote(last)} --out MEASURED"
+            measure = (
+                "zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
+                f"--ckpt_path {shlex.quote(last)} --out MEASURED"
+            )
             log.info("to measure it: %s", measure)
 
     def _parse_ckpt_path(self) -> None:
-        """A checkpoint's recipe lies below the flags (`below_flags`), where Lightning would lay it over them."""
+        """Does nothing: `below_flags` lays a checkpoint's recipe below the flags.
+
+        Lightning would lay it over them.
+        """
 
 
 class ParsedCLI(ZooCLI):
-    """Parses, and builds and runs nothing."""
+    """A ZooCLI that parses, and builds and runs nothing."""
 
     def instantiate_classes(self) -> None:
-        pass
+        """Builds nothing."""
 
     def _run_subcommand(self, subcommand: str) -> None:
         pass
 
 
 def run(argv: list[str]) -> int:
-    """argv: subcommand and flags. Returns the exit status; raises ZooError for what the user can mend."""
+    """Runs `fit` or `validate`.
+
+    Args:
+        argv: The subcommand and its flags.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        ZooError: There is a mistake that the user can mend.
+    """
     _run(ZooCLI, argv)
     return 0
 
 
 def settings_of(argv: list[str]) -> Namespace:
-    """argv: subcommand and flags. Returns all settings that they come to, of recipes, flags and defaults, with nothing built of them."""
+    """Returns all settings that recipes, flags and defaults come to, and builds nothing of them.
+
+    Args:
+        argv: The subcommand and its flags.
+
+    Returns:
+        The settings of the subcommand.
+
+    Raises:
+        ZooError: There is a mistake that the user can mend.
+    """
     cli = _run(ParsedCLI, argv)
     settings: Namespace = cli.config[argv[0]]
     return settings
@@ -267,7 +317,7 @@ def data_of(settings: Namespace) -> LightningDataModule:
 def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     quieten()
     speak()
-    # a YAML may name a class only where an argument says of which kind
+    # a YAML may name a class only where an argument says of what kind it is
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     given, data_roots = spelled_out(argv)
     import_all()
@@ -307,13 +357,13 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
 def empty_and_unknown(
     settings: dict[str, Any], known: Namespace, above: str = "", owner: str | None = None
 ) -> str | None:
-    """Looks for an empty mapping in a YAML under a name that what was parsed does not hold.
+    """Looks in a YAML for an empty mapping under a name that was not parsed.
 
     Args:
-        settings: of the YAML.
-        known: what was parsed from it.
-        above: the dotted name of both, with a dot at its end.
-        owner: the class path of what they are the arguments of.
+        settings: The settings of the YAML.
+        known: What was parsed from them.
+        above: The dotted name of both, with a dot at its end.
+        owner: The class path of the class whose arguments they are.
 
     Returns:
         What jsonargparse says of an unknown name that holds something, None where there is none.
@@ -333,7 +383,10 @@ def empty_and_unknown(
 
 
 def with_checkpoint(argv: list[str]) -> list[str]:
-    """Returns the arguments with `--ckpt_path` made the path of a file, but for the names that `fit` looks up by recipe and data."""
+    """Returns the arguments with `--ckpt_path` made the path of a file.
+
+    `last` and `best` stay for `fit`, which looks them up by recipe and data.
+    """
     out = list(argv)
     for i, argument in enumerate(argv):
         flag, equals, inline = argument.partition("=")
@@ -348,7 +401,10 @@ def with_checkpoint(argv: list[str]) -> list[str]:
 
 
 def runs_folder(argv: list[str]) -> Path:
-    """Returns where the logger of these arguments keeps its runs: the last config or flag that says so, `runs` where none does."""
+    """Returns the folder in which the logger of these arguments keeps its runs.
+
+    The last config or flag that names it counts. It is `runs` where none does.
+    """
     folder = RUNS
     for argument, value in zip(argv, [*argv[1:], ""], strict=True):
         name, _, inline = argument.partition("=")
@@ -369,7 +425,19 @@ def runs_folder(argv: list[str]) -> Path:
 
 
 def below_flags(argv: list[str]) -> list[str]:
-    """Returns the arguments with the recipe inside the checkpoint as the first `--config`, so that every later config and flag wins."""
+    """Returns the arguments with the checkpoint's recipe as the first `--config`.
+
+    So every later config and flag wins.
+
+    Args:
+        argv: The subcommand and its flags, as `with_checkpoint` returns them.
+
+    Returns:
+        The subcommand and its flags.
+
+    Raises:
+        ZooError: `fit` is to go on from a checkpoint without an optimiser, or it cannot be read.
+    """
     after = [*argv[1:], ""]
     path = next(
         (
@@ -386,7 +454,10 @@ def below_flags(argv: list[str]) -> list[str]:
         weights = Path(path) / OPEN_CLIP if Path(path).is_dir() else Path(path)
         mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
         if not weights.exists():
-            mend = "export the run for open_clip (`--format open_clip`), and start anew from that by --model.backbone.pretrained"
+            mend = (
+                "export the run for open_clip (`--format open_clip`), and start anew from that "
+                "by --model.backbone.pretrained"
+            )
         raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
     recipe = recipe_of(checkpoint)
     return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]

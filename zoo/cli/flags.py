@@ -1,4 +1,4 @@
-"""The short flags of `zoo fit` and `zoo validate`: what each stands for among the settings of a recipe."""
+"""The short flags of `zoo fit` and `zoo validate`, and the settings that they stand for."""
 
 import argparse
 import json
@@ -43,20 +43,47 @@ def named_class(text: str) -> dict[str, Any]:
 
 
 FLAGS = (
-    Flag("config", "NAME", "a recipe or an overlay, shipped (`zoo ls configs`) or a file; a later one wins"),
+    Flag(
+        "config",
+        "NAME",
+        "a recipe or an overlay, shipped (`zoo ls configs`) or a file; a later one wins",
+    ),
     Flag("data_root", "DIR", "where images, captions and annotations lie", type=str),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", named_class),
     Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", named_class),
     Flag("lr", "NUMBER", "the peak learning rate", "model.optimizer.lr", float, ("fit",)),
-    Flag("batch_size", "N", "captions a step, over all devices", "data.init_args.batch_size", whole_number(1), ("fit",)),
-    Flag("epochs", "N", "passes over the captions", "trainer.max_epochs", whole_number(1), ("fit",)),
+    Flag(
+        "batch_size",
+        "N",
+        "captions a step, over all devices",
+        "data.init_args.batch_size",
+        whole_number(1),
+        ("fit",),
+    ),
+    Flag(
+        "epochs",
+        "N",
+        "passes over the captions",
+        "trainer.max_epochs",
+        whole_number(1),
+        ("fit",),
+    ),
     Flag("devices", "N", "how many GPUs or processes, or auto", "trainer.devices"),
-    Flag("ckpt_path", "RUN", "a run's folder, a checkpoint, `last` or `best`: gone on from, or measured"),
-    Flag("benchmarks", "A,B", "what is measured (`zoo ls benchmarks`); by fit, at every validation", type=str),
+    Flag(
+        "ckpt_path",
+        "RUN",
+        "a run's folder, a checkpoint, `last` or `best`: gone on from, or measured",
+    ),
+    Flag(
+        "benchmarks",
+        "A,B",
+        "what is measured (`zoo ls benchmarks`); by fit, at every validation",
+        type=str,
+    ),
     Flag("out", "DIR", "where results.json and cases.parquet go", type=str),
     Flag("presets", "A,B", "ways of counting: official, strict, cs_clip, vl_compo", type=str),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
-)  # fmt: skip
+)
 
 
 def spelled_out(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -128,7 +155,7 @@ def _put(recipe: dict[str, Any], setting: str, value: Any) -> None:
 
 
 def _measure(recipe: dict[str, Any], command: str, short: dict[str, Any]) -> None:
-    """Puts what is to be measured into a recipe: as the data of `validate`, beside those of `fit`."""
+    """Puts what is measured into a recipe: as the data of `validate`, beside those of `fit`."""
     settings: dict[str, Any] = {"benchmarks": listed(short["benchmarks"], "--benchmarks")}
     if short["data_root"]:
         settings["data_root"] = short["data_root"]

@@ -1,4 +1,7 @@
-"""`zoo ls`: what is built in and what installed packages offer, read from source without importing it. Free of torch but for backbones."""
+"""`zoo ls`: what is built in and what installed packages offer.
+
+Classes are read from source, which is not imported.
+"""
 
 from pathlib import Path
 
@@ -9,11 +12,12 @@ from zoo.cli.recipes import shipped_recipes
 from zoo.support.arguments import Parser
 from zoo.support.names import ROOMS, classes
 
-UNBROKEN = 10_000  # columns, more than any line has: what is piped is read by programs, and names and paths are copied
+# columns, more than any line has: programs read what is piped, and people copy names and paths
+UNBROKEN = 10_000
 
 
 def main(argv: list[str]) -> int:
-    """Prints one list; returns the exit status."""
+    """Prints one list, and returns the exit status."""
     parser = Parser(
         prog="zoo ls", description="List what can be named in a YAML or on the command line."
     )
@@ -41,7 +45,7 @@ def main(argv: list[str]) -> int:
 
 
 def _typed(path: str) -> str:
-    """Returns what names a class wherever its kind is wanted: a short name, or the path of one from outside."""
+    """Returns what names a class in a YAML: a short name, or the path of one from outside."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 
 
@@ -52,7 +56,7 @@ def first_comment(file: Path) -> str:
 
 
 def backbones() -> list[str]:
-    """Returns the architectures: shipped ones first, then open_clip's."""
+    """Returns the names of architectures: shipped ones first, then open_clip's."""
     import open_clip
 
     from zoo.backbones.factory import SHIPPED

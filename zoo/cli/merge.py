@@ -1,4 +1,4 @@
-"""`zoo merge`: checkpoints between a tuned model and the weights that it started from, and what they score."""
+"""`zoo merge`: checkpoints between a tuned model and its start, and what they score."""
 
 import math
 import re
@@ -19,7 +19,17 @@ MOST = 1_000  # steps between two alphas; each is a checkpoint
 
 
 def main(argv: list[str]) -> int:
-    """Writes interpolated checkpoints and, where benchmarks are named, what they score; returns the exit status."""
+    """Writes interpolated checkpoints, and what they score where benchmarks are named.
+
+    Args:
+        argv: What follows `zoo merge`.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        ZooError: An argument or a file is wrong, or another merge would lose what it wrote.
+    """
     parser = Parser(
         prog="zoo merge",
         description="Interpolate a tuned model with the weights that it started from (WiSE-FT).",
@@ -37,7 +47,8 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--base",
-        help="a tag or a file of the weights it started from; without it, what the checkpoint's recipe names",
+        help="a tag or a file of the weights it started "
+        "from; without it, what the checkpoint's recipe names",
     )
     parser.add_argument(
         "--out", type=Path, help="a folder; without it, `merged` beside the checkpoint"
@@ -54,9 +65,8 @@ def main(argv: list[str]) -> int:
     given.ckpt_path = located(given.ckpt_path)
     out = given.out or given.ckpt_path.parent / "merged"
     _refuse_what_is_there(out, alphas, given.overwrite)
-    if (
-        given.benchmarks is not None
-    ):  # before anything is written, since the checkpoints are many and large
+    if given.benchmarks is not None:
+        # before anything is written, since the checkpoints are many and large
         Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
     files = merge(given.ckpt_path, alphas, out, given.base)
     for file in files:
@@ -82,9 +92,16 @@ def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -
 
 
 def parsed(text: str) -> list[float]:
-    """text: numbers by commas, dots standing for what goes on between them (`0,0.1,...,1`). Returns them ascending, each once.
+    """Returns the alphas that a text names.
 
-    Raises ZooError on anything else than numbers from 0 to 1.
+    Args:
+        text: Numbers by commas. Dots stand for the numbers between (`0,0.1,...,1`).
+
+    Returns:
+        The numbers, ascending, each once.
+
+    Raises:
+        ZooError: The text has anything else than numbers from 0 to 1.
     """
     names = listed(text, "--alphas")
     alphas: list[float] = []
@@ -92,7 +109,8 @@ def parsed(text: str) -> list[float]:
         if name == "...":
             if i < 2 or i + 1 == len(names):
                 raise ZooError(
-                    f"--alphas {text} has dots without two numbers before and one after: write them as in 0,0.1,...,1"
+                    f"--alphas {text} has dots without two numbers before and one after: write "
+                    "them as in 0,0.1,...,1"
                 )
             step, last = (
                 _number(names[i - 1], text) - _number(names[i - 2], text),
@@ -105,7 +123,8 @@ def parsed(text: str) -> list[float]:
                 )
             if not (count > 0 and math.isclose(count, round(count), abs_tol=1e-6)):
                 raise ZooError(
-                    f"--alphas {text} does not come to {names[i + 1]} in steps of {step:g}: write out the numbers"
+                    f"--alphas {text} does not come to {names[i + 1]} "
+                    f"in steps of {step:g}: write out the numbers"
                 )
             start = alphas[-1]
             alphas += [round(start + k * step, 9) for k in range(1, round(count))]
@@ -117,7 +136,8 @@ def parsed(text: str) -> list[float]:
 def _number(name: str, text: str) -> float:
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", name):
         raise ZooError(
-            f"--alphas {text} has {name!r}, which is no number: give shares of the tuned weights from 0 to 1"
+            f"--alphas {text} has {name!r}, which is no number: "
+            "give shares of the tuned weights from 0 to 1"
         )
     if not 0 <= float(name) <= 1:
         raise ZooError(
@@ -129,16 +149,18 @@ def _number(name: str, text: str) -> float:
 def measure(
     files: Sequence[Path], benchmarks: Sequence[str], data_root: str, overwrite: bool = False
 ) -> list[Results]:
-    """Measures each checkpoint; results.json and cases.parquet go into a folder of its name beside it.
+    """Measures each checkpoint.
+
+    Each one's results.json and cases.parquet go into a folder of its name beside it.
 
     Args:
-        files: the checkpoints.
-        benchmarks: names of what they are measured on.
-        data_root: where the benchmarks' files and images lie.
-        overwrite: whether results that these folders hold may be lost.
+        files: The checkpoints.
+        benchmarks: Names of the benchmarks.
+        data_root: Where the benchmarks' files and images lie.
+        overwrite: Whether results that these folders hold may be lost.
 
     Returns:
-        What each of them scores.
+        The results of each checkpoint.
     """
     return [
         evaluate(

@@ -1,5 +1,7 @@
-"""`zoo negatives`: shows what a generator makes of captions, writes it to a file that `fit` can replay, or builds the table of words that
-Replace draws from. Free of torch."""
+"""`zoo negatives`: shows what a generator makes of captions, or writes a file of it.
+
+`fit` can replay such a file. `build` writes the table of words that Replace draws from.
+"""
 
 import argparse
 import difflib
@@ -38,7 +40,7 @@ JUDGED = 10_000
 
 
 def main(argv: list[str]) -> int:
-    """Runs `preview`, `export` or `build`; returns the exit status."""
+    """Runs `preview`, `export` or `build`, and returns the exit status."""
     own, given = _split(argv)
     arguments = _parser().parse_args(own)
     if arguments.command in ("build", "export"):
@@ -46,14 +48,16 @@ def main(argv: list[str]) -> int:
     if arguments.command == "build":
         if given:
             raise ZooError(
-                f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the table of the generator replace"
+                f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the "
+                "table of the generator replace"
             )
         _build_table(_samples(arguments.captions), arguments)
         return 0
     generator = _generator(arguments.generator, arguments.tagger, given)
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
         raise ZooError(
-            f"{generator.name} puts foils of a units file in place: name one with --units, `zoo units extract` makes it"
+            f"{generator.name} puts foils of a units file in place: name one with --units, "
+            "`zoo units extract` makes it"
         )
     samples = _samples(arguments.captions)
     generator.check(sample.caption for sample in samples)
@@ -67,7 +71,12 @@ def main(argv: list[str]) -> int:
 
 @dataclass(frozen=True)
 class Made:
-    """A caption and the negative that was made of it, or None."""
+    """A caption and its negative.
+
+    Attributes:
+        sample: The caption.
+        negative: What the generator made of it, None where it made nothing.
+    """
 
     sample: Sample
     negative: str | None
@@ -79,7 +88,17 @@ def make(
     records: dict[str, UnitRecord],
     seed: int,
 ) -> Iterator[Made]:
-    """samples: with their positions in the source. Yields what `fit` makes of each in its first epoch with this seed and generator."""
+    """Yields the negatives that `fit` makes in its first epoch.
+
+    Args:
+        generator: Makes the negatives.
+        samples: The captions, with their positions in the source.
+        records: Units by caption id.
+        seed: The seed of the run.
+
+    Yields:
+        Each caption and its negative, in order.
+    """
     for index, sample in samples:
         rng = Random(seed_of(seed, 0, index, "negative/0"))
         yield Made(sample, generator.negative(sample.caption, rng, records.get(sample.caption_id)))
@@ -93,7 +112,16 @@ def preview(
     n: int,
     judged: int = JUDGED,
 ) -> None:
-    """Prints n captions with their negatives, and the rates over `judged` captions drawn by seed (all, where there are fewer)."""
+    """Prints captions with their negatives, and the shares of useful and useless ones.
+
+    Args:
+        generator: Makes the negatives.
+        samples: The captions, in the order of the source.
+        records: Units by caption id.
+        seed: Draws captions, and seeds their negatives.
+        n: How many captions are printed.
+        judged: How many captions the shares are of; all, where there are fewer.
+    """
     drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
     made = list(make(generator, _progress([(i, samples[i]) for i in drawn]), records, seed))
     table = Table("caption", "negative", show_lines=True)
@@ -114,8 +142,11 @@ def preview(
 
 
 def rates(made: Sequence[Made]) -> list[str]:
-    """Returns in words how many captions got a negative, and how many negatives are the caption, say the same as it in another order, are
-    each other or another caption."""
+    """Returns the shares that tell how useful negatives are, a line each.
+
+    The first counts captions that have a negative. The others count negatives that are their
+    caption, only reorder it, repeat another negative, or are another caption.
+    """
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
     captions = {_key(item.sample.caption) for item in made}
     identical = sum(same_words(caption, negative) for caption, negative in negatives)
@@ -137,7 +168,8 @@ def rates(made: Sequence[Made]) -> list[str]:
             "reordered",
             reordered,
             len(negatives),
-            "negatives only put the members of a list (joined by 'and', 'or' or commas) in another order, and stay true",
+            "negatives only put the members of a list (joined by 'and', 'or' or commas) in "
+            "another order, and stay true",
         ),
         _share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
@@ -158,9 +190,20 @@ def export(
     seed: int,
     out: Path,
 ) -> None:
-    """Writes a line a caption: caption_id, caption, negative (null where there is none), and what made it.
+    """Writes the negatives of captions as JSON lines.
 
-    The file appears when it is whole. Raises ZooError where it cannot be written.
+    Each line has caption_id, caption, negative (null where there is none), and what made it. The
+    file appears when it is whole.
+
+    Args:
+        generator: Makes the negatives.
+        samples: The captions, in the order of the source.
+        records: Units by caption id.
+        seed: The seed of the negatives.
+        out: The file to write.
+
+    Raises:
+        ZooError: The file cannot be written.
     """
     made_by = {**generator.describe(), "seed": seed}
     n = 0
@@ -183,14 +226,16 @@ def _parser() -> Parser:
     captions = Parser(add_help=False)
     captions.add_argument(
         "captions",
-        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
+        "lines, a folder of scenes",
     )
     captions.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
     shared = Parser(add_help=False)
     shared.add_argument(
         "--generator",
         default="negclip_swap",
-        help="a name of `zoo ls negatives` or a dotted class path (negclip_swap); its arguments as in --generator.table FILE",
+        help="a name of `zoo ls negatives` or a dotted class path (negclip_swap); its arguments "
+        "as in --generator.table FILE",
     )
     shared.add_argument("--units", help="a units file, for entity foils")
     shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
@@ -273,7 +318,8 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         made: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ZooError(
-            f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` or a dotted class path"
+            f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` "
+            "or a dotted class path"
         ) from error
     if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
         raise ZooError(
@@ -286,12 +332,14 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
     other = next((word for word in sorted(names) if word not in known), None)
     if other is not None and not any(p.kind is p.VAR_KEYWORD for p in declared):
         raise ZooError(
-            f"--generator {name} takes no {other}{near(other, known)}: it takes {', '.join(known) or 'no arguments'}"
+            f"--generator {name} takes no {other}{near(other, known)}: it takes "
+            f"{', '.join(known) or 'no arguments'}"
         )
     needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
     if needed:
         raise ZooError(
-            f"--generator {name} needs {', '.join(needed)}: give --generator.{needed[0]} and its value"
+            f"--generator {name} needs {', '.join(needed)}: "
+            f"give --generator.{needed[0]} and its value"
         )
     if "tagger" in {p.name for p in parameters} - names:
         given = [*given, f"--generator.tagger={tagger}"]
@@ -302,8 +350,9 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         config = parser.parse_args(given)
     except ArgumentError as error:
         raise ZooError(
-            f"--generator {name} cannot be made of {' '.join(given)} ({' '.join(str(error).split())}): "
-            f"it takes {', '.join(p.name for p in parameters) or 'no arguments'}"
+            f"--generator {name} cannot be made of {' '.join(given)} "
+            f"({' '.join(str(error).split())}): it takes "
+            f"{', '.join(p.name for p in parameters) or 'no arguments'}"
         ) from error
     generator: NegativeGenerator = parser.instantiate(config)["generator"]
     return generator
@@ -313,7 +362,8 @@ def _path_of(name: str) -> str:
     known = {known: path for known, path, _ in classes("negatives")}
     if name not in known:
         raise ZooError(
-            f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} or give a dotted class path"
+            f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} "
+            "or give a dotted class path"
         )
     return known[name]
 
@@ -324,11 +374,13 @@ def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
     for caption_id, record in records.items():
         if not same_words(captions.get(caption_id, record.caption), record.caption):
             raise ZooError(
-                f"{units} has other words than the captions for {caption_id!r}: extract the units of these captions"
+                f"{units} has other words than the captions for "
+                f"{caption_id!r}: extract the units of these captions"
             )
     if not captions.keys() & records.keys():
         raise ZooError(
-            f"{units} has no units of these captions (their ids differ): extract the units of these captions"
+            f"{units} has no units of these captions (their "
+            "ids differ): extract the units of these captions"
         )
     return records
 
@@ -372,7 +424,7 @@ def _share(name: str, part: int, whole: int, what: str) -> str:
 
 
 def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> None:
-    """arguments: those of `zoo negatives build`. Looks every word of the captions up in WordNet and prints what was found."""
+    """Looks every word of the captions up in WordNet, and prints what was found."""
     # NLTK takes a second to import
     from zoo.language.inflection import inflection
     from zoo.language.wordnet import WordNet
@@ -403,6 +455,7 @@ def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> No
     table = ReplacementTable(arguments.out)
     counts = [count for key in keys if (count := table.count(key))]
     print(
-        f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions have alternatives, "
-        f"{sum(counts) / max(len(counts), 1):,.0f} each; {', '.join(f'{key} {value}' for key, value in made_by.items())}"
+        f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions "
+        f"have alternatives, {sum(counts) / max(len(counts), 1):,.0f} each; "
+        f"{', '.join(f'{key} {value}' for key, value in made_by.items())}"
     )

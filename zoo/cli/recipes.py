@@ -1,4 +1,4 @@
-"""Recipes: where `--config NAME` finds a YAML, from any directory, and how ${data_root} in it is filled. Free of torch."""
+"""Recipes: where `--config NAME` finds a YAML, and how ${data_root} in it is filled."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,10 @@ MOST = 100_000  # values in one recipe; those that ship have fewer than a hundre
 
 
 def recipe_folder() -> Path:
-    """Returns the folder of shipped recipes: zoo/configs in a wheel, configs/ beside the package in an editable install."""
+    """Returns the folder of shipped recipes.
+
+    It is zoo/configs in a wheel, and configs/ beside the package in an editable install.
+    """
     package = Path(__file__).parents[1]
     inside = package / "configs"
     return inside if inside.is_dir() else package.parent / "configs"
@@ -28,7 +31,17 @@ def shipped_recipes() -> dict[str, Path]:
 
 
 def find_recipe(name: str) -> Path:
-    """Returns the file that `--config name` means: a path that exists, else a shipped recipe; raises ZooError with near names."""
+    """Returns the file that `--config NAME` means.
+
+    Args:
+        name: The path of a file, or the name of a shipped recipe, with or without `.yaml`.
+
+    Returns:
+        The file; one that lies at the path comes before a shipped recipe.
+
+    Raises:
+        ZooError: There is no such file and no such recipe.
+    """
     if Path(name).is_file():
         return Path(name)
     shipped = shipped_recipes()
@@ -36,14 +49,26 @@ def find_recipe(name: str) -> Path:
         if candidate in shipped:
             return shipped[candidate]
     raise ZooError(
-        f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: `zoo ls configs` lists them"
+        f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: "
+        "`zoo ls configs` lists them"
     )
 
 
 def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
-    """Returns the arguments with every `--config NAME` made a path, or JSON where the file has a place for the data root.
+    """Returns the arguments with every `--config NAME` made a path.
 
-    Raises ZooError for a recipe that does not exist, is no YAML, or wants one data root where none or several were given.
+    It is made JSON where the file has a place for the data root.
+
+    Args:
+        argv: Arguments of the command line.
+        *data_roots: The data roots that were given.
+
+    Returns:
+        The arguments, in the same order.
+
+    Raises:
+        ZooError: A recipe does not exist, is no YAML, or wants one data root where none or
+            several were given.
     """
     out: list[str] = []
     expects = False
@@ -60,7 +85,7 @@ def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
 
 
 def settings_given(argv: list[str]) -> Iterator[dict[str, Any]]:
-    """Yields the settings of every `--config` among arguments that `with_recipes` returned."""
+    """Yields the settings of every `--config` in what `with_recipes` returned."""
     for argument, value in zip(argv, [*argv[1:], ""], strict=True):
         name, _, inline = argument.partition("=")
         if name in ("--config", "-c"):
@@ -68,14 +93,18 @@ def settings_given(argv: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _refuse_nested(argument: str) -> None:
-    """Raises ZooError for a value that YAML's reader in C, which recurses without a bound, would not survive."""
+    """Raises ZooError for a value that nests too deep.
+
+    YAML's reader in C recurses without a bound, and would not survive it.
+    """
     depth = deepest = 0
     for sign in argument if len(argument) > DEEPEST else "":
         depth += (sign in "[{") - (sign in "]}")
         deepest = max(deepest, depth)
     if deepest > DEEPEST:
         raise ZooError(
-            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no setting needs that, mend it"
+            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no "
+            "setting needs that, mend it"
         )
 
 
@@ -89,18 +118,20 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
         return value if name == INLINE else name
     if not data_roots:
         raise ZooError(
-            f"{Path(name).name} reads files under {PLACE}: say where images and captions lie by --data_root DIR"
+            f"{Path(name).name} reads files under {PLACE}: say "
+            "where images and captions lie by --data_root DIR"
         )
     if len(data_roots) > 1:
         raise ZooError(
-            f"{Path(name).name} has one place for the data root, and --data_root names {len(data_roots)}: list them in the file"
+            f"{Path(name).name} has one place for the data root, and --data_root names "
+            f"{len(data_roots)}: list them in the file"
         )
     root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
     return plain.replace(PLACE, root)
 
 
 def _read(value: str) -> tuple[str, dict[str, Any]]:
-    """Returns the path of what `--config VALUE` means, INLINE for settings in JSON, and the settings."""
+    """Returns the path that `--config VALUE` means (INLINE for JSON), and the settings."""
     inline = value.lstrip().startswith("{")
     name = INLINE if inline else str(find_recipe(value))
     try:
@@ -123,14 +154,15 @@ def _read(value: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(settings, dict):
         held = "nothing" if settings is None else f"a {type(settings).__name__}"
         raise ZooError(
-            f"{name} holds {held}, where settings by name are wanted: begin it with `model:`, `data:` or `trainer:`"
+            f"{name} holds {held}, where settings by name are wanted: begin it with `model:`, "
+            "`data:` or `trainer:`"
         )
     return name, settings
 
 
 def _refuse_endless(document: yaml.Node | None, name: str) -> None:
-    """Raises ZooError where an alias holds itself, or aliases of aliases unfold to more than any recipe has."""
-    sizes: dict[int, int] = {}  # of what a node unfolds to; 0 while that is being counted
+    """Raises ZooError where an alias holds itself, or aliases unfold to more than `MOST` values."""
+    sizes: dict[int, int] = {}  # values that a node unfolds to; 0 while they are counted
     waiting = [] if document is None else [document]
     while waiting:
         node = waiting[-1]
@@ -140,7 +172,8 @@ def _refuse_endless(document: yaml.Node | None, name: str) -> None:
             for part in parts:
                 if sizes.get(id(part)) == 0:
                     raise ZooError(
-                        f"{name}:{part.start_mark.line + 1} holds an alias of itself, and has no end: write out what is meant"
+                        f"{name}:{part.start_mark.line + 1} holds an alias of itself, and has no "
+                        "end: write out what is meant"
                     )
             waiting += [part for part in parts if id(part) not in sizes]
             continue
@@ -148,7 +181,8 @@ def _refuse_endless(document: yaml.Node | None, name: str) -> None:
         sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
         if sizes[id(node)] > MOST:
             raise ZooError(
-                f"{name}:{node.start_mark.line + 1} unfolds to more than {MOST:,} values by aliases of aliases: write out what is meant"
+                f"{name}:{node.start_mark.line + 1} unfolds to more than {MOST:,} values by "
+                "aliases of aliases: write out what is meant"
             )
 
 
@@ -160,7 +194,10 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
 
 
 def _refuse_twice(document: yaml.Node | None, name: str) -> None:
-    """Raises ZooError where a mapping has a key twice: YAML's reader drops the first without a word."""
+    """Raises ZooError where a mapping has a key twice.
+
+    YAML's reader would drop the first without a word.
+    """
     waiting, seen = [document], set[int]()
     while waiting:
         node = waiting.pop()
@@ -177,7 +214,7 @@ def _refuse_twice(document: yaml.Node | None, name: str) -> None:
                 line = key.start_mark.line + 1
                 if key.value in lines:
                     raise ZooError(
-                        f"{name}:{line} gives {key.value!r} a second time (first in line {lines[key.value]}), and only one would "
-                        "count: leave one of the two out"
+                        f"{name}:{line} gives {key.value!r} a second time (first in line "
+                        f"{lines[key.value]}), and only one would count: leave one of the two out"
                     )
                 lines[key.value] = line

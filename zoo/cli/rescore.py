@@ -12,7 +12,7 @@ from zoo.support.arguments import Parser, listed
 
 
 def main(argv: list[str]) -> int:
-    """Counts a run's outcomes under presets; returns the exit status."""
+    """Counts a run's outcomes under presets, and returns the exit status."""
     parser = Parser(
         prog="zoo rescore", description="Make the metrics of a run again from its cases.parquet."
     )
@@ -29,7 +29,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--against",
         type=Path,
-        help="another run over the same questions: which outcomes differ under the presets, and whether by more than chance",
+        help="another run over the same questions: which outcomes differ under the presets, and "
+        "whether by more than chance",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="write over the results that --out holds"
@@ -53,13 +54,14 @@ def _say_what_is_compared(runs: Matched) -> None:
     console = screen()
     for (benchmark, subset), (first, second) in runs.left_out.items():
         console.print(
-            f"{benchmark}/{subset}: {first:,} outcomes of this run and {second:,} of the other are about questions that were not "
-            "asked of both (other images, texts or gallery), and are left out"
+            f"{benchmark}/{subset}: {first:,} outcomes of this run and "
+            f"{second:,} of the other are about questions that were not asked "
+            "of both (other images, texts or gallery), and are left out"
         )
     if runs.by_name:
         console.print(
-            "a run of an older zoo keeps no hash of what it asked: cases of one name and with the same images are taken to have the "
-            "same texts"
+            "a run of an older zoo keeps no hash of what it asked: cases of one name and with "
+            "the same images are taken to have the same texts"
         )
     console.print(f"scores differ by {largest_difference(runs):.2g} at most")
 
@@ -94,15 +96,16 @@ def _compare(runs: Matched, preset: Preset) -> None:
         )
     console.print(table)
     console.print(
-        "p: exact, two-sided mid-p of exchanging both runs' answers image by image (McNemar's test where each image is asked about once); "
-        "q: adjusted over all metrics"
+        "p: exact, two-sided mid-p of exchanging both runs' answers image by image (McNemar's "
+        "test where each image is asked about once); q: adjusted over all metrics"
     )
     found = differences(runs, preset.rules)
     console.print(
         f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else "")
     )
     for difference in found[:10]:
-        place = f"{difference.benchmark}/{difference.subset}/{difference.metric}, case {difference.case}"
+        place = f"{difference.benchmark}/{difference.subset}/{difference.metric}"
         console.print(
-            f"  {place}: margins {difference.first_margin:.3g} and {difference.second_margin:.3g}"
+            f"  {place}, case {difference.case}: "
+            f"margins {difference.first_margin:.3g} and {difference.second_margin:.3g}"
         )

@@ -10,7 +10,7 @@ from zoo.support.files import check_place
 
 
 def main(argv: list[str]) -> int:
-    """argv: what follows `zoo scenes`. Returns the exit status."""
+    """Runs `render` or `sheet`, and returns the exit status."""
     parser = Parser(prog="zoo scenes", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     rendering = commands.add_parser(
@@ -97,7 +97,10 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _samples(size: int) -> int:
-    """Small objects of CLEVR's view drown in the noise of few paths: a cylinder looks like a cube."""
+    """Returns paths a pixel.
+
+    Small objects of CLEVR's view drown in the noise of few paths: a cylinder looks like a cube.
+    """
     return 16 if size < 128 else 64
 
 
@@ -122,6 +125,7 @@ def _pairs(text: str) -> frozenset[tuple[str, str]]:
     )
     for pair in sorted(pairs.difference(PAIRS)):
         raise ZooError(
-            f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name pairs as 'red cube,blue sphere'"
+            f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name "
+            "pairs as 'red cube,blue sphere'"
         )
     return pairs

@@ -1,5 +1,7 @@
-"""`zoo units`: extracts units and their foils from captions into a file that `fit` samples from, shows such a file, or has it judged by
-hand. Free of torch."""
+"""`zoo units`: extracts units and their foils from captions into a file.
+
+`fit` samples from such a file. `show` prints it, and `audit` has it judged by hand.
+"""
 
 import importlib
 import inspect
@@ -37,7 +39,7 @@ from zoo.units.rules.rule import RuleExtractor
 
 
 def main(argv: list[str]) -> int:
-    """Runs `extract`, `show` or `audit`; returns the exit status."""
+    """Runs `extract`, `show` or `audit`, and returns the exit status."""
     arguments = _parser().parse_args(argv)
     if arguments.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
@@ -62,7 +64,14 @@ def main(argv: list[str]) -> int:
 
 @dataclass
 class Yield:
-    """What extraction gave: captions in all, captions that have something, units and foils by edit."""
+    """What extraction gave.
+
+    Attributes:
+        captions: How many captions there are.
+        having: How many of them have entities, relations, or such with a foil.
+        units: How many entities and relations there are.
+        foils: How many foils there are, by edit.
+    """
 
     captions: int = 0
     having: Counter[str] = field(default_factory=Counter)
@@ -70,6 +79,7 @@ class Yield:
     foils: Counter[str] = field(default_factory=Counter)
 
     def count(self, record: UnitRecord) -> None:
+        """Counts the units and foils of one caption."""
         self.captions += 1
         for name, units in (("entities", record.entities), ("relations", record.relations)):
             self.units[name] += len(units)
@@ -78,6 +88,7 @@ class Yield:
             self.foils.update(foil.edit for unit in units for foil in unit.foils)
 
     def table(self, extractor: UnitExtractor) -> Table:
+        """Returns the counts as a table, with those of what the extractor dropped."""
         table = Table("", "count", "of captions")
         for name in ("entities", "relations"):
             for what in (name, f"{name} with a foil"):
@@ -101,10 +112,21 @@ class Yield:
 
 
 def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Yield:
-    """Writes one record a sample, in order, with the sample's caption and image ids; the file appears when it is whole.
+    """Writes one record a sample, with the sample's caption and image ids.
+
+    The file appears when it is whole.
+
+    Args:
+        extractor: Finds the units and makes their foils.
+        samples: The captions, in the order of the records.
+        out: The file to write.
+
+    Returns:
+        What was found.
 
     Raises:
-        ZooError: Two captions have one id, by which a units file is read, or the file cannot be written.
+        ZooError: Two captions have one id, by which a units file is read, or the file cannot be
+            written.
     """
     _refuse_twice(samples)
     found = Yield()
@@ -155,8 +177,9 @@ def audit(arguments: Namespace) -> None:
     rows = draw(read_units(file), arguments.n, arguments.seed, arguments.edit)
     write_sheet(rows, out)
     print(
-        f"{out}: {len(rows):,} units with a foil each; write {', '.join(UNIT_VERDICTS)} under unit_verdict, "
-        f"{', '.join(FOIL_VERDICTS)} under foil_verdict, then `zoo units audit {out}` counts"
+        f"{out}: {len(rows):,} units with a foil each; write {', '.join(UNIT_VERDICTS)} under "
+        f"unit_verdict, {', '.join(FOIL_VERDICTS)} under foil_verdict, then "
+        f"`zoo units audit {out}` counts"
     )
 
 
@@ -190,7 +213,8 @@ def _refuse_twice(samples: Iterable[Sample]) -> None:
         first = origins.setdefault(sample.caption_id, sample.origin)
         if first != sample.origin:
             raise ZooError(
-                f"{sample.origin} has caption id {sample.caption_id!r}, and so has {first}: make ids unique"
+                f"{sample.origin} has caption id {sample.caption_id!r}, "
+                f"and so has {first}: make ids unique"
             )
 
 
@@ -203,7 +227,8 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
     for split in splits:
         if split not in known:
             raise ZooError(
-                f"{captions} has no split '{split}'{near(split, known)}: it has {', '.join(sorted(known)) or 'none'}"
+                f"{captions} has no split '{split}'{near(split, known)}: it has "
+                f"{', '.join(sorted(known)) or 'none'}"
             )
     return [sample for sample in samples if sample.split in splits]
 
@@ -217,7 +242,8 @@ def _extractor(name: str, **options: object) -> UnitExtractor:
             made = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
             raise ZooError(
-                f"--extractor {name} cannot be imported ({error}): give 'rule' or a dotted class path"
+                f"--extractor {name} cannot be imported "
+                f"({error}): give 'rule' or a dotted class path"
             ) from error
     if not (isinstance(made, type) and issubclass(made, UnitExtractor)):
         raise ZooError(f"--extractor {name} is no UnitExtractor: subclass zoo.units.UnitExtractor")
@@ -237,7 +263,8 @@ def _parser() -> Parser:
     make = commands.add_parser("extract", help="write a units file")
     make.add_argument(
         "captions",
-        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON lines, a folder of scenes",
+        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
+        "lines, a folder of scenes",
     )
     make.add_argument("--out", required=True, help="the file to write, .jsonl")
     make.add_argument("--overwrite", action="store_true", help="write over a file that is there")

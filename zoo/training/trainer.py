@@ -22,8 +22,30 @@ Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 class ZooTrainer(Ranged, Trainer):
     """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
 
-    strategy: as Lightning's, or `sharded` (zoo.training.Sharded). precision: as Lightning's, or `auto`: bf16-mixed where a GPU has it, else
-    32-true. Raises ZooError for a precision that the device lacks, where Lightning would take another, and for Lightning's `fsdp`.
+    Args:
+        strategy: Lightning's strategies, or `sharded` (zoo.training.Sharded). Lightning's `fsdp`
+            is refused.
+        precision: Lightning's precisions, or `auto`: bf16-mixed where a GPU has it, else 32-true.
+            null is Lightning's default.
+        plugins: Lightning's plugins. One that writes whole checkpoints is added to them.
+        val_check_interval: When to validate: steps between two validations, a share of an epoch
+            from above 0 to 1.0, or a duration. null validates at the end of an epoch.
+        check_val_every_n_epoch: Epochs between two validations. null counts the steps of
+            `val_check_interval` across epochs.
+        log_every_n_steps: Steps between two lines of metrics; 0 logs none, null is Lightning's 50.
+            The first steps are logged more often.
+        num_sanity_val_steps: Batches of validation to try before training. 0 tries none, -1 all,
+            and null is Lightning's 2.
+        min_epochs: The fewest epochs to train; null sets no bound.
+        min_steps: The fewest steps to train; null sets no bound.
+        accumulate_grad_batches: Batches whose gradients make one step.
+        gradient_clip_val: Where gradients are clipped, by norm unless `gradient_clip_algorithm`
+            names another way; null clips none.
+        overfit_batches: Refused unless it is 0, since Lightning would change the order of samples.
+
+    Raises:
+        ZooError: A value cannot be trained with, the strategy is `fsdp`, or the device lacks the
+            precision, where Lightning would take another.
     """
 
     def __init__(
@@ -45,22 +67,24 @@ class ZooTrainer(Ranged, Trainer):
     ) -> None:
         if str(val_check_interval) in ("0", "0.0"):
             raise ZooError(
-                "trainer.val_check_interval is 0: give the steps between two validations, a share of an epoch, or null for its end"
+                "trainer.val_check_interval is 0: give the steps between two validations, a "
+                "share of an epoch, or null for its end"
             )
         if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
             raise ZooError(
-                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of validation to try before training, "
-                "0 for none, or -1 for all"
+                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of "
+                "validation to try before training, 0 for none, or -1 for all"
             )
         if overfit_batches:
             raise ZooError(
-                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not Lightning's to change: set "
-                f"trainer.limit_train_batches to {overfit_batches}, and data.redraw and model.backbone.augment to false"
+                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not "
+                f"Lightning's to change: set trainer.limit_train_batches to {overfit_batches}, "
+                "and data.redraw and model.backbone.augment to false"
             )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
-                "trainer.strategy fsdp cannot split scalars, such as the temperature, and flattens what weight decay knows as matrices: "
-                "set it to sharded"
+                "trainer.strategy fsdp cannot split scalars, such as the temperature, and "
+                "flattens what weight decay knows as matrices: set it to sharded"
             )
         given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
         if precision == "auto":
@@ -92,12 +116,16 @@ class ZooTrainer(Ranged, Trainer):
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(
-                f"trainer.precision {precision} is not to be had on this device: set it to bf16-mixed, 32-true or auto"
+                f"trainer.precision {precision} does not exist on this device: set it to "
+                "bf16-mixed, 32-true or auto"
             )
 
     @property
     def log_every_n_steps(self) -> int:
-        """As it was given, and more often at the start: every step of the first 10, every tenth of the first 100, and so on."""
+        """Steps between two lines of metrics: as given, and fewer at the start.
+
+        Every step of the first 10 is logged, every tenth of the first 100, and so on.
+        """
         step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
         often: int = 10 ** (len(str(step)) - 1)
         return min(self._log_every_n_steps, often)
