@@ -28,9 +28,9 @@ class ZooTrainer(Ranged, Trainer):
         precision: Lightning's precisions, or `auto`: bf16-mixed where a GPU has it, else 32-true.
             null is Lightning's default.
         plugins: Lightning's plugins. One that writes whole checkpoints is added to them.
-        val_check_interval: When to validate: steps between two validations, a share of an epoch
+        val_check_interval: When to validate: batches between two validations, a share of an epoch
             from above 0 to 1.0, or a duration. null validates at the end of an epoch.
-        check_val_every_n_epoch: Epochs between two validations. null counts the steps of
+        check_val_every_n_epoch: Epochs between two validations. null counts the batches of
             `val_check_interval` across epochs.
         log_every_n_steps: Steps between two lines of metrics; 0 logs none, null is Lightning's 50.
             The first steps are logged more often.
@@ -67,7 +67,7 @@ class ZooTrainer(Ranged, Trainer):
     ) -> None:
         if str(val_check_interval) in ("0", "0.0"):
             raise ZooError(
-                "trainer.val_check_interval is 0: give the steps between two validations, a "
+                "trainer.val_check_interval is 0: give the batches between two validations, a "
                 "share of an epoch, or null for its end"
             )
         if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
