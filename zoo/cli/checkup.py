@@ -113,7 +113,7 @@ def _data(settings: Namespace) -> Iterator[Need]:
         yield Need("data", _sentence(error), False)
         return
     if not isinstance(data, CaptionDataModule):
-        yield Need("data", f"{type(data).__name__}, of which nothing is known here")
+        yield Need("data", f"{type(data).__name__} is no CaptionDataModule, and is not checked")
         return
     roots = [Path(root) for root in data.roots]
     yield from (
