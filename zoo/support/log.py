@@ -14,6 +14,7 @@ LINES = (
     "TPU available",
     "Seed set to",
     "Detected KeyboardInterrupt",
+    "Loading `train_dataloader` to estimate",
 )
 WARNINGS = (
     ".*does not have many workers.*",
