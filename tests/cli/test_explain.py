@@ -1,0 +1,112 @@
+"""Help: a page a command, and a text for every argument of whatever class can be named."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.runs import losses
+from zoo.cli import main
+from zoo.cli.explain import arguments_of
+from zoo.cli.flags import FLAGS, spelled_out
+from zoo.errors import ZooError
+from zoo.support.names import ROOMS, classes
+
+NAMED = [(room, path) for room in ROOMS for _, path, _ in classes(room) if path.startswith("zoo.")]
+
+
+@pytest.mark.parametrize(("room", "path"), NAMED)
+def test_every_argument_of_a_class_that_can_be_named_has_a_text(room: str, path: str) -> None:
+    module, _, name = path.rpartition(".")
+    cls = getattr(importlib.import_module(module), name)
+    assert [argument for argument, _, text in arguments_of(cls) if not text] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "zoo.backbones.Backbone",
+        "zoo.module.ZooModule",
+        "zoo.optim.Optimization",
+        "zoo.evaluation.Evaluation",
+        "zoo.units.UnitSampler",
+        "zoo.units.RuleExtractor",
+    ],
+)
+def test_every_argument_of_a_part_of_a_recipe_has_a_text(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    cls = getattr(importlib.import_module(module), name)
+    assert [argument for argument, _, text in arguments_of(cls) if not text] == []
+
+
+@pytest.mark.parametrize("command", ["fit", "validate"])
+def test_help_is_one_page_with_the_flags_that_people_use_and_five_examples(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert page.count("\n") <= 60
+    for flag in FLAGS:
+        assert (f"--{flag.name} " in page) == (command in flag.commands)
+    assert sum(line.startswith(f"  zoo {command} ") and "#" in line for line in page.split("\n"))
+    assert f"zoo {command} --help all" in page
+
+
+def test_the_help_of_a_class_names_default_and_text_of_its_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["fit", "--objective", "CSCLIP", "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "--objective.lambda_u" in page
+    assert "Weight of the unit loss" in page
+    assert main(["fit", "--objective", "CSCLP", "--help"]) == 1
+    assert "near: CSCLIP" in capsys.readouterr().err
+
+
+def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:
+    given = ["fit", "--lr", "0.1", "--config", "a.yaml", "--objective", "NegCLIP"]
+    given += ["--objective.mask_same_text", "true", "--trainer.max_epochs", "3"]
+    spelt, roots = spelled_out(given)
+    assert roots == []
+    assert spelt[:4] == ["fit", "--config", "a.yaml", "--config"]
+    assert yaml.safe_load(spelt[4]) == {
+        "model": {"objective": {"class_path": "NegCLIP"}, "optimizer": {"lr": 0.1}}
+    }
+    assert spelt[5:] == [
+        "--model.objective.mask_same_text",
+        "true",
+        "--trainer.max_epochs",
+        "3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["fit", "clip.yaml"], "`zoo fit --config clip.yaml`"),
+        (["fit", "cs_clip"], "`zoo fit --config cs_clip`"),
+        (["validate", "sugarcrepe"], "`zoo validate --benchmarks sugarcrepe`"),
+        (["fit", "--out", "x"], "--out is of --benchmarks"),
+    ],
+)
+def test_what_was_probably_meant_is_said(given: list[str], meant: str) -> None:
+    with pytest.raises(ZooError, match=meant):
+        spelled_out(given)
+
+
+def test_a_misspelt_short_flag_gets_the_near_ones(
+    made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["fit", "--config", str(made_root / "recipe.yaml"), "--batchsize", "2"])
+    assert "near: batch_size" in capsys.readouterr().err
+
+
+def test_fit_measures_benchmarks_at_its_validations(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--epochs", "1"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), *asked]) == 0
+    assert losses(tmp_path, column="benchmark/pairs/colours/i2t")
