@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch.utils.data import Dataset, DistributedSampler
 
 from zoo.batch import MISSING, Batch
 from zoo.errors import ZooError
 from zoo.sources.seeds import seed_of, stable_hash
-from zoo.support.worker import outlast
+from zoo.support.worker import Loader
 
 Place = tuple[int, int]
 
@@ -92,7 +92,7 @@ def local_batch_size(batch_size: int, world: int) -> int:
     return batch_size // world
 
 
-class BatchLoader(DataLoader[Any]):
+class BatchLoader(Loader):
     """A loader of global batches that can be stopped and resumed between any two of them.
 
     Lightning keeps `state_dict` in its checkpoints. Errors of workers arrive as they were raised.
@@ -125,7 +125,6 @@ class BatchLoader(DataLoader[Any]):
             num_workers=workers,
             persistent_workers=workers > 0,
             pin_memory=pin_memory,
-            worker_init_fn=outlast,
             # so that starting an epoch takes nothing from the global random state
             generator=torch.Generator(),
         )

@@ -22,7 +22,7 @@ from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import Shard, rank, world_size
-from zoo.support.worker import outlast
+from zoo.support.worker import Loader
 
 FILLING = -1
 
@@ -210,13 +210,12 @@ def loader(
     """
     whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
     data = Rows(whole)
-    return DataLoader(
+    return Loader(
         data,
         batch,
         sampler=Shard(data, rank(), world_size()),
         num_workers=workers,
         collate_fn=make,
-        worker_init_fn=outlast,
     )
 
 
@@ -248,7 +247,7 @@ def item_loaders(
 def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[Any]:
     """Returns a loader of the portions of tiles, in order, all of them on the rank that asks."""
     make: Callable[[Any], Portion] = maker.of_tile
-    return DataLoader(Rows(made), None, num_workers=workers, collate_fn=make)
+    return Loader(Rows(made), None, num_workers=workers, collate_fn=make)
 
 
 def encode_pixels(
