@@ -8,7 +8,8 @@ import yaml
 
 from tests.support.runs import losses
 from zoo.cli import main
-from zoo.cli.explain import arguments_of
+from zoo.cli.explain import EXAMPLES, arguments_of
+from zoo.cli.fit import settings_of
 from zoo.cli.flags import FLAGS, spelled_out
 from zoo.errors import ZooError
 from zoo.support.names import ROOMS, classes
@@ -49,7 +50,8 @@ def test_help_is_one_page_with_the_flags_that_people_use_and_five_examples(
     assert page.count("\n") <= 60
     for flag in FLAGS:
         assert (f"--{flag.name} " in page) == (command in flag.commands)
-    assert sum(line.startswith(f"  zoo {command} ") and "#" in line for line in page.split("\n"))
+    examples = [line for line in page.split("\n") if line.startswith("  zoo ") and " # " in line]
+    assert len(examples) == 5
     assert f"zoo {command} --help all" in page
 
 
@@ -79,6 +81,44 @@ def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:
         "--trainer.max_epochs",
         "3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "line"), [(command, line) for command in EXAMPLES for _, line in EXAMPLES[command]]
+)
+def test_every_example_of_the_help_is_understood(command: str, line: str) -> None:
+    arguments = line.split()
+    if command == "validate" and "--ckpt_path" in arguments:  # a run, which is not there
+        at = arguments.index("--ckpt_path")
+        arguments[at : at + 2] = ["--model.backbone.name", "zoo-tiny"]
+    settings = settings_of([command, *arguments])
+    assert settings.data.init_args
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("2", 2), ("auto", "auto"), ("[", "["), ("2026-11-22", "2026-11-22"), ("0,1", "0,1")],
+)
+def test_devices_are_a_count_or_left_to_the_trainer_to_judge(given: str, kept: int | str) -> None:
+    spelt, _ = spelled_out(["fit", "--devices", given])
+    assert yaml.safe_load(spelt[2]) == {"trainer": {"devices": kept}}
+
+
+@pytest.mark.parametrize(
+    "given", [["--devices", "["], ["--lr", "nan"], ["--lr", "-1"], ["--epochs", "0"]]
+)
+def test_a_short_flag_that_cannot_be_is_one_sentence(
+    given: list[str], made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(["fit", "--config", str(made_root / "recipe.yaml"), *given])
+    except SystemExit as stop:
+        status = stop.code
+    told = capsys.readouterr().err.strip()
+    assert status in (1, 2)
+    assert told.count("\n") == 0
+    assert told.startswith("zoo: ")
+    assert given[0].strip("-") in told
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,19 @@ WHAT = {
 EXAMPLES = {
     "fit": (
         ("train by a recipe", "--config cs_clip.yaml --data_root DATA_ROOT"),
-        ("with another loss", "--config coco_matched.yaml --objective NegCLIP --lr 1e-6"),
-        ("on a CPU, from nothing", "--config clip.yaml --config tiny_from_scratch.yaml"),
-        ("measured at every validation", "--config negclip.yaml --benchmarks sugarcrepe"),
-        ("go on after a stop", "--config cs_clip.yaml --ckpt_path last"),
+        (
+            "with another loss",
+            "--config clip.yaml --objective SigLIP --lr 1e-6 --data_root DATA_ROOT",
+        ),
+        (
+            "on a CPU, from nothing",
+            "--config clip.yaml --config tiny_from_scratch.yaml --data_root DATA_ROOT",
+        ),
+        (
+            "measured at every validation",
+            "--config negclip.yaml --benchmarks sugarcrepe --data_root DATA_ROOT",
+        ),
+        ("go on after a stop", "--config cs_clip.yaml --data_root DATA_ROOT --ckpt_path last"),
     ),
     "validate": (
         ("a run", "--benchmarks sugarcrepe,aro --data_root DATA_ROOT --ckpt_path last"),

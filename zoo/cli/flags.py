@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from zoo.cli.recipes import shipped_recipes
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser, listed, whole_number
@@ -33,7 +31,7 @@ class Flag:
     shown: str
     says: str
     setting: str = ""
-    type: Callable[[str], Any] = yaml.safe_load
+    type: Callable[[str], Any] = str
     commands: tuple[str, ...] = BOTH
 
 
@@ -42,13 +40,18 @@ def named_class(text: str) -> dict[str, Any]:
     return {"class_path": text}
 
 
+def count_or_name(text: str) -> int | str:
+    """Returns a whole number as such, and anything else, as `auto`, as it is."""
+    return int(text) if text.isdecimal() else text
+
+
 FLAGS = (
     Flag(
         "config",
         "NAME",
         "a recipe or an overlay, shipped (`zoo ls configs`) or a file; a later one wins",
     ),
-    Flag("data_root", "DIR", "where images, captions and annotations lie", type=str),
+    Flag("data_root", "DIR", "where images, captions and annotations lie"),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", named_class),
     Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", named_class),
     Flag("lr", "NUMBER", "the peak learning rate", "model.optimizer.lr", float, ("fit",)),
@@ -68,7 +71,7 @@ FLAGS = (
         whole_number(1),
         ("fit",),
     ),
-    Flag("devices", "N", "how many GPUs or processes, or auto", "trainer.devices"),
+    Flag("devices", "N", "how many GPUs or processes, or auto", "trainer.devices", count_or_name),
     Flag(
         "ckpt_path",
         "RUN",
@@ -78,10 +81,9 @@ FLAGS = (
         "benchmarks",
         "A,B",
         "what is measured (`zoo ls benchmarks`); by fit, at every validation",
-        type=str,
     ),
-    Flag("out", "DIR", "where results.json and cases.parquet go", type=str),
-    Flag("presets", "A,B", "ways of counting: official, strict, cs_clip, vl_compo", type=str),
+    Flag("out", "DIR", "where results.json and cases.parquet go"),
+    Flag("presets", "A,B", "ways of counting: official, strict, cs_clip, vl_compo"),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )
 
