@@ -39,6 +39,14 @@ class Case:
     group: str | None = None
     correct_first: bool = False
 
+    @property
+    def gallery(self) -> bool:
+        """Whether all images are ranked for each text, and all texts for each image.
+
+        Such a case is scored over the images that are there; any other case needs all of its own.
+        """
+        return self.protocol == "retrieval"
+
 
 @dataclass(frozen=True)
 class Part:

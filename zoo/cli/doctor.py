@@ -136,13 +136,11 @@ def _finding(
     images = frozenset(_uncropped(image) for case in cases for image in case.images)
     found = images.difference(finder.missing(images))
     n = scorable = 0
-    gallery = False
     for case in cases:
         there = np.array([_uncropped(image) in found for image in case.images])
-        gallery = case.protocol == "retrieval"
-        n += len(case.texts) if gallery else 1
-        scorable += int(case.match[there].any(0).sum()) if gallery else int(there.all())
-    published = None if part is None or gallery else part.n
+        n += len(case.texts) if case.gallery else 1
+        scorable += int(case.match[there].any(0).sum()) if case.gallery else int(there.all())
+    published = None if part is None or any(case.gallery for case in cases) else part.n
     return Finding(name, subset, n, scorable, published, images, found, part.how if part else "")
 
 

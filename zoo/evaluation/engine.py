@@ -391,11 +391,7 @@ class Evaluation(Ranged):
 
     @property
     def _galleries(self) -> list[int]:
-        return [
-            q
-            for q, question in enumerate(self.plan.questions)
-            if question.case.protocol == "retrieval"
-        ]
+        return [q for q, question in enumerate(self.plan.questions) if question.case.gallery]
 
     def _maker(self, backbone: Backbone) -> Maker:
         return Maker(

@@ -287,9 +287,7 @@ def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[W
         text_bytes: Bytes of one encoded text.
         limit: Bytes that a window holds at most; one question may take more.
     """
-    named = [
-        q for q, question in enumerate(plan.questions) if question.case.protocol != "retrieval"
-    ]
+    named = [q for q, question in enumerate(plan.questions) if not question.case.gallery]
     order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
     return list(_windows(plan, order, image_bytes, text_bytes, limit))
 

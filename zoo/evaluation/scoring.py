@@ -76,11 +76,11 @@ def judge_pooled(
         _prepared(head.prepare_texts, texts, device),
     )
     for question, scores in pair_scores(
-        head, *prepared, [q for q in questions if q.case.protocol != "retrieval"]
+        head, *prepared, [q for q in questions if not q.case.gallery]
     ):
         yield question, judge(question.case, scores)
     for question in questions:
-        if question.case.protocol != "retrieval":
+        if not question.case.gallery:
             continue
         match = question.case.match
         if not head.reranks:

@@ -148,7 +148,7 @@ def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
         case: The case.
         found: Which of its images were found, `[images]`.
     """
-    if found.all() or not found.any() or case.protocol != "retrieval":
+    if found.all() or not found.any() or not case.gallery:
         yield case, bool(found.all())
         return
     there: NDArray[np.bool_] = np.any(case.match[found], axis=0)
