@@ -3,9 +3,9 @@
 Their files are written, their commands run or parsed, their names found, and their metrics are
 those of the code.
 
-A ```bash run block is run for real, command by command, in a folder of made data with the page's
-own files and a trained run; the `zoo` commands of every other ```bash block are parsed to the end
-and stopped before they do anything.
+A ```bash run or ```python run block is run for real, in a folder of made data with the page's own
+files and a trained run; the `zoo` commands of every other ```bash block are parsed to the end and
+stopped before they do anything. What a ```text block after a block that ran shows was printed.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import importlib
 import inspect
 import json
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -40,6 +41,7 @@ PAGES = [
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
 EXTEND = "docs/guides/extend.md"
+FIRST = "docs/guides/first_half_hour.md"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"# (\S+\.\w+)\n")
 CLASSES = {
@@ -72,11 +74,16 @@ def blocks(page: str) -> list[tuple[str, str, str]]:
     ]
 
 
+def lines_of(script: str, program: str) -> list[list[str]]:
+    """Returns the arguments that a script gives to a program, line by line, in order."""
+    lines = [line.removeprefix("$ ") for line in script.replace("\\\n", " ").splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines if line.split()[:1] == [program]]
+    return [line[1:] for line in words]
+
+
 def commands(script: str) -> list[list[str]]:
     """Returns the arguments of the `zoo` commands of a script, in order."""
-    lines = [line.removeprefix("$ ") for line in script.replace("\\\n", " ").splitlines()]
-    words = [shlex.split(line, comments=True) for line in lines if line.split()[:1] == ["zoo"]]
-    return [line[1:] for line in words]
+    return lines_of(script, "zoo")
 
 
 @pytest.fixture(scope="module")
@@ -161,38 +168,77 @@ def write_files(page: str, folder: Path) -> list[Path]:
     return written
 
 
+def assert_printed(content: str, printed: str, page: str) -> None:
+    """Fails where a page shows what was not printed; `...` stands for anything."""
+    words = " ".join(printed.split())
+    for line in content.splitlines():
+        shown = r".*?".join(re.escape(" ".join(part.split())) for part in line.split("..."))
+        assert re.search(shown, words), f"{page} shows {line!r}, and this was printed: {printed}"
+
+
 def follow(
     page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> list[str]:
     """Writes a page's files, runs or parses its commands, and returns what was printed."""
-    for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
-        if not (folder / "runs" / named).exists():
-            (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")
     for path in write_files(page, folder):
         monkeypatch.delitem(sys.modules, path.stem, raising=False)
-    shown = []
+    shown, names = [], dict[str, Any]()
     for language, mark, content in blocks(page):
+        if language == "text" and shown:
+            assert_printed(content, shown[-1], page)
+        if language == "python" and mark == "run":
+            exec(compile(content, page, "exec"), names)
+            shown.append(capsys.readouterr().out)
         if language != "bash":
             assert not commands(content), (
                 f"{page} has a zoo command in a block of {language}: mark it bash"
             )
             continue
+        for script, *_ in lines_of(content, "python"):
+            runpy.run_path(script, run_name="__main__")
         for arguments in commands(content):
             if mark == "run":
                 assert main(arguments) == 0, (
                     f"zoo {shlex.join(arguments)} failed: {capsys.readouterr().err}"
                 )
-                shown.append(capsys.readouterr().out)
+                shown.append("".join(capsys.readouterr()))
             else:
                 parse(arguments, monkeypatch, capsys)
     return shown
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != EXTEND])
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (EXTEND, FIRST)])
 def test_commands_run_or_are_understood(
     page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
+        if not (folder / "runs" / named).exists():
+            (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")
     follow(page, folder, monkeypatch, capsys)
+
+
+def test_the_first_half_hour_goes_from_an_empty_folder_to_a_loss_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    follow(FIRST, tmp_path, monkeypatch, capsys)
+    assert (tmp_path / "measured" / "cases.parquet").is_file()
+    objectives = [
+        torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["hyper_parameters"][
+            "objective"
+        ]["class_path"]
+        for run in sorted((tmp_path / "runs").iterdir())
+    ]
+    assert objectives == [f"zoo.objectives.{name}" for name in ("CLIP", "NegCLIP", "CSCLIP")] + [
+        "my_loss.OneWay"
+    ]
+
+
+def test_what_a_page_shows_and_was_not_printed_is_found() -> None:
+    assert_printed("a  b ... d\ne", "a b\n c d e", "page")
+    with pytest.raises(AssertionError, match="page shows 'a d'"):
+        assert_printed("a d", "a b c d", "page")
 
 
 def test_the_python_of_the_readme_runs(folder: Path) -> None:
