@@ -28,7 +28,7 @@ from PIL import Image
 
 from tests.support.made import make_root
 from zoo.benchmarks.base import Part
-from zoo.benchmarks.catalog import BUILT_IN, benchmark
+from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.recipes import shipped_recipes
 from zoo.results.averages import PRESETS
@@ -371,7 +371,7 @@ def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> No
 
 def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     text = text_of("docs/guides/benchmarks.md")
-    assert set(BUILT_IN) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
+    assert set(offered()) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
     for preset in PRESETS:
         assert f"| `{preset}` |" in text
     parts: list[Part] = [

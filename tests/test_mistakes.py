@@ -72,6 +72,14 @@ from zoo.training.trainer import ZooTrainer
             "model.objective: zoo.heads.cosine.Cosine does not correspond to a subclass of "
             "Objective (`zoo ls objectives`",
         ),
+        (
+            "data.train: zoo.data.readers.KarpathyJson: No zoo.data attribute readers",
+            "attribute readers (did you mean KarpathyJson?)",
+        ),
+        (
+            "model.head: lab.heads.Max: No module named 'lab'",
+            "No module named 'lab' (near: MaxSim)",
+        ),
         ("unrecognized arguments: --quux", "--quux: `--help` lists what can be given"),
     ],
 )

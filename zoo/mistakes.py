@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
@@ -15,7 +14,7 @@ from zoo.errors import ZooError, near
 from zoo.module import ZooModule
 from zoo.optim import Optimization
 from zoo.support import ranges
-from zoo.support.names import ROOMS, classes
+from zoo.support.names import ROOMS, imported, meant, paths
 
 LONGEST = 400
 SETTINGS = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
@@ -42,6 +41,7 @@ _UNKNOWN = re.compile(
     r"|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
     re.IGNORECASE,
 )
+_GONE = re.compile(r"([\w.]+\.\w+): No (?:module named )?'?[\w.]+")
 _OUT_OF_RANGE = re.compile(
     r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
 )
@@ -192,6 +192,10 @@ def _near_names(text: str) -> str:
             (f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]),
             "",
         )
+    short = {name for room in ROOMS for name in paths(room)}
+    gone = _GONE.search(text)
+    if gone is not None:
+        return meant(gone[1]) or near(gone[1].rpartition(".")[2], short)
     asked = _UNKNOWN.search(text)
     if asked is None:
         return ""
@@ -200,10 +204,9 @@ def _near_names(text: str) -> str:
     if owner is not None:
         takes = _arguments_of(owner[1])
         return near(name, takes) or f" (it takes {', '.join(takes)})"
-    paths = {path.rpartition(".")[2]: path for room in ROOMS for _, path, _ in classes(room)}
-    if name in paths:
-        return f" (it is {paths[name]})"
-    return near(name, paths if asked[1] else _settings()) or f": {LISTED}"
+    if name in short:
+        return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
+    return near(name, short if asked[1] else _settings()) or f": {LISTED}"
 
 
 def _settings() -> list[str]:
@@ -217,10 +220,9 @@ def _settings() -> list[str]:
 
 def _arguments_of(class_path: str) -> list[str]:
     """Returns the names of a class's arguments, those that it hands on to its bases included."""
-    module, _, name = class_path.rpartition(".")
     made = (
         cls.__init__
-        for cls in getattr(import_module(module), name).__mro__
+        for cls in imported(class_path).__mro__
         if "__init__" in vars(cls) and cls is not object
     )
     return [

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks import catalog
 from zoo.benchmarks.base import Benchmark, Part, Reading
-from zoo.benchmarks.catalog import ARGUMENT, BUILT_IN, asked_for, benchmark
+from zoo.benchmarks.catalog import ARGUMENT, asked_for, benchmark, offered
 from zoo.errors import ZooError
+from zoo.support import names
 from zoo.support.spec import spec
 
 
@@ -29,7 +29,7 @@ class Mine(Benchmark):
         return Reading([], [], [])
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", offered())
 def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
     spec = f"{name}:x.csv" if name in ("pairs", "half_truth") else name
     made = benchmark(spec)
@@ -57,7 +57,7 @@ def test_a_class_path_needs_no_registration(path):
 def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
     entry = EntryPoint("theirs", "tests.benchmarks.test_catalog:Mine", "zoo.benchmarks")
     monkeypatch.setattr(
-        catalog, "entry_points", lambda group: [entry] if group == "zoo.benchmarks" else []
+        names, "entry_points", lambda group: [entry] if group == "zoo.benchmarks" else []
     )
     assert benchmark("theirs").name == "mine"
     with pytest.raises(ZooError, match="near: theirs"):
@@ -72,7 +72,7 @@ def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
         ("pairs", {}, "pairs:FILE"),
         ("no.such.Thing", {}, "module no.such, which cannot be found"),
         ("tests.benchmarks.test_catalog.Min", {}, "near: Mine"),
-        ("zoo.errors.ZooError", {}, "no subclass"),
+        ("zoo.errors.ZooError", {}, "is no Benchmark"),
     ],
 )
 def test_mistakes_get_near_names(name, options, named):
@@ -82,8 +82,8 @@ def test_mistakes_get_near_names(name, options, named):
 
 def test_benchmarks_import_no_torch():
     code = (
-        "import importlib, sys; from zoo.benchmarks import catalog; from zoo.cli import doctor; "
-        "[importlib.import_module(path.partition(':')[0]) for path in catalog.BUILT_IN.values()]; "
+        "import sys; from zoo.cli import doctor; from zoo.support.names import classes, imported; "
+        "assert [imported(path) for _, path, _ in classes('benchmarks')]; "
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

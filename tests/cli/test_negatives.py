@@ -204,7 +204,10 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         (["preview", "CAPTIONS", "--generator", "entity_foil"], "name one with --units"),
         (["preview", "CAPTIONS", "--generator", "replay"], "needs file"),
         (["preview", "CAPTIONS", "--generator", "json.JSONDecoder"], "is no NegativeGenerator"),
-        (["preview", "CAPTIONS", "--generator", "no.such.Thing"], "cannot be imported"),
+        (
+            ["preview", "CAPTIONS", "--generator", "no.such.Thing"],
+            "module no.such, which cannot be found",
+        ),
         (["preview", "CAPTIONS", "--tagger", "nltk"], "no tagger 'nltk'"),
         (
             ["export", "CAPTIONS", "--out", "CAPTIONS/x.jsonl"],

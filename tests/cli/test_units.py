@@ -93,7 +93,7 @@ def test_a_failure_leaves_no_file(captions: Path) -> None:
     ("options", "complaint"),
     [
         (["--splits", "val"], "has no split 'val': it has none"),
-        (["--extractor", "rul"], "--extractor rul cannot be imported"),
+        (["--extractor", "rul"], "no extractor 'rul' \\(near: rule\\)"),
         (["--extractor", "zoo.errors.ZooError"], "is no UnitExtractor"),
         (["--tagger", "other"], "'other'"),
     ],

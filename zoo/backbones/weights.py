@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
 from zoo.backbones.lora import LoRA, adapted, merged
 from zoo.errors import ZooError
+from zoo.support.names import imported
 from zoo.support.spec import is_recipe
 
 logger = logging.getLogger(__name__)
@@ -290,9 +290,7 @@ def _scales_cosine(held: dict[str, Any]) -> bool:
     """
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
     try:
-        return bool(
-            getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2]).scales_cosine
-        )
+        return bool(imported(path).scales_cosine)
     except (ImportError, AttributeError, ValueError):
         return False
 

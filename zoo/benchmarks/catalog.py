@@ -1,27 +1,16 @@
 """The benchmarks that can be asked for by name. Importing this module imports none of them."""
 
-import importlib
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, near
+from zoo.support.names import class_of, classes
 
-BUILT_IN = {
-    "sugarcrepe": "zoo.benchmarks.sugarcrepe:SugarCrepe",
-    "aro": "zoo.benchmarks.aro.benchmark:ARO",
-    "winoground": "zoo.benchmarks.winoground:Winoground",
-    "retrieval": "zoo.benchmarks.retrieval:Retrieval",
-    "half_truth": "zoo.benchmarks.half_truth.benchmark:HalfTruth",
-    "scene_swaps": "zoo.benchmarks.scene_swaps:SceneSwaps",
-    "pairs": "zoo.benchmarks.pairs:Pairs",
-}
 # what stands behind the colon in `pairs:FILE.csv`
 ARGUMENT = {"pairs": "file", "half_truth": "units", "retrieval": "source", "scene_swaps": "folder"}
-GROUP = "zoo.benchmarks"
 _TABLE = re.compile(
     r"(.+?\.[ct]sv)((?::[^:]+)*)"
 )  # a table of pairs, whose subsets are known when it is read
@@ -47,7 +36,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         given[ARGUMENT[name]] = argument
     if subsets:
         given["subsets"] = list(subsets)
-    cls = _class(name)
+    cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
     signature = inspect.signature(cls.__init__)
     accepted = [parameter for parameter in signature.parameters if parameter != "self"]
     takes_any = any(
@@ -115,7 +104,7 @@ def _parsed(text: str) -> _Parsed:
     in_table = _TABLE.fullmatch(rest) if name in ARGUMENT else None
     if in_table is not None:
         return _Parsed(name, in_table[1], tuple(in_table[2].split(":")[1:]))
-    rest, subsets = _without_subsets(f":{rest}", _class(name).offers)
+    rest, subsets = _without_subsets(f":{rest}", class_of(name, "benchmarks", Benchmark).offers)
     if name in ARGUMENT:
         return _Parsed(name, rest.removeprefix(":"), subsets)
     return _Parsed(name, None, (*([rest.removeprefix(":")] if rest else []), *subsets))
@@ -133,36 +122,6 @@ def _without_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, 
     return text, subsets
 
 
-def offered() -> dict[str, str]:
-    """Returns the path 'module:Class' of each benchmark by name, installed packages' included."""
-    return {**{entry.name: entry.value for entry in entry_points(group=GROUP)}, **BUILT_IN}
-
-
-def _class(name: str) -> type[Benchmark]:
-    known = offered()
-    path = known.get(name, name)
-    module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
-    if not module:
-        raise ZooError(
-            f"there is no benchmark {name!r}{near(name, known)}: `zoo ls benchmarks` lists them; "
-            "a dotted class path works too"
-        )
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        raise ZooError(
-            f"benchmark {name!r} names the module {module}, "
-            f"which cannot be found{near(name, known)}: mend the path"
-        ) from error
-    except AttributeError as error:
-        raise ZooError(
-            f"benchmark {name!r}: the module {module} has no {attribute}"
-            f"{near(attribute, vars(importlib.import_module(module)))}: mend the name"
-        ) from error
-    if not (isinstance(found, type) and issubclass(found, Benchmark)):
-        raise ZooError(
-            f"benchmark {name!r} is no subclass of zoo.benchmarks.Benchmark: name a class that is"
-        )
-    return found
+def offered() -> list[str]:
+    """Returns the names of benchmarks, installed packages' included."""
+    return [name for name, _, _ in classes("benchmarks")]

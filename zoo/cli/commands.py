@@ -39,7 +39,8 @@ COMMANDS = {
     ),
     "ls": (
         "zoo.cli.ls:main",
-        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives or readers",
+        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives, "
+        "readers or extractors",
     ),
     "negatives": (
         "zoo.cli.negatives:main",

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 from docstring_parser import parse
@@ -11,8 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from zoo.cli.flags import FLAGS
-from zoo.errors import ZooError, near
-from zoo.support.names import ROOMS, classes
+from zoo.support.names import class_of
 
 WHAT = {
     "fit": "Train a model: a backbone, a head and an objective on captions and their images.",
@@ -88,7 +86,7 @@ def page(command: str, arguments: Sequence[str]) -> int:
             markup=False,
         )
     for flag, room, name in named:
-        cls = _class_of(room, name, flag)
+        cls = class_of(name, room, object)
         console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
         rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in arguments_of(cls)]
         console.print(_grid(rows) if rows else "it takes no arguments", markup=False)
@@ -128,22 +126,6 @@ def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         name = inline or value
         if flag in NAMING and name and not name.startswith(("-", "{", "[")):
             yield flag, NAMING[flag], name
-
-
-def _class_of(room: str, name: str, flag: str) -> type:
-    """Returns the class of a short name or a dotted path."""
-    known = {path.rpartition(".")[2]: path for _, path, _ in classes(room)}
-    module, _, attribute = known.get(name, name).rpartition(".")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ZooError(
-            f"{flag} {name} is none of {ROOMS[room]}'s classes{near(name, known)}: "
-            f"`zoo ls {room}` lists them"
-        ) from error
-    if not isinstance(found, type):
-        raise ZooError(f"{flag} {name} is no class: `zoo ls {room}` lists those to name")
-    return found
 
 
 def _summary(cls: type) -> str:

@@ -5,7 +5,6 @@
 
 import argparse
 import difflib
-import importlib
 import inspect
 import itertools
 import json
@@ -14,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser
 from rich.console import Console
@@ -32,7 +30,7 @@ from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.support.arguments import Parser, whole_number
 from zoo.support.files import check_place, whole
-from zoo.support.names import classes, import_all
+from zoo.support.names import class_of, import_all
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
@@ -312,19 +310,7 @@ def _samples(captions: str) -> list[Sample]:
 
 
 def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerator:
-    path = name if "." in name else _path_of(name)
-    module, _, attribute = path.rpartition(".")
-    try:
-        made: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ZooError(
-            f"--generator {name} cannot be imported ({error}): give a name of `zoo ls negatives` "
-            "or a dotted class path"
-        ) from error
-    if not (isinstance(made, type) and issubclass(made, NegativeGenerator)):
-        raise ZooError(
-            f"--generator {name} is no NegativeGenerator: subclass zoo.negatives.NegativeGenerator"
-        )
+    made: type[NegativeGenerator] = class_of(name, "negatives", NegativeGenerator)
     declared = list(inspect.signature(made.__init__).parameters.values())[1:]
     parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
@@ -356,16 +342,6 @@ def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerato
         ) from error
     generator: NegativeGenerator = parser.instantiate(config)["generator"]
     return generator
-
-
-def _path_of(name: str) -> str:
-    known = {known: path for known, path, _ in classes("negatives")}
-    if name not in known:
-        raise ZooError(
-            f"there is no generator {name!r}{near(name, known)}: choose among {', '.join(known)} "
-            "or give a dotted class path"
-        )
-    return known[name]
 
 
 def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:

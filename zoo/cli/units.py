@@ -3,7 +3,6 @@
 `fit` samples from such a file. `show` prints it, and `audit` has it judged by hand.
 """
 
-import importlib
 import inspect
 import sys
 from argparse import Namespace
@@ -23,6 +22,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
 from zoo.support.arguments import Parser, whole_number
 from zoo.support.files import check_place
+from zoo.support.names import class_of
 from zoo.units.audit import (
     FOIL_VERDICTS,
     UNIT_VERDICTS,
@@ -235,18 +235,7 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
 
 def _extractor(name: str, **options: object) -> UnitExtractor:
     """Returns the extractor; seed and tagger are passed on where it takes them."""
-    made: object = RuleExtractor
-    if name != RuleExtractor.name:
-        module, _, attribute = name.rpartition(".")
-        try:
-            made = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ZooError(
-                f"--extractor {name} cannot be imported "
-                f"({error}): give 'rule' or a dotted class path"
-            ) from error
-    if not (isinstance(made, type) and issubclass(made, UnitExtractor)):
-        raise ZooError(f"--extractor {name} is no UnitExtractor: subclass zoo.units.UnitExtractor")
+    made: type[UnitExtractor] = class_of(name, "extractors", UnitExtractor)
     taken = inspect.signature(made.__init__).parameters
     return made(**{key: value for key, value in options.items() if key in taken})
 

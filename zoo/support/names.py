@@ -6,8 +6,13 @@ What is built in is read from source, without importing it.
 import ast
 import importlib
 import logging
+import re
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError, near
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +23,9 @@ ROOMS = {
     "readers": "Reader",
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",
+    "extractors": "UnitExtractor",
 }
-FACES = {"readers": "sources.readers"}  # kinds that another room shows
+FACES = {"readers": "sources.readers", "extractors": "units"}  # kinds that another room shows
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
@@ -31,16 +37,7 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    room = FACES.get(what, what)
-    folder = Path(__file__).parents[1] / room.replace(".", "/")
-    defined = [
-        node
-        for file in sorted(folder.rglob("*.py"))
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef)
-    ]
-    kin = _kin(ROOMS[what], defined)
-    found = [_entry(f"zoo.{room}", node) for node in defined if node.name in kin]
+    found = list(_built_in(what))
     for offered in entry_points(group=f"zoo.{what}"):
         found.append(
             (
@@ -50,6 +47,104 @@ def classes(what: str) -> list[tuple[str, str, str]]:
             )
         )
     return found
+
+
+def paths(what: str) -> dict[str, str]:
+    """Returns the class path of every name of a kind: those that `classes` lists, and short ones.
+
+    Args:
+        what: The kind, a key of ROOMS.
+    """
+    listed = classes(what)
+    short = {path.rpartition(".")[2]: path for _, path, _ in listed}
+    return short | {name: path for name, path, _ in listed}
+
+
+def class_of(name: str, what: str, base: type) -> type[Any]:
+    """Returns the class that a name means.
+
+    Args:
+        name: What `zoo ls` lists, the short name of a class, or a dotted path.
+        what: The kind, a key of ROOMS.
+        base: What the class has to descend from.
+
+    Returns:
+        The class.
+
+    Raises:
+        ZooError: There is no such class, or it is of another kind.
+    """
+    noun = re.findall("[A-Z][a-z]*", ROOMS[what])[-1].lower()
+    path = name.replace(":", ".")
+    if "." not in path or not all(part.isidentifier() for part in path.split(".")):
+        known = paths(what)
+        if name not in known:
+            listed = [listed for listed, _, _ in classes(what)]
+            raise ZooError(
+                f"there is no {noun} {name!r}{near(name, listed) or near(name, known)}: "
+                f"`zoo ls {what}` lists them; a dotted class path works too"
+            )
+        path = known[name]
+    module, _, last = path.rpartition(".")
+    try:
+        found = imported(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise ZooError(
+            f"{noun} {name!r} names the module {module}, which cannot be "
+            f"found{meant(path)}: mend the path"
+        ) from error
+    except AttributeError as error:
+        raise ZooError(
+            f"{noun} {name!r}: the module {module} has no {last}"
+            f"{meant(path) or near(last, vars(importlib.import_module(module)))}: mend the name"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ZooError(
+            f"{noun} {name!r} is no {base.__name__}: name one of `zoo ls {what}`, or a class that "
+            "descends from it"
+        )
+    return found
+
+
+def imported(path: str) -> Any:
+    """Returns what a dotted path means.
+
+    Raises:
+        ImportError: Its module cannot be imported.
+        AttributeError: The module does not have it.
+    """
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def meant(path: str) -> str:
+    """Finds the class that a dotted path of nothing may have meant.
+
+    Args:
+        path: The path.
+
+    Returns:
+        ' (did you mean NAME?)' where a class of the path's last name can be named, else ''.
+    """
+    name = path.rpartition(".")[2]
+    known = any(name in paths(what) for what in ROOMS)
+    return f" (did you mean {name}?)" if known else ""
+
+
+@cache
+def _built_in(what: str) -> list[tuple[str, str, str]]:
+    room = FACES.get(what, what)
+    folder = Path(__file__).parents[1] / room.replace(".", "/")
+    defined = [
+        node
+        for file in sorted(folder.rglob("*.py"))
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    kin = _kin(ROOMS[what], defined)
+    return [_entry(f"zoo.{room}", node) for node in defined if node.name in kin]
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
@@ -84,11 +179,10 @@ def import_all() -> None:
     """
     for what in ROOMS:
         for _, path, _ in classes(what):
-            module, _, name = path.rpartition(".")
             try:
-                getattr(importlib.import_module(module), name)
+                imported(path)
             except Exception as error:
-                if module.partition(".")[0] == "zoo":
+                if path.startswith("zoo."):
                     raise
                 log.warning(
                     "%s, which an installed package offers under zoo.%s, cannot be imported "
