@@ -27,7 +27,7 @@ import torch
 from PIL import Image
 
 from tests.support.made import make_root
-from zoo.benchmarks.base import Part
+from zoo.benchmarks.base import Subset
 from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.recipes import shipped_recipes
@@ -374,13 +374,13 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     assert set(offered()) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
     for preset in PRESETS:
         assert f"| `{preset}` |" in text
-    parts: list[Part] = [
-        p
+    subsets: list[Subset] = [
+        subset
         for name in ("sugarcrepe", "aro", "winoground", "retrieval")
-        for p in benchmark(name).parts
+        for subset in benchmark(name).subsets
     ]
-    for part in parts:
-        row = next(line for line in text.splitlines() if line.startswith(f"| {part.subset} |"))
-        assert f"{part.n:,}" in row
-        for value in part.published.values():
+    for subset in subsets:
+        row = next(line for line in text.splitlines() if line.startswith(f"| {subset.name} |"))
+        assert f"{subset.n:,}" in row
+        for value in subset.published.values():
             assert f"{value:g}" in row

@@ -7,7 +7,7 @@ import pytest
 
 from zoo.benchmarks.annotations import locate, overrides, read_json, read_list
 from zoo.benchmarks.aro.benchmark import ARO
-from zoo.benchmarks.base import Part
+from zoo.benchmarks.base import Subset
 from zoo.benchmarks.pairs import Pairs
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
@@ -15,16 +15,16 @@ from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
 
 
-def part(*files, named=False):
-    return Part("all", files, None, "", named=named)
+def subset(*files, named=False):
+    return Subset("all", files, None, "", named=named)
 
 
 def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_path):
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(b"[]"))
-    assert locate(tmp_path, part("a.json", "b.json")) == tmp_path / "b.json.gz"
+    assert locate(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json.gz"
     (tmp_path / "b.json").write_text("[]")
-    assert locate(tmp_path, part("a.json", "b.json")) == tmp_path / "b.json"
-    assert locate(tmp_path, part("a.json")) is None
+    assert locate(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json"
+    assert locate(tmp_path, subset("a.json")) is None
 
 
 def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_root(
@@ -34,10 +34,11 @@ def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_r
     (tmp_path / "root" / "mine.json").write_text("[]")
     monkeypatch.chdir(tmp_path)
     assert (
-        locate(tmp_path / "root", part("mine.json", named=True)) == tmp_path / "root" / "mine.json"
+        locate(tmp_path / "root", subset("mine.json", named=True))
+        == tmp_path / "root" / "mine.json"
     )
     (tmp_path / "mine.json").write_text("[]")
-    assert locate(tmp_path / "root", part("mine.json", named=True)) == Path("mine.json")
+    assert locate(tmp_path / "root", subset("mine.json", named=True)) == Path("mine.json")
 
 
 @pytest.mark.parametrize(

@@ -61,13 +61,13 @@ def test_157_relations_are_left_out_of_the_published_average():
 
 
 def test_the_counts_on_published_files(shared_data, tmp_path):
-    reading = ARO(order_dir=str(tmp_path), tagger="textblob").read(shared_data)
+    contents = ARO(order_dir=str(tmp_path), tagger="textblob").read(shared_data)
     finder = ImageFinder([shared_data])
-    found = {case.subset: set() for case in reading.cases}
-    for case in reading.cases:
+    found = {case.subset: set() for case in contents.cases}
+    for case in contents.cases:
         if finder.find(case.images[0]):
             found[case.subset].add(case.images[0])
-    assert Counter(case.subset for case in reading.cases) == {
+    assert Counter(case.subset for case in contents.cases) == {
         "VG-Relation": 43,
         "COCO-Order": 25010,
         "Flickr30k-Order": 5000,
@@ -77,12 +77,12 @@ def test_the_counts_on_published_files(shared_data, tmp_path):
         "COCO-Order": 14,
         "Flickr30k-Order": 155,
     }
-    assert [part.subset for part in reading.absent] == ["VG-Attribution"]
-    assert reading.notes["VG-Relation cases"] == "43 in the file, 23,937 as published"
-    assert "tagger textblob" in reading.notes["COCO-Order"]
-    coco = [case for case in reading.cases if case.subset == "COCO-Order"]
+    assert [subset.name for subset in contents.absent] == ["VG-Attribution"]
+    assert contents.notes["VG-Relation cases"] == "43 in the file, 23,937 as published"
+    assert "tagger textblob" in contents.notes["COCO-Order"]
+    coco = [case for case in contents.cases if case.subset == "COCO-Order"]
     identities = [
         sum(case.texts[i] == case.texts[0] for case in coco) / len(coco) for i in range(1, 5)
     ]
     assert identities == pytest.approx([0.12, 0.01, 0.005, 0.09], abs=0.03)
-    assert len({(case.subset, case.id) for case in reading.cases}) == len(reading.cases)
+    assert len({(case.subset, case.id) for case in contents.cases}) == len(contents.cases)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks.base import Benchmark, Part, Reading
+from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.catalog import ARGUMENT, asked_for, benchmark, offered
 from zoo.errors import ZooError
 from zoo.support import names
@@ -22,11 +22,11 @@ class Mine(Benchmark):
         self.size = size
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return (Part("all", (), None, ""),)
+    def subsets(self) -> tuple[Subset, ...]:
+        return (Subset("all", (), None, ""),)
 
-    def read(self, root: Path) -> Reading:
-        return Reading([], [], [])
+    def read(self, root: Path) -> Contents:
+        return Contents([], [], [])
 
 
 @pytest.mark.parametrize("name", offered())
@@ -34,7 +34,7 @@ def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
     spec = f"{name}:x.csv" if name in ("pairs", "half_truth") else name
     made = benchmark(spec)
     assert made.name == name
-    assert all(part.how for part in made.parts)
+    assert all(subset.how for subset in made.subsets)
 
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENT.items())
@@ -101,7 +101,7 @@ def test_benchmarks_import_no_torch():
 )
 def test_subsets_follow_their_colons(name, subsets):
     made = benchmark(name)
-    assert [part.subset for part in made.parts] == subsets
+    assert [subset.name for subset in made.subsets] == subsets
     argument = ARGUMENT.get(made.name)
     if argument is not None:
         assert getattr(made, argument) == name.removeprefix(f"{made.name}:").removesuffix(
@@ -113,8 +113,8 @@ def test_subsets_asked_for_one_by_one_make_one_benchmark():
     names = ["sugarcrepe:swap_obj", "aro", "sugarcrepe:add_att", "pairs:a.csv:x", "pairs:b.csv:x"]
     made = asked_for([*names, "pairs:a.csv:y"])
     assert [b.name for b in made] == ["sugarcrepe", "aro", "pairs", "pairs"]
-    assert made[0].subsets == ("add_att", "swap_obj")
-    assert [(b.file, b.subsets) for b in made[2:]] == [("a.csv", ["x", "y"]), ("b.csv", ["x"])]
+    assert made[0].wanted == ("add_att", "swap_obj")
+    assert [(b.file, b.wanted) for b in made[2:]] == [("a.csv", ["x", "y"]), ("b.csv", ["x"])]
     assert spec(made[0])["init_args"]["subsets"] == ["swap_obj", "add_att"]
 
 

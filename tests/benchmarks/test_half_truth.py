@@ -29,8 +29,8 @@ def units(path, image_id="coco:17", caption_id="1_0"):
 
 
 def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
-    reading = HalfTruth(units(tmp_path / "u.jsonl")).read(tmp_path)
-    case = next(c for c in reading.cases if c.subset == "Ant")
+    contents = HalfTruth(units(tmp_path / "u.jsonl")).read(tmp_path)
+    case = next(c for c in contents.cases if c.subset == "Ant")
     assert case.texts[1:] == (
         f"{case.texts[0]} and Brown dog ignores red ball",
         f"{case.texts[0]} and Brown dog chases red ball",
@@ -38,10 +38,10 @@ def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
     assert case.match.tolist() == [[True, False, True]]
     assert (case.protocol, case.id, case.correct_first) == ("half_truth", "1_0", False)
     assert case.images == (ImageRef("coco", "17"),)
-    assert reading.absent == []
-    assert reading.notes["+Rand"] == "no case: the units have no such foils"
-    assert reading.notes["units"] == "extractor rule (1 captions)"
-    assert reading.notes["preset"] == "checked"
+    assert contents.absent == []
+    assert contents.notes["+Rand"] == "no case: the units have no such foils"
+    assert contents.notes["units"] == "extractor rule (1 captions)"
+    assert contents.notes["preset"] == "checked"
 
 
 def test_in_the_public_code_a_tie_counts_for_the_model(tmp_path):

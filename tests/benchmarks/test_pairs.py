@@ -18,16 +18,16 @@ def test_rows_become_cases_with_their_subset(tmp_path):
         'image,caption,foil,subset\ncat.png,"a cat, asleep",a dog,pets\n'
         "000000000724.jpg,a sign,a car,\nx/y.png,a,b,pets\n",
     )
-    reading = Pairs(str(path)).read(tmp_path)
-    assert [case.images[0] for case in reading.cases] == [
+    contents = Pairs(str(path)).read(tmp_path)
+    assert [case.images[0] for case in contents.cases] == [
         ImageRef("file", str(tmp_path / "cat.png")),
         ImageRef("file", "000000000724.jpg"),
         ImageRef("file", "x/y.png"),
     ]
-    assert [case.subset for case in reading.cases] == ["pets", "mine", "pets"]
-    assert reading.cases[0].texts == ("a cat, asleep", "a dog")
-    assert [case.id for case in reading.cases] == ["2", "3", "4"]
-    assert reading.cases[0].match.tolist() == [[True, False]]
+    assert [case.subset for case in contents.cases] == ["pets", "mine", "pets"]
+    assert contents.cases[0].texts == ("a cat, asleep", "a dog")
+    assert [case.id for case in contents.cases] == ["2", "3", "4"]
+    assert contents.cases[0].match.tolist() == [[True, False]]
 
 
 def test_the_file_may_lie_under_the_data_root(tmp_path):

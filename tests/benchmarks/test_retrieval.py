@@ -20,13 +20,13 @@ def test_one_case_holds_every_image_and_all_of_its_captions(tmp_path):
         {"image": "val2014/COCO_val2014_000000000003.jpg", "caption": ["a dog", "a cat"]},
     ]
     (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
-    reading = Retrieval("coco_karpathy").read(tmp_path)
-    (case,) = reading.cases
+    contents = Retrieval("coco_karpathy").read(tmp_path)
+    (case,) = contents.cases
     assert case.images == (ImageRef("coco", "7"), ImageRef("coco", "3"))
     assert case.texts == ("a cat", "one cat", "cat", "a pet", "pets", "a sixth", "a dog", "a cat")
     assert case.match.tolist() == [[True] * 6 + [False] * 2, [False] * 6 + [True] * 2]
     assert case.protocol == "retrieval"
-    assert reading.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (images)"}
+    assert contents.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (images)"}
 
 
 def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
@@ -40,12 +40,12 @@ def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
 
 def test_any_reader_is_a_source(shared_data):
     file = shared_data / "coco" / "annotations" / "captions_val2017.json"
-    reading = Retrieval(CocoCaptions(file)).read(shared_data)
-    (case,) = reading.cases
+    contents = Retrieval(CocoCaptions(file)).read(shared_data)
+    (case,) = contents.cases
     assert case.subset == "CocoCaptions"
     assert case.match.shape == (96, 480)
     assert (case.match.sum(0) == 1).all()
-    assert reading.files == [file]
+    assert contents.files == [file]
     samples = CocoCaptions(file).samples()
     assert all(
         case.images[np.argmax(case.match[:, j])] == sample.image for j, sample in enumerate(samples)
@@ -70,11 +70,11 @@ def test_published_values_are_those_of_vl_compos_table(shared_data):
             for row in csv.DictReader(file)
             if (row["arch"], row["pretrained"]) == ("ViT-B-32", "openai")
         )
-    for part in Retrieval().parts:
-        for metric, value in part.published.items():
+    for subset in Retrieval().subsets:
+        for metric, value in subset.published.items():
             side, k = metric.split("_r@")
-            assert value == pytest.approx(float(row[f"{part.subset}::{side}/R@{k}"]), abs=0.005)
-    assert {part.subset: len(part.published) for part in Retrieval().parts} == {
+            assert value == pytest.approx(float(row[f"{subset.name}::{side}/R@{k}"]), abs=0.005)
+    assert {subset.name: len(subset.published) for subset in Retrieval().subsets} == {
         "coco_karpathy": 6,
         "flickr30k": 6,
         "flickr8k": 0,

@@ -34,9 +34,9 @@ def test_a_file_name_that_is_none_of_cocos_is_named_with_its_entry(tmp_path):
 
 def test_keys_are_ids_and_captions_are_left_raw(tmp_path):
     write(tmp_path, "swap_obj", {"107": CASE, "109": CASE})
-    reading = SugarCrepe().read(tmp_path)
-    assert [case.id for case in reading.cases] == ["107", "109"]
-    case = reading.cases[0]
+    contents = SugarCrepe().read(tmp_path)
+    assert [case.id for case in contents.cases] == ["107", "109"]
+    case = contents.cases[0]
     assert case.images == (ImageRef("coco", "222235"),)
     assert case.texts == (" A cat sits. ", "A dog sits.")
     assert case.match.tolist() == [[True, False]]
@@ -45,15 +45,15 @@ def test_keys_are_ids_and_captions_are_left_raw(tmp_path):
 
 def test_parts_without_a_file_are_absent_and_another_number_of_cases_is_noted(tmp_path):
     write(tmp_path, "swap_obj", {"0": CASE})
-    reading = SugarCrepe().read(tmp_path)
-    assert len(reading.absent) == 6
-    assert reading.notes == {"swap_obj cases": "1 in the file, 245 as published"}
+    contents = SugarCrepe().read(tmp_path)
+    assert len(contents.absent) == 6
+    assert contents.notes == {"swap_obj cases": "1 in the file, 245 as published"}
 
 
 def test_an_override_stands_for_the_published_name(tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps({"0": CASE}))
-    reading = SugarCrepe(files={"add_obj": str(tmp_path / "mine.json")}).read(tmp_path)
-    assert [case.subset for case in reading.cases] == ["add_obj"]
+    contents = SugarCrepe(files={"add_obj": str(tmp_path / "mine.json")}).read(tmp_path)
+    assert [case.subset for case in contents.cases] == ["add_obj"]
 
 
 def test_a_case_without_a_foil_is_named_by_file_and_key(tmp_path):
@@ -63,12 +63,12 @@ def test_a_case_without_a_foil_is_named_by_file_and_key(tmp_path):
 
 
 def test_the_published_files_give_7511_cases_of_which_481_have_images(shared_data):
-    reading = SugarCrepe().read(shared_data)
+    contents = SugarCrepe().read(shared_data)
     finder = ImageFinder([shared_data])
-    found = Counter(case.subset for case in reading.cases if finder.find(case.images[0]))
-    assert len(reading.cases) == 7511
-    assert not reading.absent
-    assert not reading.notes
+    found = Counter(case.subset for case in contents.cases if finder.find(case.images[0]))
+    assert len(contents.cases) == 7511
+    assert not contents.absent
+    assert not contents.notes
     assert found == {
         "add_att": 34,
         "add_obj": 138,
@@ -78,4 +78,4 @@ def test_the_published_files_give_7511_cases_of_which_481_have_images(shared_dat
         "swap_att": 34,
         "swap_obj": 14,
     }
-    assert len({(case.subset, case.id) for case in reading.cases}) == 7511
+    assert len({(case.subset, case.id) for case in contents.cases}) == 7511

@@ -61,9 +61,9 @@ def test_the_hub_layout_points_into_the_parquet(tmp_path):
 def test_shards_are_read_in_order_and_a_small_count_is_noted(tmp_path):
     parquet(tmp_path, [ROW | {"id": 1}], "data/test-00001-of-00002.parquet")
     parquet(tmp_path, [ROW], "data/test-00000-of-00002.parquet")
-    reading = Winoground().read(tmp_path)
-    assert [case.id for case in reading.cases] == ["0", "1"]
-    assert reading.notes == {"winoground cases": "2 in the file, 400 as published"}
+    contents = Winoground().read(tmp_path)
+    assert [case.id for case in contents.cases] == ["0", "1"]
+    assert contents.notes == {"winoground cases": "2 in the file, 400 as published"}
 
 
 def test_without_files_it_is_absent_and_says_that_it_is_gated(tmp_path):

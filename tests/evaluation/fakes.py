@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -111,16 +111,16 @@ class InMemory(Benchmark):
         self.cases = cases or []
         self.name = name  # type: ignore[misc]
         self._parts = tuple(
-            Part(s, (f"{name}/{s}.json",), None, f"fetch {s}")
+            Subset(s, (f"{name}/{s}.json",), None, f"fetch {s}")
             for s in dict.fromkeys(c.subset for c in self.cases)
         )
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         return self._parts
 
-    def read(self, root: Path) -> Reading:
-        return Reading(list(self.cases), [], [], {})
+    def read(self, root: Path) -> Contents:
+        return Contents(list(self.cases), [], [], {})
 
     def settled(self) -> dict[str, object]:
         return {"cases": [case.id for case in self.cases]}

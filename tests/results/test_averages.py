@@ -12,7 +12,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.results.averages import Average, averages, preset_named
 from zoo.results.metrics import Metric
-from zoo.results.statistics import Sample, interval
+from zoo.results.statistics import Observations, interval
 
 SIZES = {
     "replace_obj": 1652,
@@ -194,8 +194,8 @@ def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members()
         assert (average.low, average.high, average.interval) == (None, None, "")
 
 
-def rate(right: int, n: int) -> Sample:
-    return Sample((np.arange(n) < right).astype(float), np.arange(n), np.zeros(n))
+def rate(right: int, n: int) -> Observations:
+    return Observations((np.arange(n) < right).astype(float), np.arange(n), np.zeros(n))
 
 
 def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> None:

@@ -67,5 +67,5 @@ def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
         ("pairs:a.csv", "one"),
         ("pairs:b.csv", "two"),
     ]
-    assert list(plan.readings) == list(plan.parts) == ["pairs:a.csv", "pairs:b.csv"]
+    assert list(plan.contents) == list(plan.subsets) == ["pairs:a.csv", "pairs:b.csv"]
     assert len(plan.images) == 1

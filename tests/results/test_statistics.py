@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from zoo.results.statistics import (
-    Sample,
+    Observations,
     benjamini_hochberg,
     interval,
     paired_test,
@@ -32,8 +32,10 @@ def test_benjamini_hochberg_adjusts_by_rank() -> None:
     )
 
 
-def sample(right: np.ndarray, cluster: np.ndarray, group: np.ndarray | None = None) -> Sample:
-    return Sample(right.astype(float), cluster, np.zeros(len(right)) if group is None else group)
+def sample(right: np.ndarray, cluster: np.ndarray, group: np.ndarray | None = None) -> Observations:
+    return Observations(
+        right.astype(float), cluster, np.zeros(len(right)) if group is None else group
+    )
 
 
 def student(degrees: float) -> float:

@@ -1,8 +1,8 @@
 from .aro.benchmark import ARO as ARO
 from .base import Benchmark as Benchmark
 from .base import Case as Case
-from .base import Part as Part
-from .base import Reading as Reading
+from .base import Contents as Contents
+from .base import Subset as Subset
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
 from .retrieval import Retrieval as Retrieval

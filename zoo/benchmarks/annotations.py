@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zoo.benchmarks.base import Part
+from zoo.benchmarks.base import Subset
 from zoo.errors import ZooError, near
 from zoo.support.text_files import NotJson, json_value, opened
 
@@ -28,19 +28,22 @@ def given_path(root: Path, name: str) -> Path | None:
     return next((path for path in (Path(name), root / name) if path.exists()), None)
 
 
-def locate(root: Path, part: Part) -> Path | None:
-    """Finds the annotation file of a part.
+def locate(root: Path, subset: Subset) -> Path | None:
+    """Finds the annotation file of a subset.
 
     Args:
         root: A data root.
-        part: The part. Files that the user named are looked for in the working directory first.
+        subset: The subset. Files that the user named are looked for in the working directory first.
 
     Returns:
-        The first of the part's files that is there, as it is or with .gz; None where none is.
+        The first of the subset's files that is there, as it is or with .gz; None where none is.
     """
-    folders = (Path(), root) if part.named else (root,)
+    folders = (Path(), root) if subset.named else (root,)
     candidates = (
-        folder / f"{name}{end}" for folder in folders for name in part.files for end in ("", ".gz")
+        folder / f"{name}{end}"
+        for folder in folders
+        for name in subset.files
+        for end in ("", ".gz")
     )
     return next((path for path in candidates if path.exists() and not path.is_dir()), None)
 
@@ -145,18 +148,18 @@ def overrides(
     return dict(files or {})
 
 
-def overridden(parts: Iterable[Part], files: Mapping[str, str]) -> tuple[Part, ...]:
-    """Returns the parts with the user's annotation files in the place of those as published."""
+def overridden(subsets: Iterable[Subset], files: Mapping[str, str]) -> tuple[Subset, ...]:
+    """Returns the subsets with the user's annotation files in the place of those as published."""
     return tuple(
-        replace(part, files=(files[part.subset],), named=True) if part.subset in files else part
-        for part in parts
+        replace(subset, files=(files[subset.name],), named=True) if subset.name in files else subset
+        for subset in subsets
     )
 
 
-def count_notes(counts: Iterable[tuple[Part, int]]) -> dict[str, str]:
+def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
     """Returns a note for each subset whose file holds another number of cases than published."""
     return {
-        f"{p.subset} cases": f"{n:,} in the file, {p.n:,} as published"
-        for p, n in counts
-        if p.n is not None and n != p.n
+        f"{subset.name} cases": f"{n:,} in the file, {subset.n:,} as published"
+        for subset, n in counts
+        if subset.n is not None and n != subset.n
     }

@@ -49,11 +49,11 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A subset of a benchmark, and what it needs.
+class Subset:
+    """A part of a benchmark that is reported by itself, and what it needs.
 
     Args:
-        subset: The subset's name.
+        name: The subset's name.
         files: Its annotation files under the data root. One of them is enough.
         n: How many cases it has as published, None where nothing is published.
         how: How to get the files, in words for the user.
@@ -63,7 +63,7 @@ class Part:
             their absence is an error.
     """
 
-    subset: str
+    name: str
     files: tuple[str, ...]
     n: int | None
     how: str
@@ -73,19 +73,19 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Contents:
     """What was read of a benchmark.
 
     Args:
         cases: The cases.
         files: The files that they came from.
-        absent: The parts without a file.
+        absent: The subsets without a file.
         notes: Notes for the report by their names, such as tagger and seed.
     """
 
     cases: list[Case]
     files: list[Path]
-    absent: list[Part]
+    absent: list[Subset]
     notes: dict[str, str] = field(default_factory=dict)
 
 
@@ -105,12 +105,12 @@ class Benchmark(Recorded, ABC):
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         """The subsets and what each needs."""
 
     @abstractmethod
-    def read(self, root: Path) -> Reading:
-        """Returns the cases of all parts whose files are there.
+    def read(self, root: Path) -> Contents:
+        """Returns the cases of all subsets whose files are there.
 
         Args:
             root: A data root.

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.annotations import chosen, locate
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.images import OwnImages
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
@@ -46,27 +46,27 @@ class Pairs(Benchmark):
         separator: str | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.subsets = subsets
+        self.wanted = subsets
         self.file, self.separator = file, separator
         self.image_column, self.caption_column = image_column, caption_column
         self.foil_column = foil_column
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """The table as one part; its subsets are known when it is read."""
+    def subsets(self) -> tuple[Subset, ...]:
+        """The table as a whole; the subsets that it names are known when it is read."""
         how = f"write {self.file} with the columns image, caption, foil"
-        return (Part(Path(self.file).stem, (self.file,), None, how, {"i2t": 50.0}, named=True),)
+        return (Subset(Path(self.file).stem, (self.file,), None, how, {"i2t": 50.0}, named=True),)
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns a case for each row of the table; raises ZooError that names file and line."""
-        path = locate(root, self.parts[0])
+        path = locate(root, self.subsets[0])
         if path is None:
-            return Reading([], [], list(self.parts))
+            return Contents([], [], list(self.subsets))
         cases = list(self._cases(path))
         if not cases:
             raise ZooError(f"{path} has no row under its header: write one pair a line")
-        wanted = chosen(str(path), self.subsets, dict.fromkeys(case.subset for case in cases))
-        return Reading([case for case in cases if case.subset in wanted], [path], [])
+        wanted = chosen(str(path), self.wanted, dict.fromkeys(case.subset for case in cases))
+        return Contents([case for case in cases if case.subset in wanted], [path], [])
 
     def _cases(self, path: Path) -> Iterator[Case]:
         match, images = np.array([[True, False]]), OwnImages(path.parent)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.annotations import count_notes, locate
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.captioned import read_captioned
 from zoo.errors import ZooError, near
 from zoo.sources.readers.base import Reader
@@ -27,10 +27,10 @@ def _recalls(*values: float) -> dict[str, float]:
     )
 
 
-PARTS = {
-    part.subset: part
-    for part in (
-        Part(
+SUBSETS = {
+    subset.name: subset
+    for subset in (
+        Subset(
             "coco_karpathy",
             ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
             5_000,
@@ -39,7 +39,7 @@ PARTS = {
             "images go to DATA_ROOT/coco/val2014",
             published=_recalls(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
-        Part(
+        Subset(
             "flickr30k",
             (
                 "aro/flickr30k_test.json",
@@ -53,7 +53,7 @@ PARTS = {
             "go to DATA_ROOT/flickr30k",
             published=_recalls(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
-        Part(
+        Subset(
             "flickr8k",
             ("flickr8k/Flickr8k.token.txt",),
             1_000,
@@ -68,7 +68,7 @@ PARTS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, text for image and image for text.
 
-    A source is one case with all of its captions, and `n` of its part counts images.
+    A source is one case with all of its captions, and `n` of its subset counts images.
 
     Args:
         source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader
@@ -78,43 +78,44 @@ class Retrieval(Benchmark):
     name = "retrieval"
 
     def __init__(self, source: str | Reader | None = None) -> None:
-        if isinstance(source, str) and source not in PARTS:
+        if isinstance(source, str) and source not in SUBSETS:
             raise ZooError(
-                f"retrieval has no source {source!r}{near(source, PARTS)}: "
-                f"name one of {', '.join(PARTS)}, or give a reader in YAML"
+                f"retrieval has no source {source!r}{near(source, SUBSETS)}: "
+                f"name one of {', '.join(SUBSETS)}, or give a reader in YAML"
             )
         self.source = source
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """The sources asked for, a part each."""
+    def subsets(self) -> tuple[Subset, ...]:
+        """The sources asked for, a subset each."""
         if isinstance(self.source, Reader):
             how = "give the reader the path of its captions"
             return (
-                Part(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),
+                Subset(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),
             )
-        return tuple(PARTS.values()) if self.source is None else (PARTS[self.source],)
+        return tuple(SUBSETS.values()) if self.source is None else (SUBSETS[self.source],)
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns a case for each source whose captions are there."""
         if isinstance(self.source, Reader):
             pairs = _of_reader(self.source)
-            return Reading([_case(self.parts[0].subset, pairs)], list(self.source.files), [])
-        reading, counts = Reading([], [], []), []
-        for part in self.parts:
-            path = locate(root, part)
+            return Contents([_case(self.subsets[0].name, pairs)], list(self.source.files), [])
+        contents, counts = Contents([], [], []), []
+        for subset in self.subsets:
+            path = locate(root, subset)
             if path is None:
-                reading.absent.append(part)
+                contents.absent.append(subset)
                 continue
             pairs, files = (
-                _flickr8k(path) if part.subset == "flickr8k" else (_test_split(path), [path])
+                _flickr8k(path) if subset.name == "flickr8k" else (_test_split(path), [path])
             )
-            case = _case(part.subset, pairs)
-            counts.append((part, len(case.images)))
-            reading.cases.append(case)
-            reading.files.extend(files)
-        reading.notes.update({key: f"{note} (images)" for key, note in count_notes(counts).items()})
-        return reading
+            case = _case(subset.name, pairs)
+            counts.append((subset, len(case.images)))
+            contents.cases.append(case)
+            contents.files.extend(files)
+        notes = count_notes(counts)
+        contents.notes.update({key: f"{note} (images)" for key, note in notes.items()})
+        return contents
 
 
 def _of_reader(reader: Reader) -> list[Pair]:

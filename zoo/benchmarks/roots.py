@@ -4,33 +4,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.base import Benchmark, Reading
+from zoo.benchmarks.base import Benchmark, Contents
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 
 
-def settled(reading: Reading, finder: ImageFinder) -> Reading:
+def settled(contents: Contents, finder: ImageFinder) -> Contents:
     """Gives every image of a reading the reference that it is known by.
 
     Args:
-        reading: What was read of a benchmark.
+        contents: What was read of a benchmark.
         finder: Finds images under the data roots.
 
     Returns:
         The reading with these references. Its notes tell of images that are taken by name alone,
         and of a user's own images that carry an orientation or transparency.
     """
-    asked = dict.fromkeys(image for case in reading.cases for image in case.images)
+    asked = dict.fromkeys(image for case in contents.cases for image in case.images)
     known = finder.settled(asked)
     own = [image for image in asked if image not in known]
-    notes = reading.notes | finder.carried(own).notes(finder.decoding, "upright", "background")
+    notes = contents.notes | finder.carried(own).notes(finder.decoding, "upright", "background")
     if not known:
-        return replace(reading, notes=notes)
+        return replace(contents, notes=notes)
     cases = [
         replace(case, images=tuple(known.get(image, image) for image in case.images))
         if any(image in known for image in case.images)
         else case
-        for case in reading.cases
+        for case in contents.cases
     ]
     absent = finder.missing(known)
     if absent:
@@ -38,37 +38,37 @@ def settled(reading: Reading, finder: ImageFinder) -> Reading:
             f"{len(absent):,} are not there as written and taken by their names for published ones "
             f"({absent[0].key} for {known[absent[0]]})"
         )
-    return replace(reading, cases=cases, notes=notes)
+    return replace(contents, cases=cases, notes=notes)
 
 
-def read(benchmark: Benchmark, roots: Sequence[Path]) -> Reading:
-    """Reads each part of a benchmark from the first data root that has its annotation files.
+def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
+    """Reads each subset of a benchmark from the first data root that has its annotation files.
 
     Args:
         benchmark: The benchmark.
         roots: The data roots, at least one.
 
     Returns:
-        The cases of all parts.
+        The cases of all subsets.
 
     Raises:
         ZooError: A file that the user named is in no root, or a file is wrong.
     """
     whole = benchmark.read(roots[0])
     for root in roots[1:]:
-        absent = {part.subset for part in whole.absent}
+        absent = {subset.name for subset in whole.absent}
         if not absent:
             break
         more = benchmark.read(root)
-        gained = absent - {part.subset for part in more.absent}
+        gained = absent - {subset.name for subset in more.absent}
         if gained:
-            whole = Reading(
+            whole = Contents(
                 [*whole.cases, *(case for case in more.cases if case.subset in gained)],
                 list(dict.fromkeys([*whole.files, *more.files])),
-                [part for part in whole.absent if part.subset not in gained],
+                [subset for subset in whole.absent if subset.name not in gained],
                 {**more.notes, **whole.notes},
             )
-    named = next((part for part in whole.absent if part.named), None)
+    named = next((subset for subset in whole.absent if subset.named), None)
     if named is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(

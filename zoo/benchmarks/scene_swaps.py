@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.annotations import chosen, given_path
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.scenes.cache import read_lines
 from zoo.sources.sample import ImageRef
 
@@ -31,22 +31,22 @@ class SceneSwaps(Benchmark):
     offers = SUBSETS
 
     def __init__(self, folder: str = FOLDER, subsets: list[str] | None = None) -> None:
-        self.folder, self.subsets = folder, chosen(self.name, subsets, self.offers)
+        self.folder, self.wanted = folder, chosen(self.name, subsets, self.offers)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         """The subsets asked for."""
         how = f"`zoo scenes render --out {self.folder}` makes it"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != FOLDER
         return tuple(
-            Part(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in self.subsets
+            Subset(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in self.wanted
         )
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns a case for each caption with a swap, where the folder is there."""
         file = given_path(root, f"{self.folder}/{CAPTIONS}")
         if file is None:
-            return Reading([], [], list(self.parts))
+            return Contents([], [], list(self.subsets))
         folder = file.parent.absolute()
         cases = [
             Case(
@@ -58,6 +58,6 @@ class SceneSwaps(Benchmark):
                 id=row["caption_id"],
             )
             for row in read_lines(folder, CAPTIONS)
-            if row["split"] in self.subsets and row["attribute_swap"]
+            if row["split"] in self.wanted and row["attribute_swap"]
         ]
-        return Reading(cases, [file], [])
+        return Contents(cases, [file], [])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_json
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.support.text_files import field
@@ -45,13 +45,13 @@ class SugarCrepe(Benchmark):
         self, files: dict[str, str] | None = None, subsets: list[str] | None = None
     ) -> None:
         self.files = overrides(self.name, files, PUBLISHED)
-        self.subsets = chosen(self.name, subsets, self.offers)
+        self.wanted = chosen(self.name, subsets, self.offers)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         """The subsets asked for."""
-        parts = (
-            Part(
+        subsets = (
+            Subset(
                 subset,
                 (f"sugarcrepe/{subset}.json",),
                 n,
@@ -60,24 +60,24 @@ class SugarCrepe(Benchmark):
                 published={"i2t": accuracy},
             )
             for subset, (n, accuracy) in PUBLISHED.items()
-            if subset in self.subsets
+            if subset in self.wanted
         )
-        return overridden(parts, self.files)
+        return overridden(subsets, self.files)
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files are there."""
-        reading, counts = Reading([], [], []), []
-        for part in self.parts:
-            path = locate(root, part)
+        contents, counts = Contents([], [], []), []
+        for subset in self.subsets:
+            path = locate(root, subset)
             if path is None:
-                reading.absent.append(part)
+                contents.absent.append(subset)
                 continue
-            cases = list(_cases(path, part.subset))
-            counts.append((part, len(cases)))
-            reading.files.append(path)
-            reading.cases.extend(cases)
-        reading.notes.update(count_notes(counts))
-        return reading
+            cases = list(_cases(path, subset.name))
+            counts.append((subset, len(cases)))
+            contents.files.append(path)
+            contents.cases.extend(cases)
+        contents.notes.update(count_notes(counts))
+        return contents
 
 
 def _cases(path: Path, subset: str) -> Iterator[Case]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.annotations import count_notes, given_path
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field, json_line, numbered_lines
@@ -23,7 +23,7 @@ HOW = (
     "The images may not be passed on"
 )
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
-PART = Part(
+SUBSET = Subset(
     "winoground",
     (*JSONL, "winoground/*.parquet", "winoground/*/*.parquet"),
     400,
@@ -50,21 +50,21 @@ class Winoground(Benchmark):
         self.file = file
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """The one part, which has all cases."""
-        return (PART if self.file is None else replace(PART, files=(self.file,), named=True),)
+    def subsets(self) -> tuple[Subset, ...]:
+        """The one subset, which has all cases."""
+        return (SUBSET if self.file is None else replace(SUBSET, files=(self.file,), named=True),)
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns the cases where the annotations are there."""
         files = self._found(root)
         if not files:
-            return Reading([], [], list(self.parts))
+            return Contents([], [], list(self.subsets))
         cases = [
             case
             for file in files
             for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)
         ]
-        return Reading(cases, files, [], count_notes([(PART, len(cases))]))
+        return Contents(cases, files, [], count_notes([(SUBSET, len(cases))]))
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:
@@ -125,7 +125,7 @@ def _case(row: Any, images: Iterable[ImageRef], origin: str) -> Case:
         texts,
         np.eye(2, dtype=bool),
         "group",
-        PART.subset,
+        SUBSET.name,
         str(field(row, "id", (int, str), origin)),
         tag,
     )

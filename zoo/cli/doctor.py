@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from zoo.benchmarks.base import Benchmark, Case, Part
+from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import asked_for, offered
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
@@ -105,33 +105,31 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
         finder: Finds images.
 
     Returns:
-        The findings, in the order of the benchmark's parts.
+        The findings, in the order of the benchmark's subsets.
 
     Raises:
         ZooError: An annotation file is broken.
     """
-    reading = settled(read(asked, roots), finder)
-    parts = {part.subset: part for part in asked.parts}
-    absent = {part.subset for part in reading.absent}
-    by_subset: dict[str, list[Case]] = {
-        part.subset: [] for part in asked.parts if part.subset in absent
-    }
-    for case in reading.cases:
+    contents = settled(read(asked, roots), finder)
+    known = {subset.name: subset for subset in asked.subsets}
+    absent = {subset.name for subset in contents.absent}
+    by_subset: dict[str, list[Case]] = {name: [] for name in known if name in absent}
+    for case in contents.cases:
         by_subset.setdefault(case.subset, []).append(case)
     order = sorted(
-        by_subset, key=lambda subset: list(parts).index(subset) if subset in parts else len(parts)
+        by_subset, key=lambda name: list(known).index(name) if name in known else len(known)
     )
     return [
         replace(
-            _finding(asked.name, subset, by_subset[subset], parts.get(subset), finder),
-            note=reading.notes.get(subset, ""),
+            _finding(asked.name, name, by_subset[name], known.get(name), finder),
+            note=contents.notes.get(name, ""),
         )
-        for subset in order
+        for name in order
     ]
 
 
 def _finding(
-    name: str, subset: str, cases: list[Case], part: Part | None, finder: ImageFinder
+    benchmark: str, name: str, cases: list[Case], subset: Subset | None, finder: ImageFinder
 ) -> Finding:
     images = frozenset(_uncropped(image) for case in cases for image in case.images)
     found = images.difference(finder.missing(images))
@@ -140,8 +138,9 @@ def _finding(
         there = np.array([_uncropped(image) in found for image in case.images])
         n += len(case.texts) if case.gallery else 1
         scorable += int(case.match[there].any(0).sum()) if case.gallery else int(there.all())
-    published = None if part is None or any(case.gallery for case in cases) else part.n
-    return Finding(name, subset, n, scorable, published, images, found, part.how if part else "")
+    published = None if subset is None or any(case.gallery for case in cases) else subset.n
+    how = "" if subset is None else subset.how
+    return Finding(benchmark, name, n, scorable, published, images, found, how)
 
 
 def _uncropped(image: ImageRef) -> ImageRef:
@@ -166,14 +165,14 @@ def _table(findings: Iterable[Finding]) -> Table:
 
 
 def _absent(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yields a line for each way of getting files, with the parts that it brings."""
+    """Yields a line for each way of getting files, with the subsets that it brings."""
     by_how: dict[str, list[str]] = {}
     for f in findings:
         if not f.n:
             by_how.setdefault(f.how, []).append(
                 f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark
             )
-    yield from (f"{', '.join(parts)}: {how}" for how, parts in by_how.items())
+    yield from (f"{', '.join(names)}: {how}" for how, names in by_how.items())
 
 
 def _made(findings: Iterable[Finding]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.shortlist import short_lists
 from zoo.heads.base import Head
 from zoo.results.plan import Question
-from zoo.results.protocols import Outcome, Scores, judge, recalls, retrieval_by_rows
+from zoo.results.protocols import Outcome, judge, recalls, retrieval_by_rows
 
 PAIRS_AT_ONCE = 1 << 14
 
@@ -53,8 +53,8 @@ def assembled(
 
 def judge_pooled(
     head: Head,
-    images: Scores,
-    texts: Scores,
+    images: NDArray[np.float32],
+    texts: NDArray[np.float32],
     questions: Sequence[Question],
     shortlist: int,
     device: torch.device,
@@ -94,7 +94,7 @@ def judge_pooled(
 
 def pair_scores(
     head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]
-) -> Iterator[tuple[Question, Scores]]:
+) -> Iterator[tuple[Question, NDArray[np.float32]]]:
     """Yields the scores of each question in fp32, `[images, texts]`, many questions at a time.
 
     Raises:
@@ -120,7 +120,7 @@ def pair_scores(
 
 def _scored(
     head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]
-) -> Scores:
+) -> NDArray[np.float32]:
     """Returns the scores of pairs in fp32, `[P]`.
 
     Args:
@@ -143,12 +143,12 @@ def _scored(
 
 def _blocks(
     head: Head, images: Encoded, texts: Encoded, question: Question
-) -> Callable[[slice], Scores]:
+) -> Callable[[slice], NDArray[np.float32]]:
     device = images.pooled.device
     columns = texts.rows(torch.from_numpy(question.texts).to(device))
     image_rows = torch.from_numpy(question.images).to(device)
 
-    def block(part: slice) -> Scores:
+    def block(part: slice) -> NDArray[np.float32]:
         with torch.autocast(device.type, enabled=False):
             return finite(
                 question, head.block(images.rows(image_rows[part]), columns).float().cpu().numpy()
@@ -164,7 +164,7 @@ def _prepared(
         return prepare(Encoded(torch.from_numpy(vectors).to(device)))
 
 
-def finite(question: Question, scores: Scores) -> Scores:
+def finite(question: Question, scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns the scores of a question.
 
     Raises:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zoo.backbones.backbone import Backbone
 from zoo.evaluation.portions import Portion, Tile, encode_pixels
 from zoo.heads.base import Head
-from zoo.results.protocols import Mask, Ranks, Scores
+from zoo.results.protocols import Ranks
 
 Rows = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class ShortLists:
         """The image and the text of every pair, `[P]` each."""
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
-    def ranks(self, match: Mask, scores: Scores) -> tuple[Ranks, Ranks]:
+    def ranks(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple[Ranks, Ranks]:
         """Ranks images among texts and texts among images.
 
         An answer that is on no short-list scores minus infinity, under all that are.
@@ -127,7 +127,7 @@ def score_tiles(
     made: Sequence[Tile],
     portions: Iterable[Portion],
     image_batch: int,
-) -> Iterator[tuple[Rows, Scores]]:
+) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
     """Yields for each tile which pairs were scored, and their scores in fp32.
 
     Args:
@@ -168,7 +168,7 @@ def _nearest(
     return np.concatenate([np.argpartition(-part, k - 1, axis=1)[:, :k] for part in parts])
 
 
-def _ranks(right: Mask, scores: Scores) -> Ranks:
+def _ranks(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> Ranks:
     """Ranks queries by the scores of their own candidates.
 
     Args:

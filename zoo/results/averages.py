@@ -11,7 +11,7 @@ from typing import Literal
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, near
 from zoo.results.metrics import MACRO, Macro, Metric, Rules, plain
-from zoo.results.statistics import Sample, interval
+from zoo.results.statistics import Observations, interval
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class Preset:
 
 
 def averages(
-    preset: Preset, metrics: Sequence[Metric], samples: Mapping[Metric, Sample | None] | None = None
+    preset: Preset,
+    metrics: Sequence[Metric],
+    observations: Mapping[Metric, Observations | None] | None = None,
 ) -> list[Average]:
     """Takes the preset's means that have at least one of their members among the metrics.
 
@@ -112,12 +114,12 @@ def averages(
     Args:
         preset: The preset.
         metrics: Metrics that were counted under it.
-        samples: What the metrics were made of; without them, averages have no intervals.
+        observations: What the metrics were made of; without them, averages have no intervals.
     """
     taken: dict[Average, None] = {}
     for run, chosen in _runs(metrics).items():
         for mean in preset.means:
-            average = _average(preset.name, mean, chosen, samples or {}, run)
+            average = _average(preset.name, mean, chosen, observations or {}, run)
             if average.n:
                 taken[average] = None
     return list(taken)
@@ -141,7 +143,7 @@ def _average(
     preset: str,
     mean: Mean,
     metrics: Sequence[Metric],
-    samples: Mapping[Metric, Sample | None],
+    observations: Mapping[Metric, Observations | None],
     run: str,
 ) -> Average:
     taken = _take(mean, metrics)
@@ -151,7 +153,7 @@ def _average(
     how = ""
     if used and not taken.missing:
         value = sum(share * (metric.value or 0) for metric, share in taken.shares)
-        made_of = [sample for sample in map(samples.get, used) if sample is not None]
+        made_of = [observed for observed in map(observations.get, used) if observed is not None]
         if len(made_of) == len(used):
             low, high, how = interval(made_of, [share for _, share in taken.shares])
             low, high = 100 * low, 100 * high

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zoo.results.outcomes import Judged, judged
 from zoo.results.protocols import recall_depth
-from zoo.results.statistics import Sample, interval
+from zoo.results.statistics import Observations, interval
 
 MACRO = "macro"
 # chance is one in the number of options; other metrics take it from the benchmark
@@ -152,7 +152,7 @@ def metrics(
     rules: Rules,
     references: Mapping[tuple[str, str], Reference],
     published: Rules | None = None,
-) -> dict[Metric, Sample | None]:
+) -> dict[Metric, Observations | None]:
     """Counts outcomes into metrics.
 
     Args:
@@ -162,10 +162,10 @@ def metrics(
         published: Rules under which the published values were found; `rules` where None.
 
     Returns:
-        The metrics in the order of the outcomes, each with the sample it was made of, or None where
+        The metrics in the order of the outcomes, each with what it was made of, or None where
         nothing was scored.
     """
-    found: dict[Metric, Sample | None] = {}
+    found: dict[Metric, Observations | None] = {}
     for place, rows in places(outcomes).items():
         part = outcomes.take(rows)
         benchmark, subset, name = place
@@ -173,15 +173,15 @@ def metrics(
         official = rules if published is None else published
         alike = rules.counts_like(official, part)
         outcome = judged(part, rules.official_ties, rules.drop_identical)
-        metric, sample = _metric(place, name, outcome, known, alike)
-        found[metric] = sample
+        metric, observed = _metric(place, name, outcome, known, alike)
+        found[metric] = observed
         macro = rules.macro(benchmark, subset)
         if macro is not None:
             alike = alike and macro == official.macro(benchmark, subset)
-            metric, sample = _metric(
+            metric, observed = _metric(
                 (benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike
             )
-            found[metric] = sample
+            found[metric] = observed
     return found
 
 
@@ -210,8 +210,8 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
 
 def _metric(
     place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
-) -> tuple[Metric, Sample | None]:
-    """Makes one metric and its sample.
+) -> tuple[Metric, Observations | None]:
+    """Makes one metric and the observations it is made of.
 
     Args:
         place: Benchmark, subset and metric.
@@ -222,16 +222,16 @@ def _metric(
     """
     scored = outcome.where(outcome.scored)
     n, name = len(scored.right), place[2]
-    sample = low = high = chance = None
+    observed = low = high = chance = None
     how = ""
     if n:
-        sample = Sample(
+        observed = Observations(
             scored.right.astype(np.float64),
             scored.image,
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
-        low, high, how = interval([sample], [1.0])
-        chance = _chance(counted, scored, sample.weight)
+        low, high, how = interval([observed], [1.0])
+        chance = _chance(counted, scored, observed.weight)
     trained = {
         image
         for images, seen in zip(scored.images, scored.trained, strict=True)
@@ -244,7 +244,7 @@ def _metric(
     whole = gallery_of is None or images == gallery_of
     return Metric(
         *place,
-        value=_per_cent(None if sample is None else sample.value),
+        value=_per_cent(None if observed is None else observed.value),
         low=_per_cent(low),
         high=_per_cent(high),
         interval=how,
@@ -257,7 +257,7 @@ def _metric(
         chance=known.chance.get(name) if chance is None else _per_cent(chance),
         published=known.published.get(name) if alike and whole else None,
         gallery_of=gallery_of,
-    ), sample
+    ), observed
 
 
 def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.catalog import ARGUMENT
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
@@ -43,18 +43,18 @@ class Plan:
         texts: Distinct texts of all questions.
         questions: Cases that can be scored.
         unscored: Cases whose images are missing, each with the name of its benchmark.
-        readings: What was read, by benchmark, named as `run_names` does.
-        absent: Parts without annotation files, each with the name of its benchmark.
-        parts: Parts by benchmark, named as `run_names` does.
+        contents: What was read, by benchmark, named as `run_names` does.
+        absent: Subsets without annotation files, each with the name of its benchmark.
+        subsets: Subsets by benchmark, named as `run_names` does.
     """
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     unscored: list[tuple[str, Case]] = field(default_factory=list)
-    readings: dict[str, Reading] = field(default_factory=dict)
-    absent: list[tuple[str, Part]] = field(default_factory=list)
-    parts: dict[str, tuple[Part, ...]] = field(default_factory=dict)
+    contents: dict[str, Contents] = field(default_factory=dict)
+    absent: list[tuple[str, Subset]] = field(default_factory=list)
+    subsets: dict[str, tuple[Subset, ...]] = field(default_factory=dict)
 
 
 def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: ImageFinder) -> Plan:
@@ -73,10 +73,10 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
     for name, benchmark in zip(run_names(benchmarks), benchmarks, strict=True):
-        reading = settled(read(benchmark, roots), finder)
-        made.readings[name], made.parts[name] = reading, benchmark.parts
-        made.absent += [(name, part) for part in reading.absent]
-        for case in reading.cases:
+        contents = settled(read(benchmark, roots), finder)
+        made.contents[name], made.subsets[name] = contents, benchmark.subsets
+        made.absent += [(name, subset) for subset in contents.absent]
+        for case in contents.cases:
             _check(name, case)
             for image in case.images:
                 if image not in missing:

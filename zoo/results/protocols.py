@@ -16,10 +16,6 @@ from zoo.errors import ZooError, near
 VERSION = 1
 RECALLS = (1, 5, 10)
 
-Scores = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-Rows = Callable[[slice], Scores]
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -44,8 +40,8 @@ class Outcome:
     query: int
     right: bool
     tie: bool
-    scores: Scores
-    match: Mask
+    scores: NDArray[np.float32]
+    match: NDArray[np.bool_]
     images: tuple[int, ...]
     texts: tuple[int, ...]
     options: int | None = None
@@ -63,13 +59,13 @@ class Ranks:
         level: Number of wrong answers that score the same as the best right one.
     """
 
-    best: Scores
-    hardest: Scores
+    best: NDArray[np.float32]
+    hardest: NDArray[np.float32]
     above: NDArray[np.int64]
     level: NDArray[np.int64]
 
 
-def judge(case: Case, scores: Scores) -> list[Outcome]:
+def judge(case: Case, scores: NDArray[np.float32]) -> list[Outcome]:
     """Returns the outcomes of a case by its protocol.
 
     Args:
@@ -88,7 +84,7 @@ def judge(case: Case, scores: Scores) -> list[Outcome]:
     return list(PROTOCOLS[case.protocol](case.match, scores))
 
 
-def image_to_text(match: Mask, scores: Scores) -> Iterator[Outcome]:
+def image_to_text(match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
     """Every image asks: its right texts against its wrong ones."""
     texts = tuple(range(match.shape[1]))
     for i in range(len(match)):
@@ -96,7 +92,7 @@ def image_to_text(match: Mask, scores: Scores) -> Iterator[Outcome]:
         yield Outcome("i2t", i, right, tie, scores[i], match[i], (i,), texts)
 
 
-def text_to_image(match: Mask, scores: Scores) -> Iterator[Outcome]:
+def text_to_image(match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
     """Every text asks: its right images against the wrong ones."""
     images = tuple(range(len(match)))
     for j in range(match.shape[1]):
@@ -104,7 +100,7 @@ def text_to_image(match: Mask, scores: Scores) -> Iterator[Outcome]:
         yield Outcome("t2i", j, right, tie, scores[:, j], match[:, j], images, (j,))
 
 
-def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
+def group(match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
     """Yields Winoground's three outcomes.
 
     `text` asks that every image chooses its text, `image` that every text chooses its image, and
@@ -119,7 +115,7 @@ def group(match: Mask, scores: Scores) -> Iterator[Outcome]:
         yield Outcome(metric, 0, right, tie, scores.ravel(), match.ravel(), images, texts)
 
 
-def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
+def half_truth(match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
     """Yields for each image the outcomes `half_truth` and, with a second right text, `completion`.
 
     `half_truth` asks that the anchor (first right text) scores above the half-truth (first wrong
@@ -135,12 +131,14 @@ def half_truth(match: Mask, scores: Scores) -> Iterator[Outcome]:
             yield Outcome(metric, i, right, tie, scores[i, pair], match[i, pair], (i,), texts)
 
 
-def retrieval(match: Mask, scores: Scores) -> Iterator[Outcome]:
+def retrieval(match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
     """Recall at 1, 5 and 10 both ways: any right answer among the first k."""
     return retrieval_by_rows(match, lambda rows: scores[rows])
 
 
-def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outcome]:
+def retrieval_by_rows(
+    match: NDArray[np.bool_], rows: Callable[[slice], NDArray[np.float32]], step: int = 256
+) -> Iterator[Outcome]:
     """Yields the outcomes of `retrieval`, with no more than `step` rows of scores in memory.
 
     Args:
@@ -151,7 +149,7 @@ def retrieval_by_rows(match: Mask, rows: Rows, step: int = 256) -> Iterator[Outc
     yield from recalls(match, *ranks(match, rows, step))
 
 
-def recalls(match: Mask, images: Ranks, texts: Ranks) -> Iterator[Outcome]:
+def recalls(match: NDArray[np.bool_], images: Ranks, texts: Ranks) -> Iterator[Outcome]:
     """Yields an outcome at each depth for each query that has a right answer.
 
     Args:
@@ -187,7 +185,9 @@ def recall_depth(metric: str) -> int | None:
     return int(k) if recall else None
 
 
-def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
+def ranks(
+    match: NDArray[np.bool_], rows: Callable[[slice], NDArray[np.float32]], step: int = 256
+) -> tuple[Ranks, Ranks]:
     """Ranks images among texts and texts among images, in two passes over the rows.
 
     Args:
@@ -224,7 +224,7 @@ def ranks(match: Mask, rows: Rows, step: int = 256) -> tuple[Ranks, Ranks]:
     )
 
 
-def above_all(scores: Scores, match: Mask) -> tuple[bool, bool]:
+def above_all(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bool, bool]:
     """Compares the right answers with the wrong ones.
 
     Args:
@@ -239,7 +239,7 @@ def above_all(scores: Scores, match: Mask) -> tuple[bool, bool]:
     return bool(worst > hardest), bool(worst == hardest)
 
 
-PROTOCOLS: dict[str, Callable[[Mask, Scores], Iterator[Outcome]]] = {
+PROTOCOLS: dict[str, Callable[[NDArray[np.bool_], NDArray[np.float32]], Iterator[Outcome]]] = {
     "i2t": image_to_text,
     "t2i": text_to_image,
     "group": group,

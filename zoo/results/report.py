@@ -222,11 +222,16 @@ def report(
         "data_root": [str(root) for root in roots],
         "benchmarks": {
             name: _described(name, b, plan)
-            for name, b in zip(plan.readings, benchmarks, strict=True)
+            for name, b in zip(plan.contents, benchmarks, strict=True)
         },
         "absent": [
-            {"benchmark": name, "subset": part.subset, "files": list(part.files), "how": part.how}
-            for name, part in plan.absent
+            {
+                "benchmark": name,
+                "subset": subset.name,
+                "files": list(subset.files),
+                "how": subset.how,
+            }
+            for name, subset in plan.absent
         ],
     }
     results = Results(header, count(cases, presets, header), cases)
@@ -240,7 +245,7 @@ def count(
 ) -> tuple[Counted, ...]:
     """Returns metrics and averages by preset.
 
-    Metrics stand in the order of the header's benchmarks and their parts.
+    Metrics stand in the order of the header's benchmarks and their subsets.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
@@ -255,11 +260,10 @@ def count(
     place = {key: i for i, key in enumerate(order)}
     known, official, counted = references(header), preset_named("official").rules, []
     for preset in presets:
-        samples = metrics(cases, preset.rules, known, official)
-        found = sorted(samples, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
-        counted.append(
-            Counted(preset.name, preset.says, tuple(found), tuple(averages(preset, found, samples)))
-        )
+        observations = metrics(cases, preset.rules, known, official)
+        found = sorted(observations, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
+        means = averages(preset, found, observations)
+        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(means)))
     return tuple(counted)
 
 
@@ -394,19 +398,19 @@ def _counted(preset: Mapping[str, Any]) -> Counted:
 
 
 def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
-    reading = plan.readings[name]
+    contents = plan.contents[name]
     return {
         **spec(benchmark),
         "version": benchmark.version,
-        "notes": reading.notes,
-        "files": {str(path): file_hash(path) for path in _files(reading.files)},
+        "notes": contents.notes,
+        "files": {str(path): file_hash(path) for path in _files(contents.files)},
         "parts": {
-            part.subset: {
-                "published_n": part.n,
-                "chance": dict(part.chance),
-                "published": dict(part.published),
+            subset.name: {
+                "published_n": subset.n,
+                "chance": dict(subset.chance),
+                "published": dict(subset.published),
             }
-            for part in plan.parts[name]
+            for subset in plan.subsets[name]
         },
     }
 

@@ -19,8 +19,8 @@ Labels = NDArray[np.generic]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The outcomes that one metric is made of; all arrays are `[n]`.
+class Observations:
+    """The outcomes that one metric is made of, as statistics see them; all arrays are `[n]`.
 
     Attributes:
         right: 1 where the answer is right, else 0.
@@ -45,7 +45,9 @@ class Sample:
         return float((_sums(index, self.right) / sizes).mean())
 
 
-def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float, float, str]:
+def interval(
+    observations: Sequence[Observations], shares: Sequence[float]
+) -> tuple[float, float, str]:
     """Finds the 95 % interval of a weighted mean of metrics, over other images for the same groups.
 
     A rate that asks about each image once has Wilson's interval (Wilson 1927). Any other mean has
@@ -53,13 +55,13 @@ def interval(samples: Sequence[Sample], shares: Sequence[float]) -> tuple[float,
     Graubard 1998).
 
     Args:
-        samples: What each metric was made of.
+        observations: What each metric was made of.
         shares: Weights of the metrics in the mean; they sum to 1.
 
     Returns:
         Both ends, and in words how they were found.
     """
-    outcomes = _joined(samples, shares)
+    outcomes = _joined(observations, shares)
     value = float(outcomes.weight[outcomes.group] @ outcomes.right)
     if outcomes.groups == 1 and outcomes.images == len(outcomes.right):
         return *wilson(outcomes.right.sum(), len(outcomes.right)), "Wilson"
@@ -82,12 +84,12 @@ def wilson(right: float, n: float, confidence: float = 0.95) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """The outcomes of all samples of a mean.
+    """The outcomes of all metrics of a mean.
 
     Attributes:
         right: 1 where the answer is right, else 0, `[n]`.
         image: Numbers of the images, from 0, `[n]`.
-        group: Numbers of the groups, from 0, `[n]`. A group belongs to one sample.
+        group: Numbers of the groups, from 0, `[n]`. A group belongs to one metric.
         size: Number of outcomes of each group, `[groups]`.
         weight: Weight of each outcome of a group, `[groups]`.
     """
@@ -115,16 +117,16 @@ class _Outcomes:
         return float(self.size @ self.weight**2)
 
 
-def _joined(samples: Sequence[Sample], shares: Sequence[float]) -> _Outcomes:
+def _joined(observations: Sequence[Observations], shares: Sequence[float]) -> _Outcomes:
     groups, sizes, weights, start = [], [], [], 0
-    for sample, share in zip(samples, shares, strict=True):
-        _, index, size = np.unique(sample.group, return_inverse=True, return_counts=True)
+    for observed, share in zip(observations, shares, strict=True):
+        _, index, size = np.unique(observed.group, return_inverse=True, return_counts=True)
         groups.append(index + start)
         sizes.append(size)
         weights.append(share / (len(size) * size))
         start += len(size)
-    _, image = np.unique(np.concatenate([s.cluster for s in samples]), return_inverse=True)
-    right = np.concatenate([sample.right for sample in samples])
+    _, image = np.unique(np.concatenate([s.cluster for s in observations]), return_inverse=True)
+    right = np.concatenate([observed.right for observed in observations])
     return _Outcomes(
         right, image, np.concatenate(groups), np.concatenate(sizes), np.concatenate(weights)
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_list
 from zoo.benchmarks.aro.order import ordered
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
@@ -61,18 +61,18 @@ class ARO(Benchmark):
         order_dir: str | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.subsets = chosen(self.name, subsets, self.offers)
+        self.wanted = chosen(self.name, subsets, self.offers)
         self.files = overrides(self.name, files, SUBSETS)
         self.seed, self.tagger = seed, tagger
         self.order_dir = None if order_dir is None else Path(order_dir)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         """The subsets asked for."""
         relation, attribution = "visual_genome_relation.json", "visual_genome_attribution.json"
         coco, flickr = "coco_karpathy_test.json", "flickr30k_test.json"
-        parts = (
-            Part(
+        subsets = (
+            Subset(
                 RELATION,
                 (f"aro/{relation}",),
                 23_937,
@@ -80,7 +80,7 @@ class ARO(Benchmark):
                 chance={"i2t": 50.0, "macro": 50.0},
                 published={"macro": 59.9},
             ),
-            Part(
+            Subset(
                 ATTRIBUTION,
                 (f"aro/{attribution}",),
                 28_748,
@@ -90,7 +90,7 @@ class ARO(Benchmark):
                 chance={"i2t": 50.0, "macro": 50.0},
                 published={"macro": 63.2},
             ),
-            Part(
+            Subset(
                 COCO_ORDER,
                 (f"aro/{coco}",),
                 25_010,
@@ -98,7 +98,7 @@ class ARO(Benchmark):
                 chance={"i2t": 20.0},
                 published={"i2t": 47.6},
             ),
-            Part(
+            Subset(
                 FLICKR_ORDER,
                 (f"aro/{flickr}",),
                 5_000,
@@ -107,9 +107,9 @@ class ARO(Benchmark):
                 published={"i2t": 59.6},
             ),
         )
-        return overridden((part for part in parts if part.subset in self.subsets), self.files)
+        return overridden((subset for subset in subsets if subset.name in self.wanted), self.files)
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files are there.
 
         Captions of the order sets are perturbed, and kept, where that was not done before.
@@ -120,24 +120,24 @@ class ARO(Benchmark):
         Raises:
             ZooError: A file is wrong, or perturbed captions cannot be written.
         """
-        reading, counts = Reading([], [], []), []
-        for part in self.parts:
-            path = locate(root, part)
+        contents, counts = Contents([], [], []), []
+        for subset in self.subsets:
+            path = locate(root, subset)
             if path is None:
-                reading.absent.append(part)
+                contents.absent.append(subset)
                 continue
-            if part.subset in (RELATION, ATTRIBUTION):
-                cases = list(_swapped(path, part.subset))
-                reading.files.append(path)
+            if subset.name in (RELATION, ATTRIBUTION):
+                cases = list(_swapped(path, subset.name))
+                contents.files.append(path)
             else:
-                order = ordered(path, part.subset, self.seed, self.tagger, self.order_dir)
+                order = ordered(path, subset.name, self.seed, self.tagger, self.order_dir)
                 cases = list(order.cases)
-                reading.files.extend(order.files)
-                reading.notes[part.subset] = order.note
-            counts.append((part, len(cases)))
-            reading.cases.extend(cases)
-        reading.notes.update(count_notes(counts))
-        return reading
+                contents.files.extend(order.files)
+                contents.notes[subset.name] = order.note
+            counts.append((subset, len(cases)))
+            contents.cases.extend(cases)
+        contents.notes.update(count_notes(counts))
+        return contents
 
 
 def _swapped(path: Path, subset: str) -> Iterator[Case]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.annotations import chosen, given_path
-from zoo.benchmarks.base import Benchmark, Case, Part, Reading
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.half_truth.rules import (
     CHECKED,
     CONDITIONS,
@@ -68,7 +68,7 @@ class HalfTruth(Benchmark):
         captions: Reader | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.subsets = chosen(self.name, subsets, self.offers)
+        self.wanted = chosen(self.name, subsets, self.offers)
         if preset not in RULES:
             raise ZooError(
                 f"half_truth has no preset {preset!r}{near(preset, RULES)}: "
@@ -83,15 +83,15 @@ class HalfTruth(Benchmark):
         )
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def subsets(self) -> tuple[Subset, ...]:
         """The conditions asked for; all are made from the same units."""
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
-            Part(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
-            for c in self.subsets
+            Subset(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
+            for c in self.wanted
         )
 
-    def read(self, root: Path) -> Reading:
+    def read(self, root: Path) -> Contents:
         """Returns the cases of the conditions asked for.
 
         Args:
@@ -102,7 +102,7 @@ class HalfTruth(Benchmark):
         """
         path = given_path(root, self.units)
         if path is None:
-            return Reading([], [], list(self.parts))
+            return Contents([], [], list(self.subsets))
         records = list(read_units(path).values())
         captions = self._captions(records)
         doubtful: dict[str, Doubtful] = {}
@@ -110,7 +110,7 @@ class HalfTruth(Benchmark):
         if self.preset == CHECKED:
             asked, doubtful = without_doubtful_foils(records, captions)
         drawn = RULES[self.preset](asked, self.max_images, self.seed, captions)
-        texts = [made for made in drawn if made.condition in self.subsets]
+        texts = [made for made in drawn if made.condition in self.wanted]
         images = self._images(path, texts)
         public = self.preset == "public_code"
         cases = [
@@ -125,7 +125,7 @@ class HalfTruth(Benchmark):
             )
             for made in texts
         ]
-        return Reading(cases, unit_files(path), [], self._notes(records, texts, doubtful))
+        return Contents(cases, unit_files(path), [], self._notes(records, texts, doubtful))
 
     def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
         """Returns the image of every record that is asked about, by caption id."""
@@ -180,7 +180,7 @@ class HalfTruth(Benchmark):
             **_left_out(doubtful),
             **{
                 condition: "no case: the units have no such foils"
-                for condition in self.subsets
+                for condition in self.wanted
                 if condition not in found
             },
         }
