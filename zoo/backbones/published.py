@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.factory import Activation, build, check_tag
-from zoo.backbones.weights import Weights, listed, read_tensors, read_weights
+from zoo.backbones.weights import Weights, listed, read_weights
 from zoo.errors import ZooError
+from zoo.support.tensors import read_tensors
 
 State = dict[str, Tensor]
 RuleName = Literal[

@@ -3,17 +3,14 @@
 A file is read without running what it holds, and is loaded whole or not at all.
 """
 
-import codecs
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
@@ -21,6 +18,7 @@ from zoo.backbones.lora import LoRA, adapted, merged
 from zoo.errors import ZooError
 from zoo.support.names import imported
 from zoo.support.spec import is_recipe
+from zoo.support.tensors import read_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -46,17 +44,6 @@ TEXT_TOWER = (
     "transformer",
     "ln_final",
 )
-
-
-# open_clip's training keeps learning rates as numpy's numbers in its files, under the names of
-# numpy before and after version 2.
-NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
-NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
-    np.dtype,
-    *(type(np.dtype(kind)) for kind in (np.float64, np.float32, np.int64)),
-    *((NUMBER, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
-    (codecs.encode, "_codecs.encode"),
-]
 
 
 @dataclass(frozen=True)
@@ -163,41 +150,6 @@ def read_weights(file: Path) -> Weights:
         _recorded_origin(about),
         described.get("tokenizer"),
     )
-
-
-def read_tensors(file: Path) -> dict[str, Any]:
-    """Returns what a file holds, tensors and plain data.
-
-    Args:
-        file: A file of torch's or of safetensors'.
-
-    Raises:
-        ZooError: The file cannot be read without running what it holds, or holds no state dict.
-    """
-    try:
-        if file.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            return dict(load_file(file))
-        with torch.serialization.safe_globals(NUMBERS):
-            held = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:
-        if "TorchScript" in str(error):
-            raise ZooError(
-                f"{file} is a TorchScript archive: take the same weights by tag, or save its "
-                "state_dict() alone"
-            ) from error
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ZooError(
-            f"{file} cannot be read as weights ({reason}): give one that holds a state_dict of "
-            "tensors alone"
-        ) from error
-    if not isinstance(held, dict):
-        raise ZooError(
-            f"{file} holds a {type(held).__name__} and no state_dict: save the model's "
-            "state_dict() instead"
-        )
-    return held
 
 
 def _prefix(file: Path, state: dict[str, Tensor]) -> str:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.hugging_face import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
 from zoo.support.spec import is_recipe
+from zoo.support.tensors import read_tensors
+from zoo.support.text_files import json_value
 
 REST = "zoo.safetensors"
 OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
@@ -68,13 +70,15 @@ def read_export(folder: Path) -> dict[str, Any]:
     """
     towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
     try:
-        described = json.loads((folder / DESCRIPTION).read_text("utf-8"))
-        weights, rest = load_file(towers), load_file(folder / REST)
-    except Exception as error:
+        described = json_value((folder / DESCRIPTION).read_text("utf-8"))
+    except (OSError, ValueError) as error:
         raise ZooError(
             f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give "
             f"one that holds {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"
         ) from error
+    weights, rest = (
+        read_tensors(file, mend="export the checkpoint again") for file in (towers, folder / REST)
+    )
     if not (
         isinstance(described, dict)
         and is_recipe(described.get("recipe"))

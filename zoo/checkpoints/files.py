@@ -14,6 +14,7 @@ from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
 from zoo.support.files import beside, sweep
 from zoo.support.spec import is_recipe
+from zoo.support.tensors import read_tensors
 
 SOURCES = ("pretrained", "rule", "weights")
 RUNS = Path("runs")
@@ -96,20 +97,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a "
             "folder that `zoo export` wrote"
         )
-    try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except OSError as error:
-        raise ZooError(
-            f"{path} cannot be read ({error.strerror or error}): give a checkpoint that can be"
-        ) from error
-    except Exception as error:
-        raise ZooError(
-            f"{path} cannot be read as a checkpoint of `zoo fit` ({type(error).__name__}): weights "
-            "of other projects are given by model.backbone.init_args.pretrained"
-        ) from error
+    checkpoint = read_tensors(
+        path,
+        "a checkpoint of `zoo fit`",
+        "weights of other projects are given by model.backbone.init_args.pretrained",
+        mapped=True,
+    )
     if not (
-        isinstance(checkpoint, dict)
-        and is_recipe(checkpoint.get("hyper_parameters"))
+        is_recipe(checkpoint.get("hyper_parameters"))
         and isinstance(checkpoint.get("zoo", {}), dict)
         and isinstance(checkpoint.get("state_dict"), dict)
         and all(

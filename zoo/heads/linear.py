@@ -8,13 +8,13 @@ v, t: pooled vectors of an image and a text. W is the identity at the start.
 from pathlib import Path
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
 from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.support.ranges import PositiveFloat, PositiveNumber
+from zoo.support.tensors import read_tensors
 
 
 class Linear(Cosine):
@@ -102,13 +102,8 @@ def _published(file: str, width: int) -> tuple[Tensor, Tensor]:
             f"Linear(weights={file}): there is no such file: give the path of a state dict with t "
             "and linear.weight"
         )
-    try:
-        state = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds on what it cannot read
-        raise ZooError(
-            f"Linear(weights={file}) could not be read as a state dict ({error}): download it again"
-        ) from error
-    found = sorted(map(str, state)) if isinstance(state, dict) else [f"a {type(state).__name__}"]
+    state = read_tensors(Path(file), mend="download it again")
+    found = sorted(map(str, state))
     if found != ["linear.weight", "t"]:
         raise ZooError(
             f"Linear(weights={file}) has {', '.join(found)} where t and linear.weight are wanted: "

@@ -3,7 +3,6 @@
 Metrics can be counted again from the cases.
 """
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from zoo.results.tables import TextTable, averages_table, metrics_table
 from zoo.support.files import beside
 from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
-from zoo.support.text_files import json_value, opened
+from zoo.support.text_files import json_value, sha256
 
 SCHEMA_VERSION = 4
 # names before schema 4
@@ -403,7 +402,7 @@ def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
         **spec(benchmark),
         "version": benchmark.version,
         "notes": contents.notes,
-        "files": {str(path): file_hash(path) for path in _files(contents.files)},
+        "files": {str(path): sha256(path) for path in _files(contents.files)},
         "parts": {
             subset.name: {
                 "published_n": subset.n,
@@ -421,9 +420,3 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield from sorted(p for p in path.rglob("*") if p.is_file())
         else:
             yield path
-
-
-def file_hash(path: Path) -> str:
-    """Returns the SHA-256 of a file."""
-    with opened(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

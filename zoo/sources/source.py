@@ -1,11 +1,9 @@
 """Sources: the samples of a reader, and which of them are used."""
 
 import gc
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from zoo.errors import ZooError
@@ -14,7 +12,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
 from zoo.support.spec import spec
-from zoo.support.text_files import opened
+from zoo.support.text_files import sha256
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Source:
         """Returns the reader, its files by hash, and counts."""
         return {
             "reader": spec(self.reader),
-            "files": {file.name: _sha256(file) for file in self.reader.files},
+            "files": {file.name: sha256(file) for file in self.reader.files},
             "images": len(self.image_ids),
             "captions": len(self.kept),
             "missing_images": self.missing,
@@ -187,8 +185,3 @@ def _collector_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _sha256(file: Path) -> str:
-    with opened(file) as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,5 +1,6 @@
 """Reading text files so that whatever is wrong is named by file and line."""
 
+import hashlib
 import io
 import json
 import stat
@@ -87,6 +88,12 @@ def opened(path: Path) -> Binary:
     if pipe not in _PIPES:
         _PIPES[pipe] = path.read_bytes()
     return io.BytesIO(_PIPES[pipe])
+
+
+def sha256(path: Path) -> str:
+    """Returns the SHA-256 of a file, in hexadecimal."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def text_lines(path: Path) -> Iterator[str]:

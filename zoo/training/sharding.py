@@ -6,10 +6,10 @@ It is for models that do not fit on one device.
 from pathlib import Path
 from typing import Any
 
-import torch
 from lightning import Trainer
 from lightning.pytorch.strategies import ModelParallelStrategy
 
+from zoo.checkpoints.files import read_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 
@@ -65,7 +65,5 @@ class Sharded(ModelParallelStrategy):
         """
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)
-        self.lightning_module.refuse_other_shapes(
-            torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        )
+        self.lightning_module.refuse_other_shapes(read_checkpoint(path))
         return super().load_checkpoint(path, weights_only)

@@ -1,0 +1,63 @@
+"""Files of tensors, torch's and safetensors', read without running what they hold."""
+
+import codecs
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from zoo.errors import ZooError
+
+# open_clip's training keeps learning rates as numpy's numbers in its files, under the names of
+# numpy before and after version 2.
+NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
+NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+    np.dtype,
+    *(type(np.dtype(kind)) for kind in (np.float64, np.float32, np.int64)),
+    *((NUMBER, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
+    (codecs.encode, "_codecs.encode"),
+]
+
+
+def read_tensors(
+    file: Path,
+    what: str = "weights",
+    mend: str = "give one that holds a state_dict of tensors alone",
+    mapped: bool = False,
+) -> dict[str, Any]:
+    """Returns what a file holds, tensors and plain data by name.
+
+    Args:
+        file: A file of torch's or of safetensors'.
+        what: What the file should be, for the message.
+        mend: What the user can do, the end of the message.
+        mapped: Whether torch's tensors stay in the file until they are used.
+
+    Raises:
+        ZooError: The file cannot be read without running what it holds, or holds no names.
+    """
+    try:
+        if file.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return dict(load_file(file))
+        with torch.serialization.safe_globals(NUMBERS):
+            held = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
+    except Exception as error:  # torch raises many kinds on what it cannot read
+        if "TorchScript" in str(error):
+            raise ZooError(
+                f"{file} is a TorchScript archive: take the same weights by tag, or save its "
+                "state_dict() alone"
+            ) from error
+        reason = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        raise ZooError(f"{file} cannot be read as {what} ({reason}): {mend}") from error
+    if not isinstance(held, dict):
+        raise ZooError(
+            f"{file} holds a {type(held).__name__} and no state_dict: save the model's "
+            "state_dict() instead"
+        )
+    return held
