@@ -19,7 +19,8 @@ from zoo.batch import Batch, text_bank
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.objectives.base import Loss, Needs, Objective
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
@@ -167,12 +168,18 @@ def test_a_run_that_is_resumed_keeps_the_scale_that_it_inherited(backbone: Backb
 
 def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> None:
     recipe = ZooModule(
-        backbone, CSCLIP(lambda_u=0.25), Cosine(), Optimization(lr=1e-3), seed=7
+        backbone,
+        CSCLIP(lambda_u=0.25),
+        Cosine(),
+        Optimization(lr=1e-3),
+        seed=7,
+        mask_same_text=True,
     ).recipe()
     assert json.loads(json.dumps(recipe)) == recipe
     assert recipe["objective"]["init_args"]["lambda_u"] == 0.25
     assert recipe["backbone"]["class_path"] == "zoo.backbones.Backbone"
     assert (recipe["optimizer"]["lr"], recipe["seed"]) == (1e-3, 7)
+    assert (recipe["mask_same_image"], recipe["mask_same_text"]) == (False, True)
 
 
 def test_every_parameter_belongs_to_a_part() -> None:

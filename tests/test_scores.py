@@ -218,7 +218,7 @@ def test_own_scores_have_no_match_to_be_right_about() -> None:
 def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     head, case, sent = attached(MaxSim()), random_case(0), []
     monkeypatch.setattr("zoo.support.distributed.gather", lambda x: (sent.append(x.shape), x)[1])
-    (image_key,), (text_key,) = head.image_keys, head.text_keys
+    (image_key,), (text_key,) = head.needs.image_keys, head.needs.text_keys
     patches, words = (
         random_tokens(0, 6, image_key, image=True),
         random_tokens(1, case.n_texts, text_key, image=False),

@@ -20,11 +20,12 @@ from tests.support.parallel import (
 from zoo.support import distributed as gather
 
 RANKS = 2
-PAIRS = [(h, o) for h in heads() for o in objectives()]
+MASKED = "masked"
+PAIRS = [(h, o, m) for h in heads() for o in objectives() for m in ("plain", MASKED)]
 
 
-def step_of(head: str, objective: str) -> Step:
-    return Step(heads()[head], objectives()[objective])
+def step_of(head: str, objective: str, masks: str) -> Step:
+    return Step(heads()[head], objectives()[objective], masks == MASKED)
 
 
 def matrix(rank: int) -> Tensor:
@@ -86,7 +87,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[object, dict[st
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_gradients_are_those_of_the_joined_batch(
-    pair: tuple[str, str], ranks: list[dict[object, dict[str, Tensor]]]
+    pair: tuple[str, str, str], ranks: list[dict[object, dict[str, Tensor]]]
 ) -> None:
     step = step_of(*pair)
     expected = gradients(step, joined(parts_for(step, RANKS)))
@@ -107,7 +108,7 @@ def test_gradients_are_those_of_the_joined_batch(
 
 
 def test_every_gradient_says_something() -> None:
-    step = step_of("Cosine0", "CSCLIP0")
+    step = step_of("Cosine0", "CSCLIP", "plain")
     expected = gradients(step, joined(parts_for(step, RANKS)))
     silent = {n for n, g in expected.items() if not g.abs().max() > 1e-6}
     assert silent <= {"head.bias"}  # a bias cancels in every softmax

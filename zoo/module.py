@@ -6,7 +6,7 @@ It encodes a batch, lets the head score it, and lets the objective judge it.
 import dataclasses
 import logging
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import lightning
 import torch
@@ -16,10 +16,11 @@ from torch import Tensor
 
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
-from zoo.batch import Batch, Encoded, TextBank
+from zoo.batch import Batch, Encoded, TextBank, TokenKey
 from zoo.errors import ZooError
 from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
+from zoo.needs import Provides, not_needed, refuse_lacking
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
 from zoo.optim import Optimization, learning_rates
@@ -33,26 +34,12 @@ from zoo.support.distributed import (
     shard,
     sum_over_ranks,
 )
-from zoo.support.names import classes
 from zoo.support.ranges import NonNegativeInt, Ranged
 from zoo.support.spec import class_path, spec
 
 log = logging.getLogger(__name__)
 
 PARTS = ("backbone", "head", "objective")
-SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # made of captions alone
-
-
-class Provides(Protocol):
-    """What a datamodule says of the batches that it makes.
-
-    Attributes:
-        negatives: Names of its generators of negatives.
-        units: Whether units come with the captions.
-    """
-
-    negatives: tuple[str, ...]
-    units: bool
 
 
 class ZooModule(Ranged, LightningModule):
@@ -65,6 +52,10 @@ class ZooModule(Ranged, LightningModule):
         optimizer: Learning rates and schedule.
         seed: What dropout and other noise of a step are a function of, together with the step's
             number, from 0 up. None takes that of seed_everything on the command line, else 0.
+        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
+            candidates against it. The papers do not mask them.
+        mask_same_text: Whether true texts with a row's own words stop being candidates against
+            it. The papers do not mask them.
 
     Raises:
         ZooError: Head or objective want tokens that the backbone does not have, or the objective a
@@ -78,9 +69,12 @@ class ZooModule(Ranged, LightningModule):
         head: Head | None = None,
         optimizer: Optimization = Optimization(),  # noqa: B008  a frozen dataclass
         seed: NonNegativeInt | None = None,
+        mask_same_image: bool = False,
+        mask_same_text: bool = False,
     ) -> None:
         super().__init__()
         self.backbone, self.optimizer, self.seed = backbone, optimizer, seed or 0
+        self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
         self.objective: Objective = CLIP() if objective is None else objective
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
@@ -88,18 +82,18 @@ class ZooModule(Ranged, LightningModule):
         self.head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
         self._recorded_weights: dict[str, str] | None = None
         self._stepped = False
-        needs = self.objective.needs
-        if needs.bias and self.head.bias is None:
+        needs = (self.head.needs, self.objective.needs)
+        if self.objective.needs.bias and self.head.bias is None:
             raise ZooError(
                 f"{type(self.objective).__name__} needs a head with a bias, and neither "
                 f"{type(self.head).__name__} nor {backbone.name} has one: set "
                 f"`--model.head {class_path(type(self.head))} --model.head.bias -10` "
                 "(as in SigLIP's paper), or the same in the YAML"
             )
-        self.image_keys = self.head.image_keys | needs.image_keys
-        self.text_keys = self.head.text_keys | needs.text_keys
+        self.image_keys = frozenset[TokenKey]().union(*(need.image_keys for need in needs))
+        self.text_keys = frozenset[TokenKey]().union(*(need.text_keys for need in needs))
         self.frozen = backbone.freeze(
-            self.image_keys, self.text_keys, self.head.uses_pooled or needs.pooled
+            self.image_keys, self.text_keys, any(need.pooled for need in needs)
         )
         self.objective.attach(
             backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text")
@@ -135,51 +129,28 @@ class ZooModule(Ranged, LightningModule):
                 )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
-        """Holds the data to what the objective needs.
+        """Holds the data to what head and objective need.
 
         Args:
             datamodule: What brings the data; one that says nothing of its batches passes.
 
         Raises:
-            ZooError: The objective needs what the data does not bring.
+            ZooError: Head or objective need what the data does not bring.
         """
         provides: Provides | None = getattr(datamodule, "provides", None)
-        if provides is None:
-            return
-        needs, name = self.objective.needs, type(self.objective).__name__
-        if needs.negatives and not provides.negatives:
-            raise ZooError(
-                f"{name} needs sentence negatives, and the data makes none: set "
-                f"`--data.negatives {SOME_NEGATIVES}`, or data.init_args.negatives in the YAML "
-                "(`zoo ls negatives` lists others)"
-            )
-        if needs.generators and not set(needs.generators) & set(provides.negatives):
-            paths = {known: path for known, path, _ in classes("negatives")}
-            first = needs.generators[0]
-            raise ZooError(
-                f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes "
-                f"{', '.join(provides.negatives)}: set "
-                f"`--data.negatives {paths.get(first, first)}`, or data.init_args.negatives in "
-                "the YAML"
-            )
-        if needs.units and not provides.units:
-            raise ZooError(
-                f"{name} needs units, and the data has none: make a file by "
-                "`zoo units extract CAPTIONS --out F.jsonl`, and set "
-                "`--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or "
-                "data.init_args.units in the YAML"
-            )
+        if provides is not None:
+            for part in (self.objective, self.head):
+                refuse_lacking(type(part).__name__, part.needs, provides)
 
     def report_what_is_not_needed(self, datamodule: Any) -> None:
         """Warns of texts that the data makes and the model encodes for nothing."""
         provides: Provides | None = getattr(datamodule, "provides", None)
-        needs, name = self.objective.needs, type(self.objective).__name__
-        for what, wanted in (("negatives", needs.negatives), ("units", needs.units)):
-            if provides is not None and getattr(provides, what) and not wanted:
+        if provides is not None:
+            for what in not_needed((self.objective.needs, self.head.needs), provides):
                 log.warning(
                     "%s asks for no %s, and the data makes them: data.init_args.%s null saves "
                     "their encoding",
-                    name,
+                    type(self.objective).__name__,
                     what,
                     what,
                 )
@@ -210,9 +181,7 @@ class ZooModule(Ranged, LightningModule):
     def score(self, batch: Batch) -> tuple[Batch, Scores]:
         """Returns the encoded batch and its scores."""
         encoded = self.encode(batch)
-        return encoded, Scores(
-            self.head, encoded, self.objective.mask_same_image, self.objective.mask_same_text
-        )
+        return encoded, Scores(self.head, encoded, self.mask_same_image, self.mask_same_text)
 
     def on_train_start(self) -> None:
         """Warns of random frozen weights, and puts this run's settings over a checkpoint's."""
@@ -419,7 +388,11 @@ class ZooModule(Ranged, LightningModule):
             n: list(v) if isinstance(v, tuple) else v
             for n, v in dataclasses.asdict(self.optimizer).items()
         }
-        return {**parts, "optimizer": settings, "seed": self.seed}
+        masks = {
+            "mask_same_image": self.mask_same_image,
+            "mask_same_text": self.mask_same_text,
+        }
+        return {**parts, "optimizer": settings, "seed": self.seed, **masks}
 
     def about(self) -> dict[str, Any]:
         """Returns what results say of the model: its recipe, its weights' origin, its data."""

@@ -80,8 +80,10 @@ class Scores:
     Args:
         head: What scores pairs.
         batch: The batch, both sides encoded.
-        mask_same_image: As in `Objective`.
-        mask_same_text: As in `Objective`.
+        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
+            candidates against it.
+        mask_same_text: Whether true texts with a row's own words stop being candidates against
+            it.
 
     Attributes:
         images: The encoded images as the backbone gave them, for terms that read tokens.

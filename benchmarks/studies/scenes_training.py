@@ -73,7 +73,7 @@ class Training:
         # the same text is true of many scenes of a batch: texts known to be true of an image are no
         # candidates against it, in every arm
         self.module = ZooModule(
-            backbone, chosen.objective(mask_same_image=True, mask_same_text=True)
+            backbone, chosen.objective(), mask_same_image=True, mask_same_text=True
         )
         rows = read_lines(folder, "scenes.jsonl")
         pictures = read_pictures(

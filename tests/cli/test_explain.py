@@ -67,17 +67,17 @@ def test_the_help_of_a_class_names_default_and_text_of_its_arguments(
 
 
 def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:
-    given = ["fit", "--lr", "0.1", "--config", "a.yaml", "--objective", "NegCLIP"]
-    given += ["--objective.mask_same_text", "true", "--trainer.max_epochs", "3"]
+    given = ["fit", "--lr", "0.1", "--config", "a.yaml", "--objective", "CSCLIP"]
+    given += ["--objective.foils", "false", "--trainer.max_epochs", "3"]
     spelt, roots = spelled_out(given)
     assert roots == []
     assert spelt[:4] == ["fit", "--config", "a.yaml", "--config"]
     assert yaml.safe_load(spelt[4]) == {
-        "model": {"objective": {"class_path": "NegCLIP"}, "optimizer": {"lr": 0.1}}
+        "model": {"objective": {"class_path": "CSCLIP"}, "optimizer": {"lr": 0.1}}
     }
     assert spelt[5:] == [
-        "--model.objective.mask_same_text",
-        "true",
+        "--model.objective.foils",
+        "false",
         "--trainer.max_epochs",
         "3",
     ]

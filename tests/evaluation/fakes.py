@@ -17,6 +17,7 @@ from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
+from zoo.needs import Needs
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
@@ -77,12 +78,8 @@ class TokenHead(Head):
     """
 
     @property
-    def image_keys(self) -> frozenset[TokenKey]:
-        return frozenset({KEY})
-
-    @property
-    def text_keys(self) -> frozenset[TokenKey]:
-        return frozenset({KEY})
+    def needs(self) -> Needs:
+        return Needs(image_keys=frozenset({KEY}), text_keys=frozenset({KEY}))
 
     def prepare_images(self, images: Encoded) -> Encoded:
         return images
@@ -198,10 +195,10 @@ class ByHand:
         ids, lengths, hashes = self.backbone.tokenizer(texts)
         pixels = torch.stack([self.backbone.eval_transform(image) for image in images])
         pictures = self.head.prepare_images(
-            self.backbone.encode_images(pixels, self.head.image_keys)
+            self.backbone.encode_images(pixels, self.head.needs.image_keys)
         )
         sentences = self.head.prepare_texts(
-            self.backbone.encode_texts(TextBank(ids, lengths, hashes), self.head.text_keys)
+            self.backbone.encode_texts(TextBank(ids, lengths, hashes), self.head.needs.text_keys)
         )
         i, j = torch.meshgrid(torch.arange(len(images)), torch.arange(len(texts)), indexing="ij")
         return (

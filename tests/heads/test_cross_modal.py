@@ -171,11 +171,11 @@ def test_what_is_learned_beside_maps_starts_from_its_deviation(
 
 def test_defaults_read_what_the_paper_reads() -> None:
     local, pooled = CrossModal(**SMALL), CrossModal(granularity="global", **SMALL)
-    assert local.image_keys == {TokenKey(layer=-2, norm=False, project=False, prefix=True)}
-    assert local.text_keys == {TokenKey(layer=-2, norm=False, project=False)}
-    assert not local.uses_pooled
-    assert pooled.uses_pooled
-    assert pooled.image_keys == pooled.text_keys == frozenset()
+    assert local.needs.image_keys == {TokenKey(layer=-2, norm=False, project=False, prefix=True)}
+    assert local.needs.text_keys == {TokenKey(layer=-2, norm=False, project=False)}
+    assert not local.needs.pooled
+    assert pooled.needs.pooled
+    assert pooled.needs.image_keys == pooled.needs.text_keys == frozenset()
 
 
 def test_what_the_paper_leaves_open_is_as_torch_has_it_and_no_temperature_is_there() -> None:

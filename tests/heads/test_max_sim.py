@@ -158,9 +158,9 @@ def test_similarities_are_not_kept() -> None:
 
 def test_it_reads_tokens_alone() -> None:
     head = MaxSim(layer=-2, cls_patch=True)
-    assert head.image_keys == {TokenKey(layer=-2, prefix=True)}
-    assert head.text_keys == {TokenKey(layer=-2)}
-    assert not head.uses_pooled
+    assert head.needs.image_keys == {TokenKey(layer=-2, prefix=True)}
+    assert head.needs.text_keys == {TokenKey(layer=-2)}
+    assert not head.needs.pooled
 
 
 def test_a_chunk_of_nothing_is_refused() -> None:

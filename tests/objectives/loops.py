@@ -35,7 +35,7 @@ def surprise(own: Tensor, candidates: list[Tensor]) -> Tensor:
 
 
 class Formulas:
-    """Losses of a case by loops. mask_same_image, mask_same_text: as Objective has them."""
+    """Losses of a case by loops. mask_same_image, mask_same_text: as Scores has them."""
 
     def __init__(
         self, case: Case, score: Score, mask_same_image: bool = False, mask_same_text: bool = False

@@ -31,12 +31,15 @@ def assert_same(ours: Tensor, formula: Tensor, leaves: list[Tensor]) -> None:
 
 
 def loss_of(
-    objective: Objective, head: Cosine, case: Case, images: Encoded, texts: Encoded
+    objective: Objective,
+    head: Cosine,
+    case: Case,
+    images: Encoded,
+    texts: Encoded,
+    masks: tuple[bool, bool] = (False, False),
 ) -> Loss:
     batch = case.batch(images, texts)
-    return objective(
-        batch, Scores(head, batch, objective.mask_same_image, objective.mask_same_text)
-    )
+    return objective(batch, Scores(head, batch, *masks))
 
 
 def check(
@@ -44,14 +47,18 @@ def check(
     case: Case,
     formula: Callable[[Callable[[int, int], Tensor]], Tensor],
     seed: int = 0,
+    masks: tuple[bool, bool] = (False, False),
 ) -> None:
-    """Compares an objective over the cosine with `formula(score)`, and its parts with its total."""
+    """Compares an objective over the cosine with `formula(score)`, and its parts with its total.
+
+    `masks` are those of the same image and of the same text.
+    """
     head = attached(Cosine(scale=3.0))
     images, texts = (
         random_pooled(seed, len(case.captions)),
         random_pooled(seed + 1000, case.n_texts),
     )
-    loss = loss_of(objective, head, case, Encoded(images), Encoded(texts))
+    loss = loss_of(objective, head, case, Encoded(images), Encoded(texts), masks)
     torch.testing.assert_close(sum(loss.parts.values()), loss.total)
     assert_same(
         loss.total,

@@ -21,31 +21,29 @@ MASKS = list(itertools.product([False, True], repeat=2))
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("image", "text"), MASKS)
-def test_clip_equals_equation_9(seed: int, image: bool, text: bool) -> None:
+@pytest.mark.parametrize("masks", MASKS)
+def test_clip_equals_equation_9(seed: int, masks: tuple[bool, bool]) -> None:
     case = random_case(seed)
-    check(CLIP(image, text), case, lambda score: Formulas(case, score, image, text).clip(), seed)
+    check(CLIP(), case, lambda score: Formulas(case, score, *masks).clip(), seed, masks)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("image", "text"), MASKS)
-def test_negclip_equals_equation_11(seed: int, image: bool, text: bool) -> None:
+@pytest.mark.parametrize("masks", MASKS)
+def test_negclip_equals_equation_11(seed: int, masks: tuple[bool, bool]) -> None:
     case = random_case(seed, negatives=1 + seed)
-    check(
-        NegCLIP(image, text), case, lambda score: Formulas(case, score, image, text).negclip(), seed
-    )
+    check(NegCLIP(), case, lambda score: Formulas(case, score, *masks).negclip(), seed, masks)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("image", "text"), MASKS)
-def test_cs_clip_equals_equation_6(seed: int, image: bool, text: bool) -> None:
+@pytest.mark.parametrize("masks", MASKS)
+def test_cs_clip_equals_equation_6(seed: int, masks: tuple[bool, bool]) -> None:
     case = random_case(seed, units=1 + seed)
 
     def formula(score):
-        formulas = Formulas(case, score, image, text)
+        formulas = Formulas(case, score, *masks)
         return formulas.negclip() + 0.5 * formulas.unit()
 
-    check(CSCLIP(mask_same_image=image, mask_same_text=text), case, formula, seed)
+    check(CSCLIP(), case, formula, seed, masks)
 
 
 @pytest.mark.parametrize(("g", "u", "f"), list(itertools.product([False, True], repeat=3)))
@@ -153,9 +151,9 @@ def test_a_missing_unit_of_another_row_keeps_its_image_as_a_column() -> None:
 def test_a_masked_image_is_no_column_for_a_unit_even_where_its_own_is_missing() -> None:
     case, images, texts = by_hand()
     case.image_ids = torch.tensor([4, 4])
-    objective = CSCLIP(lambda_u=1.0, foils=False, global_negatives=False, mask_same_image=True)
+    objective = CSCLIP(lambda_u=1.0, foils=False, global_negatives=False)
     assert loss_of(
-        objective, attached(Cosine(scale=2.0)), case, images, texts
+        objective, attached(Cosine(scale=2.0)), case, images, texts, (True, False)
     ).total.item() == pytest.approx(0, abs=1e-12)
 
 

@@ -21,7 +21,7 @@ def test_siglip_equals_its_formula(seed: int, masks: tuple[bool, bool]) -> None:
         random_pooled(seed, len(case.captions)),
         random_pooled(seed + 1000, case.n_texts),
     )
-    ours = loss_of(SigLIP(*masks), head, case, Encoded(images), Encoded(texts)).total
+    ours = loss_of(SigLIP(), head, case, Encoded(images), Encoded(texts), masks).total
 
     cosine = cosine_score(images, texts, head.log_scale)
     formulas, captions, total = Formulas(case, cosine, *masks), case.captions.tolist(), zero()

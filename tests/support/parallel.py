@@ -35,10 +35,7 @@ from zoo.scores import Scores
 from zoo.support import distributed as gather
 
 SMALL = {"CrossModal": {"width": 8, "ffn": 16, "layers": 2, "attention_heads": 2, "chunk": 5}}
-VARIANTS = {
-    "CrossModal": [{"granularity": "local"}, {"granularity": "global"}],
-    "Objective": [{}, {"mask_same_image": True, "mask_same_text": True}],
-}
+VARIANTS = {"CrossModal": [{"granularity": "local"}, {"granularity": "global"}]}
 
 
 def on_ranks(ranks: int, work: Callable[..., None], *arguments: Any) -> None:
@@ -93,12 +90,8 @@ def heads() -> dict[str, Head]:
 
 
 def objectives() -> dict[str, Objective]:
-    """Returns every shipped objective, without and with masks of false negatives."""
-    return {
-        f"{cls.__name__}{i}": cls(**v)
-        for cls in shipped(zoo.objectives, Objective)
-        for i, v in enumerate(VARIANTS["Objective"])
-    }
+    """Returns every shipped objective by name."""
+    return {cls.__name__: cls() for cls in shipped(zoo.objectives, Objective)}
 
 
 class Tower(nn.Module):
@@ -124,29 +117,27 @@ class Tower(nn.Module):
 
 
 class Step(nn.Module):
-    """Towers, head and objective; forward gives the loss."""
+    """Towers, head and objective, false negatives masked or not; forward gives the loss."""
 
-    def __init__(self, head: Head, objective: Objective) -> None:
+    def __init__(self, head: Head, objective: Objective, masked: bool = False) -> None:
         super().__init__()
         torch.manual_seed(0)
-        needs = objective.needs
-        pooled = head.uses_pooled or needs.pooled
+        needs, also = objective.needs, head.needs
+        pooled = also.pooled or needs.pooled
         self.image_tower = Tower(
-            head.image_keys | needs.image_keys, pooled, SHAPES.image_width
+            also.image_keys | needs.image_keys, pooled, SHAPES.image_width
         ).double()
         self.text_tower = Tower(
-            head.text_keys | needs.text_keys, pooled, SHAPES.text_width
+            also.text_keys | needs.text_keys, pooled, SHAPES.text_width
         ).double()
-        self.head, self.objective = head, objective
+        self.head, self.objective, self.masked = head, objective, masked
 
     def forward(self, part: "Part") -> Tensor:
         batch = part.case.batch(
             self.image_tower(part.images), self.text_tower(part.texts), part.hashes
         )
-        return self.objective(
-            batch,
-            Scores(self.head, batch, self.objective.mask_same_image, self.objective.mask_same_text),
-        ).total
+        scores = Scores(self.head, batch, self.masked, self.masked)
+        return self.objective(batch, scores).total
 
 
 @dataclass

@@ -33,7 +33,7 @@ SHARDED = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "sharded"]
 
 def step() -> Step:
     """A head over tokens, texts of other lengths on each rank, and a trained scale, a scalar."""
-    return Step(heads()["MaxSim0"], objectives()["CSCLIP0"])
+    return Step(heads()["MaxSim0"], objectives()["CSCLIP"])
 
 
 def after_one_step(model: Step) -> dict[str, Tensor]:

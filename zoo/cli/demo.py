@@ -117,18 +117,15 @@ def tuned_arms(
     Returns:
         The metrics of each objective, by condition.
     """
-    # one text is true of many scenes of a batch: a text that is known to be true of an image is
-    # no candidate against it
-    masks = {"mask_same_image": True, "mask_same_text": True}
     torch.manual_seed(0)
-    start = module_of(CLIP(**masks), 1e-3)
+    start = module_of(CLIP(), 1e-3)
     console.rule(f"CLIP from nothing, {steps} steps")
     train(start, folder, steps)
     metrics = {}
     for name, objective in (
-        ("CLIP", CLIP(**masks)),
-        ("NegCLIP", NegCLIP(**masks)),
-        ("CS-CLIP", CSCLIP(**masks)),
+        ("CLIP", CLIP()),
+        ("NegCLIP", NegCLIP()),
+        ("CS-CLIP", CSCLIP()),
     ):
         module = module_of(objective, 5e-4)
         module.load_state_dict(start.state_dict())
@@ -144,6 +141,10 @@ def module_of(objective: Objective, lr: float) -> ZooModule:
         Backbone("zoo-scenes"),
         objective,
         optimizer=Optimization(lr=lr, weight_decay=0.05, warmup_share=0.05),
+        # one text is true of many scenes of a batch: a text that is known to be true of an image
+        # is no candidate against it
+        mask_same_image=True,
+        mask_same_text=True,
     )
 
 

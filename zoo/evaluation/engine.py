@@ -171,7 +171,9 @@ class Evaluation(Ranged):
         images = texts = None
         # Items without a question are wanted for their pooled vectors, whatever the head reads.
         image_keys, text_keys = (
-            (head.image_keys, head.text_keys) if portion.questions else (frozenset(), frozenset())
+            (head.needs.image_keys, head.needs.text_keys)
+            if portion.questions
+            else (frozenset(), frozenset())
         )
         if portion.pixels is not None:
             images = portions.encode_pixels(backbone, portion.pixels, image_keys, self.image_batch)

@@ -19,15 +19,18 @@ PAIRS_AT_ONCE = 1 << 14
 
 def reads_tokens(head: Head) -> bool:
     """Returns whether a head needs more of an item than its pooled vector."""
-    return bool(head.image_keys or head.text_keys)
+    return head.needs.tokens
 
 
 def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
     """Returns the bytes of the tokens that a head reads of one image and of one text."""
     shapes = backbone.shapes
     return (
-        4 * len(head.image_keys) * ((shapes.patches or 0) + shapes.prefix) * shapes.image_width,
-        4 * len(head.text_keys) * shapes.context * shapes.text_width,
+        4
+        * len(head.needs.image_keys)
+        * ((shapes.patches or 0) + shapes.prefix)
+        * shapes.image_width,
+        4 * len(head.needs.text_keys) * shapes.context * shapes.text_width,
     )
 
 

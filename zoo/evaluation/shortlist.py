@@ -146,12 +146,12 @@ def score_tiles(
         portion = portion.checked().to(device)
         if portion.pixels is not None:
             images = head.prepare_images(
-                encode_pixels(backbone, portion.pixels, head.image_keys, image_batch)
+                encode_pixels(backbone, portion.pixels, head.needs.image_keys, image_batch)
             )
         assert images is not None
         assert portion.texts is not None
         texts = head.prepare_texts(
-            backbone.encode_texts(portion.texts, head.text_keys).rows(portion.bank_rows)
+            backbone.encode_texts(portion.texts, head.needs.text_keys).rows(portion.bank_rows)
         )
         i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
         with torch.autocast(device.type, enabled=False):

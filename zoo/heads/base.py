@@ -10,8 +10,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from zoo.batch import Encoded, TokenKey, TowerShapes
+from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
+from zoo.needs import Needs
 from zoo.support.ranges import PositiveFloat, PositiveNumber
 from zoo.support.spec import Recorded
 
@@ -88,27 +89,14 @@ class Head(Recorded, nn.Module, ABC):
         self.start = self.log_scale.item()
 
     @property
-    def image_keys(self) -> frozenset[TokenKey]:
-        """The image tokens that this head reads."""
-        return frozenset()
-
-    @property
-    def text_keys(self) -> frozenset[TokenKey]:
-        """The text tokens that this head reads."""
-        return frozenset()
-
-    @property
-    def uses_pooled(self) -> bool:
-        """Whether the pooled vectors reach the scores.
-
-        False lets the module freeze what only they depend on.
-        """
-        return True
+    def needs(self) -> Needs:
+        """What this instance reads of the towers, and wants of the data: pooled vectors alone."""
+        return Needs(pooled=True)
 
     @property
     def reranks(self) -> bool:
         """Whether a pair costs so much that retrieval scores only short-lists by cosine."""
-        return bool(self.image_keys or self.text_keys)
+        return self.needs.tokens
 
     @property
     def scale(self) -> Tensor:

@@ -20,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.heads.base import Head, without_autocast
+from zoo.needs import Needs
 from zoo.support.ranges import (
     HalfOpenUnitInterval,
     NonNegativeNumber,
@@ -156,19 +157,11 @@ class CrossModal(Head):
         return nn.Parameter(torch.randn(n, self.width) * self.init_std)
 
     @property
-    def image_keys(self) -> frozenset[TokenKey]:
-        """The patches that `local` reads; none of `global`."""
-        return frozenset({self.image_key} if self.granularity == "local" else ())
-
-    @property
-    def text_keys(self) -> frozenset[TokenKey]:
-        """The text tokens that `local` reads; none of `global`."""
-        return frozenset({self.text_key} if self.granularity == "local" else ())
-
-    @property
-    def uses_pooled(self) -> bool:
-        """Whether the granularity is `global`."""
-        return self.granularity == "global"
+    def needs(self) -> Needs:
+        """Patches and text tokens for `local`, pooled vectors for `global`."""
+        if self.granularity == "global":
+            return Needs(pooled=True)
+        return Needs(image_keys=frozenset({self.image_key}), text_keys=frozenset({self.text_key}))
 
     @property
     def reranks(self) -> bool:

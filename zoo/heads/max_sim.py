@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey
 from zoo.heads.base import Head, without_autocast
+from zoo.needs import Needs
 from zoo.support.ranges import PositiveFloat, PositiveInt, PositiveNumber
 
 
@@ -56,19 +57,9 @@ class MaxSim(Head):
         self.start_token, self.chunk = start_token, chunk
 
     @property
-    def image_keys(self) -> frozenset[TokenKey]:
-        """The layer's projected patches."""
-        return frozenset({self.image_key})
-
-    @property
-    def text_keys(self) -> frozenset[TokenKey]:
-        """The layer's projected text tokens."""
-        return frozenset({self.text_key})
-
-    @property
-    def uses_pooled(self) -> bool:
-        """False: the scores come from tokens alone."""
-        return False
+    def needs(self) -> Needs:
+        """The layer's projected patches and text tokens; no pooled vectors."""
+        return Needs(image_keys=frozenset({self.image_key}), text_keys=frozenset({self.text_key}))
 
     def prepare_images(self, images: Encoded) -> Encoded:
         """Returns the patches at unit length."""

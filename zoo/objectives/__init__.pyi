@@ -1,5 +1,4 @@
 from .base import Loss as Loss
-from .base import Needs as Needs
 from .base import Objective as Objective
 from .clip import CLIP as CLIP
 from .clip import clip_loss as clip_loss

@@ -8,33 +8,11 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from zoo.batch import Batch, TokenKey, TowerShapes
+from zoo.batch import Batch, TowerShapes
 from zoo.heads.base import Head
+from zoo.needs import Needs
 from zoo.scores import Scores
 from zoo.support.spec import Recorded
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What an objective wants of data and backbone, checked before the first step.
-
-    Args:
-        negatives: Whether sentence negatives are needed.
-        generators: Names of generators of which one is needed; () allows any.
-        units: Whether units and foils are needed.
-        image_keys: Image tokens that the objective reads beside those of the head.
-        text_keys: Text tokens that the objective reads beside those of the head.
-        pooled: Whether the objective itself reads pooled vectors.
-        bias: Whether the head must have a bias.
-    """
-
-    negatives: bool = False
-    generators: tuple[str, ...] = ()
-    units: bool = False
-    image_keys: frozenset[TokenKey] = frozenset()
-    text_keys: frozenset[TokenKey] = frozenset()
-    pooled: bool = False
-    bias: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,17 +32,10 @@ class Objective(Recorded, nn.Module, ABC):
     """Base of objectives.
 
     A subclass says what it needs and computes its loss from blocks of scores.
-
-    Args:
-        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
-            candidates against it. The papers do not mask them.
-        mask_same_text: Whether true texts with a row's own words stop being candidates against
-            it. The papers do not mask them.
     """
 
-    def __init__(self, mask_same_image: bool = False, mask_same_text: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
 
     @property
     def needs(self) -> Needs:

@@ -15,14 +15,7 @@ from zoo.scores import Scores
 
 
 class CLIP(Objective):
-    """The symmetric contrastive loss of images and captions.
-
-    Args:
-        mask_same_image: Whether captions of a row's own image stop being candidates against it.
-            The paper does not mask them.
-        mask_same_text: Whether captions with a row's own words stop being candidates against it.
-            The paper does not mask them.
-    """
+    """The symmetric contrastive loss of images and captions."""
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 9; see `Objective.forward`."""

@@ -12,7 +12,8 @@ B images v_i, each with N_u units u_ik and their foils u~_ik; kappa(x, y) = exp(
 from torch import Tensor
 
 from zoo.batch import Batch
-from zoo.objectives.base import Loss, Needs, Objective
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.objectives.negclip import negclip_loss
 from zoo.scores import Scores
@@ -30,10 +31,6 @@ class CSCLIP(Objective):
             Without them the global loss is that of CLIP.
         units: Whether the unit loss is taken, signal U of Table 4.
         foils: Whether each unit stands against its foil, signal F of Table 4.
-        mask_same_image: Whether captions and units of a row's own image stop being candidates
-            against it. The paper does not mask them.
-        mask_same_text: Whether captions and units with a row's own words stop being candidates
-            against it. The paper does not mask them.
     """
 
     def __init__(
@@ -42,10 +39,8 @@ class CSCLIP(Objective):
         global_negatives: bool = True,
         units: bool = True,
         foils: bool = True,
-        mask_same_image: bool = False,
-        mask_same_text: bool = False,
     ) -> None:
-        super().__init__(mask_same_image, mask_same_text)
+        super().__init__()
         self.lambda_u = lambda_u
         self.global_negatives, self.units, self.foils = global_negatives, units, foils
 

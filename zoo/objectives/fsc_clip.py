@@ -25,7 +25,8 @@ from torch import Tensor
 from zoo.batch import Batch, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.heads.base import Head, without_autocast
-from zoo.objectives.base import Loss, Needs, Objective
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.scores import Block, Scores
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
@@ -61,10 +62,6 @@ class FSCCLIP(Objective):
             takes the advantage of length away.
         local_scale: 1 / tau of Eq. 8. None takes the head's scale where that is of the towers'
             own cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
-        mask_same_image: Whether captions of a row's own image stop being candidates against it.
-            The paper does not mask them.
-        mask_same_text: Whether captions with a row's own words stop being candidates against it.
-            The paper does not mask them.
     """
 
     def __init__(
@@ -82,10 +79,8 @@ class FSCCLIP(Objective):
         start_token: bool = False,
         pooling: Literal["sum", "mean"] = "sum",
         local_scale: PositiveNumber | None = None,
-        mask_same_image: bool = False,
-        mask_same_text: bool = False,
     ) -> None:
-        super().__init__(mask_same_image, mask_same_text)
+        super().__init__()
         self.lambda_g, self.lambda_l, self.gamma, self.beta = lambda_g, lambda_l, gamma, beta
         self.weights, self.detach_map, self.mean_over = weights, detach_map, rows
         self.start_token, self.pooling = start_token, pooling

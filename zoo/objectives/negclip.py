@@ -14,7 +14,8 @@ batch with captions and negatives of their own.
 from torch import Tensor
 
 from zoo.batch import Batch
-from zoo.objectives.base import Loss, Needs, Objective
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
 from zoo.scores import Scores
 
 
@@ -22,12 +23,6 @@ class NegCLIP(Objective):
     """CLIP with the sentence negatives of all rows as further columns for images.
 
     A missing negative leaves out its own column and nothing else.
-
-    Args:
-        mask_same_image: Whether captions of a row's own image stop being candidates against it.
-            The paper does not mask them.
-        mask_same_text: Whether captions with a row's own words stop being candidates against it.
-            The paper does not mask them.
     """
 
     @property

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from zoo.batch import Batch
 from zoo.errors import ZooError
-from zoo.objectives.base import Loss, Needs, Objective
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
 from zoo.scores import Scores
 
 
@@ -20,12 +21,6 @@ class SigLIP(Objective):
 
     It needs a head with a bias: that of a backbone trained so, or the head's argument (the paper
     starts at scale 10 and bias -10).
-
-    Args:
-        mask_same_image: Whether captions of a row's own image stop being candidates against it.
-            The paper does not mask them.
-        mask_same_text: Whether captions with a row's own words stop being candidates against it.
-            The paper does not mask them.
     """
 
     @property

@@ -1,0 +1,105 @@
+"""Needs and Provides: what head and objective want, and what the data bring."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from zoo.batch import TokenKey
+from zoo.errors import ZooError
+from zoo.support.names import classes
+
+SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # made of captions alone
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a head or an objective wants of data and backbone, checked before the first step.
+
+    Args:
+        negatives: Whether sentence negatives are needed.
+        generators: Names of generators of which one is needed; () allows any.
+        units: Whether units and foils are needed.
+        image_keys: The image tokens that are read.
+        text_keys: The text tokens that are read.
+        pooled: Whether pooled vectors are read. What only they depend on is frozen where neither
+            head nor objective says so.
+        bias: Whether the head must have a bias.
+    """
+
+    negatives: bool = False
+    generators: tuple[str, ...] = ()
+    units: bool = False
+    image_keys: frozenset[TokenKey] = frozenset()
+    text_keys: frozenset[TokenKey] = frozenset()
+    pooled: bool = False
+    bias: bool = False
+
+    @property
+    def tokens(self) -> bool:
+        """Whether tokens are read."""
+        return bool(self.image_keys or self.text_keys)
+
+
+@dataclass(frozen=True)
+class Provides:
+    """What the batches of a datamodule hold.
+
+    Args:
+        negatives: What makes the negatives, one name a column.
+        units: Whether units and foils are there.
+    """
+
+    negatives: tuple[str, ...] = ()
+    units: bool = False
+
+
+def refuse_lacking(name: str, needs: Needs, provides: Provides) -> None:
+    """Holds the data to what a part of the model needs.
+
+    Args:
+        name: What the part is called.
+        needs: What it needs.
+        provides: What the data bring.
+
+    Raises:
+        ZooError: The part needs what the data do not bring.
+    """
+    if needs.negatives and not provides.negatives:
+        raise ZooError(
+            f"{name} needs sentence negatives, and the data makes none: set "
+            f"`--data.negatives {SOME_NEGATIVES}`, or data.init_args.negatives in the YAML "
+            "(`zoo ls negatives` lists others)"
+        )
+    if needs.generators and not set(needs.generators) & set(provides.negatives):
+        paths = {known: path for known, path, _ in classes("negatives")}
+        first = needs.generators[0]
+        raise ZooError(
+            f"{name} needs negatives of {' or '.join(needs.generators)}, and the data makes "
+            f"{', '.join(provides.negatives) or 'none'}: set "
+            f"`--data.negatives {paths.get(first, first)}`, or data.init_args.negatives in "
+            "the YAML"
+        )
+    if needs.units and not provides.units:
+        raise ZooError(
+            f"{name} needs units, and the data has none: make a file by "
+            "`zoo units extract CAPTIONS --out F.jsonl`, and set "
+            "`--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or "
+            "data.init_args.units in the YAML"
+        )
+
+
+def not_needed(needs: Iterable[Needs], provides: Provides) -> list[str]:
+    """Finds the texts that would be encoded for nothing.
+
+    Args:
+        needs: What each part of the model needs.
+        provides: What the data bring.
+
+    Returns:
+        Their names, as the data's argument has them.
+    """
+    needs = list(needs)
+    unasked = {
+        "negatives": provides.negatives and not any(n.negatives or n.generators for n in needs),
+        "units": provides.units and not any(n.units for n in needs),
+    }
+    return [what for what, idle in unasked.items() if idle]
