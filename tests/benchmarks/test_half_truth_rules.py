@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from zoo.benchmarks.half_truth.rules import (
     CONDITIONS,
     condition_of,
-    content_words,
     paper,
     public_code,
     without_doubtful_foils,
 )
+from zoo.units.borne_out import content_words
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 DOG = Entity(

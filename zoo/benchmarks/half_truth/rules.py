@@ -3,39 +3,17 @@
 The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may be true after all.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from zoo.language.lemmas import lemmas
+from zoo.units.borne_out import base_forms, content_words, is_borne_out
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
-# words that say nothing about what an image shows, so that two phrases may share them
-FUNCTION_WORDS = frozenset(
-    {
-        "a",
-        "an",
-        "the",
-        "of",
-        "and",
-        "or",
-        "in",
-        "on",
-        "at",
-        "to",
-        "by",
-        "with",
-        "from",
-        "for",
-        "is",
-        "are",
-    }
-)
 DRAWS = 100
 # the paper's rule without the foils that another caption of the image bears out
 CHECKED = "checked"
@@ -203,16 +181,6 @@ def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Ran
     return None
 
 
-def content_words(text: str) -> set[str]:
-    """Returns the words of a text in lower case, function words left out."""
-    return set(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
-
-
-def base_forms(text: str) -> set[str]:
-    """Returns what the content words of a text may be forms of."""
-    return set[str]().union(*map(lemmas, content_words(text)))
-
-
 def without_doubtful_foils(
     records: list[UnitRecord], captions: Captions = NO_CAPTIONS
 ) -> tuple[list[UnitRecord], dict[str, Doubtful]]:
@@ -265,8 +233,7 @@ def _borne_out_by_none(
     """Returns the foils that bring no word of other captions, and counts those of conditions."""
     known, left = own | base_forms(true), []
     for foil, condition in zip(foils, conditions, strict=True):
-        words = map(lemmas, content_words(foil.text))
-        doubtful = any(forms & elsewhere and not forms & known for forms in words)
+        doubtful = is_borne_out(foil.text, known, elsewhere)
         if condition is not None:
             before = counted.get(condition, Doubtful(0, 0))
             counted[condition] = Doubtful(before.foils + 1, before.left_out + doubtful)

@@ -1,0 +1,109 @@
+"""A run that is killed goes on where it was: its file is that of an undisturbed one."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_model import FakeServer
+
+IN_FLIGHT = 64
+RUN = """
+import json, sys
+from zoo.units.llm.openai_compatible import OpenAICompatible
+from zoo.units.reader import write_units
+
+captions, out, url, concurrency = sys.argv[1:]
+extractor = OpenAICompatible(
+    "fake", url, concurrency=int(concurrency), timeout=60, journal=out + ".journal"
+)
+write_units(extractor.extract_all(map(tuple, json.load(open(captions)))), out)
+print(json.dumps({"dropped": extractor.dropped, "failed": extractor.failed}))
+"""
+
+
+def command(captions: Path, out: Path, server: FakeServer) -> list[str]:
+    return [sys.executable, "-c", RUN, str(captions), str(out), server.url, str(IN_FLIGHT)]
+
+
+def kept(journal: Path) -> Counter[tuple[str, str, str]]:
+    """How often the whole lines of a journal hold an answer to each question."""
+    lines = journal.read_bytes().split(b"\n")[1:-1] if journal.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return Counter((row["caption"], row["stage"], row["unit"]) for row in rows)
+
+
+def kill_at(size: int, started: list[str], journal: Path) -> None:
+    """Starts a run and kills it once the journal is of that size."""
+    run = subprocess.Popen(started, stdout=subprocess.DEVNULL)
+    while not (journal.exists() and journal.stat().st_size >= size):
+        assert run.poll() is None, "the run has ended before it was killed"
+        time.sleep(0.01)
+    run.kill()
+    run.wait()
+
+
+def check_kills(captions: list[tuple[str, str, str]], folder: Path, kills: int) -> None:
+    """Kills a run with faults so many times, and holds its file to that of one without either."""
+    listed = folder / "captions.json"
+    listed.write_text(json.dumps(captions))
+    out = folder / "units.jsonl"
+    journal = folder / "units.jsonl.journal"
+    server = FakeServer(late=0.3)
+    with server.running():
+        whole = subprocess.run(
+            command(listed, out, server), check=True, capture_output=True, text=True
+        )
+        undisturbed, length = out.read_bytes(), journal.stat().st_size
+        assert set(server.answered.values()) == {1}
+        questions = kept(journal)
+        assert set(questions.values()) == {1}
+        out.unlink()
+        journal.unlink()
+        server.answered.clear()
+        server.share = 0.05
+        lost = 0
+        for kill in range(1, kills + 1):
+            kill_at(length * kill // (kills + 1), command(listed, out, server), journal)
+            assert not out.exists()
+            time.sleep(1)  # until the server has finished what it was asked
+            received = server.answered.total() - kept(journal).total() - lost
+            assert received <= IN_FLIGHT, "answers were received and not kept"
+            lost += received
+        again = subprocess.run(
+            command(listed, out, server), check=True, capture_output=True, text=True
+        )
+    assert out.read_bytes() == undisturbed
+    assert again.stdout == whole.stdout
+    assert kept(journal) == questions, "a question whose answer was kept was asked again"
+    assert server.answered.total() == questions.total() + lost
+    twice = sum(times > 1 for times in server.answered.values())
+    assert twice <= lost
+    print(
+        f"{len(captions):,} captions, {questions.total():,} questions, faults {server.faults}, "
+        f"{kills} kills; answered again after they were kept: 0; answered to a process that was "
+        f"killed before it read them, and so again: {lost}"
+    )
+
+
+def test_a_run_that_is_killed_asks_nothing_twice_that_was_kept(tmp_path: Path) -> None:
+    captions = [
+        (f"A {colour} dog and two {thing} near the house {i}", f"{i}#{colour}", f"{i}.jpg")
+        for i in range(20)
+        for colour, thing in (("brown", "balls"), ("black", "children"))
+    ]
+    check_kills(captions, tmp_path, kills=2)
+
+
+@pytest.mark.slow
+def test_flickr8k_killed_five_times_is_flickr8k_undisturbed(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    lines = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text("utf-8").splitlines()
+    found = [line.split("\t") for line in lines]
+    captions = [(caption, name, name.split("#")[0]) for name, caption in found]
+    check_kills(captions, tmp_path, kills=5)

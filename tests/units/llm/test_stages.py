@@ -1,0 +1,66 @@
+"""Prompts: those of the package, and a folder of one's own."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import zoo.units.llm.stages as stages
+from zoo.errors import ZooError
+from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, STAGES, UNITS, Prompts
+
+PACKAGED = Path(stages.__file__).parent / "prompts"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PACKAGED, tmp_path / "prompts"))
+
+
+def test_fields_are_put_into_their_places_and_nothing_else_is_touched() -> None:
+    caption = 'A {entity} and "one" {caption} \\1 {'
+    system, user = Prompts().messages(UNITS, {"caption": caption})
+    assert user == {"role": "user", "content": f'Caption: "{caption}"'}
+    assert '{"entities": ["two small dogs"' in system["content"]
+    _, user = Prompts().messages(ENTITY_FOILS, {"caption": "{entity}", "entity": "a dog"})
+    assert user["content"] == 'Caption: "{entity}"\nNoun phrase: "a dog"'
+    fields = {"caption": "c", "subject": "s", "predicate": "p", "object": "o"}
+    _, user = Prompts().messages(RELATION_FOILS, fields)
+    assert user["content"] == 'Caption: "c"\nSubject: "s"\nPredicate: "p"\nObject: "o"'
+
+
+def test_prompts_of_ones_own_take_the_place_of_the_packages(folder: Path) -> None:
+    assert Prompts(str(folder)).digest == Prompts().digest
+    (folder / "units.txt").write_text("Be brief about {caption}.\n---\nGo.\n")
+    own = Prompts(str(folder))
+    assert [m["content"] for m in own.messages(UNITS, {"caption": "a dog"})] == [
+        "Be brief about a dog.",
+        "Go.",
+    ]
+    assert own.digest != Prompts().digest
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+def test_a_folder_that_lacks_something_is_named(folder: Path, stage: stages.Stage) -> None:
+    file = folder / f"{stage.name}.txt"
+    text = file.read_text()
+    file.write_text(text.replace("---", ""))
+    with pytest.raises(ZooError, match=f"{stage.name}.txt has no line '---'"):
+        Prompts(str(folder))
+    for field in stage.fields:
+        file.write_text(text.replace(f"{{{field}}}", ""))
+        with pytest.raises(ZooError, match=f"{stage.name}.txt has no {{{field}}}"):
+            Prompts(str(folder))
+    file.unlink()
+    with pytest.raises(ZooError, match=f"{stage.name}.txt cannot be read"):
+        Prompts(str(folder))
+
+
+def test_schemas_have_only_words_that_every_back_end_knows() -> None:
+    known = {"type", "properties", "required", "items", "enum", "maxItems", "maxLength"}
+
+    def words(schema: dict[str, object]) -> set[str]:
+        inner = [*schema.get("properties", {}).values(), schema.get("items", {})]  # type: ignore[attr-defined]
+        return set(schema).union(*map(words, filter(None, inner)))
+
+    assert set[str]().union(*(words(stage.schema) for stage in STAGES)) <= known

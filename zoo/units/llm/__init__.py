@@ -1,0 +1,1 @@
+"""Units by language model: three stages of questions, their answers, and what is kept of them."""
