@@ -19,6 +19,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.support.made import make_root
 from zoo.benchmarks.base import Subset
 from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
+from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
 from zoo.results.averages import PRESETS
 
@@ -117,17 +119,20 @@ def parse(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Fails where the command line does not understand the arguments."""
-    original = argparse.ArgumentParser.parse_args
 
-    def stopped(parser: argparse.ArgumentParser, *given: object, **named: object) -> None:
-        original(parser, *given, **named)  # type: ignore[call-overload]
-        raise Parsed
+    def stopping(original: Callable[..., object]) -> Callable[..., object]:
+        def stopped(parser: argparse.ArgumentParser, *given: object, **named: object) -> None:
+            original(parser, *given, **named)
+            raise Parsed
+
+        return stopped
 
     with monkeypatch.context() as patch:
         if arguments[0] in LIGHTNING:
             arguments = [*arguments, "--print_config"]
         else:
-            patch.setattr(argparse.ArgumentParser, "parse_args", stopped)
+            for kind in (argparse.ArgumentParser, NamingParser):
+                patch.setattr(kind, "parse_args", stopping(kind.parse_args))
         try:
             status: object = main(arguments)
         except Parsed:

@@ -6,18 +6,11 @@ from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
 
-import torch
-from lightning import Trainer
-from lightning.fabric.utilities.exceptions import MisconfigurationException
-
 from zoo.errors import ZooError, near
-from zoo.module import ZooModule
-from zoo.optim import Optimization
 from zoo.support import ranges
 from zoo.support.names import ROOMS, imported, meant, paths
 
 LONGEST = 400
-SETTINGS = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
 START = {
     "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
     "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
@@ -47,12 +40,19 @@ _OUT_OF_RANGE = re.compile(
 )
 _CLASS = r"Problem with given class_path '([\w.]+)': "
 _GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
+_MAKER = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
 # what jsonargparse says, and what is meant
 PLAINLY = (
     (re.compile(r'Parser key "(.*?)"'), r"\1"),
     (re.compile(r"(?:a )?<class '(?:\w+\.)*(\w+)'>"), r"\1"),
     (re.compile(r"typing\."), ""),
     (re.compile(rf": {_CLASS}(?=\w+: )"), "."),
+    (
+        re.compile(rf"{_MAKER}Option '([\w.-]+)' is not .*Namespace\(class_path='([\w.]+)'.*"),
+        r"\2 takes no '\1'",
+    ),
+    (re.compile(_MAKER), ""),
+    (re.compile(r"\.\. Got value: .*"), ""),
     (re.compile(rf"{_CLASS}Option '([\w.-]+)' is not accepted"), r"\1 takes no '\2'"),
     (re.compile(r"Option '([\w.-]+)' is not accepted"), r"takes no '\1'"),
     (re.compile(_CLASS), r"\1: "),
@@ -123,7 +123,8 @@ def _given(argument: str, message: str) -> str:
     """Returns the value that an argument was given, by itself or among those of its class."""
     given = _GIVEN.search(message)
     if given is None:
-        return "this"
+        literal = re.search(r"(?:base 10|to float): '(.*)'", message)
+        return literal[1] if literal else "this"
     inside = re.search(rf"'{argument}': ([^,}}]+)", given[0])
     return (inside[1] if inside else given[1] or given[2]).strip("'")
 
@@ -148,6 +149,11 @@ def mistake(error: BaseException) -> ZooError | None:
         return cause
     text = _cut(" ".join(str(error).split()))
     package, file = _raised_in(error)
+    if package == "jsonargparse":
+        return ZooError(sentence(str(error)))
+    import torch
+    from lightning.fabric.utilities.exceptions import MisconfigurationException
+
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
             f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer "
@@ -164,8 +170,6 @@ def mistake(error: BaseException) -> ZooError | None:
             "model.backbone.tune, head and objective as they were, or start anew from its weights "
             "by --model.backbone.pretrained"
         )
-    if package == "jsonargparse":
-        return ZooError(sentence(str(error)))
     if isinstance(error, MisconfigurationException) or package == "lightning":
         return ZooError(f"Lightning refuses the settings, change what it names: {text}")
     return None
@@ -203,16 +207,24 @@ def _near_names(text: str) -> str:
     owner = re.search(r"([\w.]+\.\w+) takes no '", text)
     if owner is not None:
         takes = _arguments_of(owner[1])
-        return near(name, takes) or f" (it takes {', '.join(takes)})"
+        return near(name, takes) or f" (it takes {', '.join(takes) or 'no arguments'})"
     if name in short:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
-    return near(name, short if asked[1] else _settings()) or f": {LISTED}"
+    if asked[1]:
+        return near(name, short) or ": `zoo ls` lists what can be named"
+    return near(name, _settings()) or f": {LISTED}"
 
 
 def _settings() -> list[str]:
+    from lightning import Trainer
+
+    from zoo.module import ZooModule
+    from zoo.optim import Optimization
+
+    made_of = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
     return [
         prefix + argument
-        for prefix, made in SETTINGS
+        for prefix, made in made_of
         for argument in inspect.signature(made.__init__).parameters
         if argument not in ("self", "args", "kwargs")
     ]

@@ -362,11 +362,11 @@ WRONG_FLAGS = {
             "preview",
             "ROOT/captions.tsv",
             "--generator",
-            "replace",
+            "Replace",
             "--generator.tabel",
             "t.arrow",
         ],
-        "--generator replace takes no tabel (near: table)",
+        "zoo.negatives.Replace takes no 'tabel' (near: table",
     ),
     "a folder for a table": (
         ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],

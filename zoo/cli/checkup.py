@@ -204,7 +204,7 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
         samples = [sample for source in sources for sample in source.samples]
         whole = [source.reader for source in sources]
         records = check_units(
-            data.units, samples, lambda: (s for reader in whole for s in reader.whole().samples())
+            data.units, samples, lambda: (s for reader in whole for s in reader.whole().read())
         )
     except ZooError as error:
         return Need("units", str(error), False)

@@ -39,8 +39,7 @@ COMMANDS = {
     ),
     "ls": (
         "zoo.cli.ls:main",
-        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives, "
-        "readers or extractors",
+        "list what can be named: objectives, heads, generators of negatives, readers and so on",
     ),
     "negatives": (
         "zoo.cli.negatives:main",

@@ -189,7 +189,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             readers = [train.reader] if val is None else [train.reader, val.reader]
 
             def whole() -> list[Sample]:
-                return [sample for reader in readers for sample in reader.whole().samples()]
+                return [sample for reader in readers for sample in reader.whole().read()]
 
             records = check_units(self.units, [*train.samples, *elsewhere], whole)
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce

@@ -84,7 +84,7 @@ def read(reader: Reader) -> Source:
         ZooError: It gives nothing.
     """
     with collector_off():
-        samples = reader.samples()
+        samples = reader.read()
     if not samples:
         raise ZooError(
             f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: "

@@ -7,6 +7,7 @@ import ast
 import importlib
 import logging
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -24,8 +25,10 @@ ROOMS = {
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",
     "extractors": "UnitExtractor",
+    "taggers": "Tagger",
 }
-FACES = {"readers": "sources.readers", "extractors": "units"}  # kinds that another room shows
+# kinds that another room shows
+FACES = {"readers": "sources.readers", "extractors": "units", "taggers": "language"}
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
@@ -171,13 +174,16 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
     return str(named[0]) if named else node.name, f"{room}.{node.name}", text
 
 
-def import_all() -> None:
+def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
     """Imports every class that can be named, so that its short name is enough.
 
     What an installed package offers and cannot be imported is logged, and stops nothing that does
     not need it.
+
+    Args:
+        kinds: Their kinds, keys of ROOMS.
     """
-    for what in ROOMS:
+    for what in kinds:
         for _, path, _ in classes(what):
             try:
                 imported(path)
