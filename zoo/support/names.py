@@ -147,7 +147,21 @@ def _built_in(what: str) -> list[tuple[str, str, str]]:
         if isinstance(node, ast.ClassDef)
     ]
     kin = _kin(ROOMS[what], defined)
-    return [_entry(f"zoo.{room}", node) for node in defined if node.name in kin]
+    return [
+        _entry(f"zoo.{room}", node)
+        for node in defined
+        if node.name in kin and not _is_abstract(node)
+    ]
+
+
+def _is_abstract(node: ast.ClassDef) -> bool:
+    """Whether a class leaves methods of its own to its descendants, and cannot be built."""
+    return any(
+        ast.unparse(decorator) == "abstractmethod"
+        for method in node.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+        for decorator in method.decorator_list
+    )
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
