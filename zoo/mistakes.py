@@ -212,10 +212,11 @@ def _near_names(text: str) -> str:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
     if asked[1]:
         return near(name, short) or ": `zoo ls` lists what can be named"
-    return near(name, _settings()) or f": {LISTED}"
+    return near(name, settings()) or f": {LISTED}"
 
 
-def _settings() -> list[str]:
+def settings() -> list[str]:
+    """Returns the dotted names of settings of the model, its optimiser and the trainer."""
     from lightning import Trainer
 
     from zoo.module import ZooModule

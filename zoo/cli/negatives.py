@@ -38,14 +38,14 @@ JUDGED = 10_000
 def main(argv: list[str]) -> int:
     """Runs `preview`, `export` or `build`, and returns the exit status."""
     import_all(("negatives", "readers", "taggers"))
-    parser = _parser()
-    given = parser.parse_args(argv)
+    declared = parser()
+    given = declared.parse_args(argv)
     arguments = given[given.command]
     if given.command in ("build", "export"):
         check_place(Path(arguments.out), arguments.overwrite)
     if given.command != "build":
         lend(arguments.generator, "--generator", tagger=arguments.tagger)
-    made = parser.made(given)
+    made = declared.made(given)
     if given.command == "build":
         _build_table(samples_of(arguments.captions, made.reader), made)
         return 0
@@ -216,7 +216,8 @@ def export(
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 
-def _parser() -> NamingParser:
+def parser() -> NamingParser:
+    """Returns the parser of the command."""
     parser = NamingParser(prog="zoo negatives", description="Make sentence negatives of captions.")
     commands = parser.add_subcommands(dest="command", required=True)
     show = NamingParser(description="Print captions beside their negatives, and rates.")

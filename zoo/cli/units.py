@@ -40,8 +40,8 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 def main(argv: list[str]) -> int:
     """Runs `extract`, `show` or `audit`, and returns the exit status."""
     import_all(("extractors", "readers", "taggers"))
-    parser = _parser()
-    given = parser.parse_args(argv)
+    declared = parser()
+    given = declared.parse_args(argv)
     arguments = given[given.command]
     if given.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
         return 0
     check_place(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
-    made = parser.made(given)
+    made = declared.made(given)
     extractor: UnitExtractor = made.extractor
     samples = _of_splits(
         samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
@@ -235,7 +235,8 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
     return [sample for sample in samples if sample.split in splits]
 
 
-def _parser() -> NamingParser:
+def parser() -> NamingParser:
+    """Returns the parser of the command."""
     parser = NamingParser(
         prog="zoo units", description="Find the units of captions and make their foils."
     )
