@@ -124,7 +124,7 @@ def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
 
     with pytest.raises(ValueError, match="parameter group") as refused:
         adam(1).load_state_dict(adam(1, 2).state_dict())
-    assert "model.backbone.tune" in str(mistake(refused.value))
+    assert "model.backbone.tuning" in str(mistake(refused.value))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
     [
         (
             torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."),
-            "model.backbone.chunk",
+            "model.backbone.compute.chunk",
         ),
         (RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. "), "data.workers"),
     ],

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Tuning
 from zoo.batch import Batch, text_bank
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
@@ -50,7 +51,7 @@ class Choosy(CLIP):
 
 @pytest.fixture(scope="module")
 def backbone() -> Backbone:
-    return Backbone("zoo-tiny", tune="none")
+    return Backbone("zoo-tiny", tuning=Tuning("none"))
 
 
 def made_batch(backbone: Backbone, n: int = 3) -> Batch:

@@ -156,8 +156,8 @@ def mistake(error: BaseException) -> ZooError | None:
 
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
-            f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer "
-            "items at once, with the same gradients, or lower data.batch_size"
+            f"the device has too little memory ({text}): set model.backbone.compute.chunk to "
+            "encode fewer items at once, with the same gradients, or lower data.batch_size"
         )
     if text.startswith("DataLoader worker"):
         return ZooError(
@@ -167,8 +167,8 @@ def mistake(error: BaseException) -> ZooError | None:
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
             f"the checkpoint's optimiser had other parameters to train ({text}): set "
-            "model.backbone.tune, head and objective as they were, or start anew from its weights "
-            "by --model.backbone.pretrained"
+            "model.backbone.tuning, head and objective as they were, or start anew from its "
+            "weights by --model.backbone.pretrained"
         )
     if isinstance(error, MisconfigurationException) or package == "lightning":
         return ZooError(f"Lightning refuses the settings, change what it names: {text}")

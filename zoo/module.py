@@ -122,10 +122,10 @@ class ZooModule(Ranged, LightningModule):
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
                     "frozen tensors of the backbone: %d (%s), which the loss does not use or "
-                    "model.backbone.tune %s leaves alone",
+                    "model.backbone.tuning.towers %s leaves alone",
                     len(self.frozen),
                     shown,
-                    self.backbone.tune,
+                    self.backbone.tuning.towers,
                 )
 
     def refuse_what_cannot_be(self, datamodule: Any) -> None:
@@ -486,12 +486,15 @@ class ZooModule(Ranged, LightningModule):
                 shape.
         """
         backbone = checkpoint.get("hyper_parameters", {}).get("backbone", {}).get("init_args", {})
-        theirs, ours = backbone.get("lora"), spec(self.backbone)["init_args"].get("lora")
+        theirs, ours = (
+            init_args.get("tuning", {}).get("lora")
+            for init_args in (backbone, spec(self.backbone)["init_args"])
+        )
         if theirs != ours:
             raise ZooError(
-                f"the checkpoint was trained with backbone.lora {_settings(theirs)} and this run "
-                f"has {_settings(ours)}: set model.backbone.init_args.lora as it was there, or "
-                "give the checkpoint as backbone.pretrained, which merges its adapters"
+                f"the checkpoint was trained with backbone.tuning.lora {_settings(theirs)} and "
+                f"this run has {_settings(ours)}: set model.backbone.tuning.lora as it was there, "
+                "or give the checkpoint as backbone.pretrained, which merges its adapters"
             )
         state, own = checkpoint["state_dict"], self.state_dict()
         faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [

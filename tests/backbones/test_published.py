@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import TextInput
 from zoo.batch import TextBank
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
@@ -348,7 +349,11 @@ def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: 
     image_tower, text_tower = towers(tmp_path, positions)
     context = None if positions == 77 else positions
     backbone = Backbone(
-        "zoo-tiny", str(tmp_path), "tripletclip", activation="quickgelu", context_length=context
+        "zoo-tiny",
+        str(tmp_path),
+        "tripletclip",
+        activation="quickgelu",
+        text=TextInput(context_length=context),
     ).eval()
     ids, lengths, hashes = backbone.tokenizer(["a dog", "two horses in a field"])
     images = torch.randn(2, 3, 64, 64)

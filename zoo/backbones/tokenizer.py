@@ -116,13 +116,13 @@ def build_tokenizer(
         )
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ZooError(
-            f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved "
-            "Hugging Face tokenizer"
+            f"{source} cannot be loaded ({reason}): give backbone.text.tokenizer the folder of a "
+            "saved Hugging Face tokenizer"
         ) from error
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
     if size > vocabulary:
         raise ZooError(
             f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give "
-            "backbone.tokenizer the tower's own"
+            "backbone.text.tokenizer the tower's own"
         )
     return Tokenizer(inner, context, end)

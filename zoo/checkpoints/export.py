@@ -35,6 +35,7 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
 from zoo.support.files import beside, check_place, not_written
+from zoo.support.spec import spec
 
 logger = logging.getLogger(__name__)
 
@@ -125,8 +126,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
-    recipe = module.recipe()
-    recipe["backbone"]["init_args"] |= {"pretrained": None, "rule": None, "lora": None}
+    recipe = {**module.recipe(), "backbone": spec(backbone)}
     whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     whole |= {
         name: tensor

@@ -6,8 +6,8 @@ merged first: interpolating their factors would scale B A by alpha squared.
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import lightning
 import torch
@@ -20,6 +20,7 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.files import check_place
+from zoo.support.spec import spec
 
 State = dict[str, Tensor]
 
@@ -78,8 +79,7 @@ def merge(
             f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} "
             "was frozen, and differs): give --base the weights that it was"
         )
-    recipe = module.recipe()
-    recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
+    recipe = {**module.recipe(), "backbone": spec(module.backbone.plain())}
     origin = {
         name: part
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
@@ -129,14 +129,14 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
     source = {"pretrained": base, "rule": None}
     if base is None:
         source = {name: recorded.get(name) for name in source}
-    if source["pretrained"] is None and module.backbone.lora is None:
+    if source["pretrained"] is None and module.backbone.tuning.lora is None:
         raise ZooError(
             f"the recipe of {checkpoint} names no weights that training started from: give --base "
             "a tag or a file of them"
         )
-    settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
+    bare = {**source, "tuning": replace(module.backbone.tuning, lora=None)}
     try:
-        backbone = type(module.backbone)(**settings)
+        backbone = type(module.backbone)(**{**module.backbone._recorded, **bare})
     except ZooError as error:
         raise ZooError(
             f"the weights that {checkpoint} started from cannot be had ({error}): give them by "
@@ -211,7 +211,7 @@ def _without_adapters(backbone: Backbone) -> Backbone:
 
 def _frozen(module: ZooModule) -> State:
     """Returns the towers' weights that training left alone, under their plain names."""
-    if module.backbone.lora is None:
+    if module.backbone.tuning.lora is None:
         frozen = {
             name: p.detach()
             for name, p in module.backbone.named_parameters()

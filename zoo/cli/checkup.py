@@ -273,7 +273,7 @@ def _disk(settings: Namespace) -> Need:
     )
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(there).free
-    trained = given.get("tune", "full") != "none" and given.get("lora") is None
+    trained = given.tuning.towers != "none" and given.tuning.lora is None
     try:
         size = parameters_of(given.name) * (TRAINED if trained else FROZEN) * CHECKPOINTS
     except ZooError as error:

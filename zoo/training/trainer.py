@@ -80,7 +80,7 @@ class ZooTrainer(Ranged, Trainer):
             raise ZooError(
                 f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not "
                 f"Lightning's to change: set trainer.limit_train_batches to {overfit_batches}, "
-                "and data.redraw and model.backbone.augment to false"
+                "data.redraw to false and model.backbone.augmentation to null"
             )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
