@@ -252,7 +252,7 @@ def test_arguments_of_a_backbone_are_read_as_those_of_a_recipe() -> None:
         ({"text": {"lengths": 8}}, "text.lengths"),
         ({"preprocess": 3}, "preprocess"),
         ({"tuning": {"lora": 3}}, "tuning.lora"),
-        ({"base": 3}, "base"),
+        ({"augmentation": 3}, "augmentation"),
     ):
         with pytest.raises(ZooError, match=rf"zoo\.load: backbone\.{named}: "):
             load("zoo-tiny", **wrong)

@@ -269,7 +269,9 @@ def test_the_python_of_the_readme_runs(folder: Path) -> None:
 def test_what_extend_adds_is_trained_measured_and_listed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, measured, objectives, benchmarks, _ = follow(EXTEND, folder, monkeypatch, capsys)
+    _, measured, souped, objectives, benchmarks, weights, _ = follow(
+        EXTEND, folder, monkeypatch, capsys
+    )
     content = torch.load(
         folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True
     )
@@ -279,6 +281,8 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     assert (folder / "results" / "results.json").is_file()
     assert "my_lab.HardestWrong" in objectives
     assert "my_benchmark.OneOfFour" in benchmarks
+    assert "one_of_four" in souped
+    assert "my_weights.Soup" in weights
 
 
 @pytest.mark.parametrize("recipe", shipped_recipes())

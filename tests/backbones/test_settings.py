@@ -28,12 +28,13 @@ def test_overlays_and_flags_change_a_part_of_a_group_and_keep_the_rest(made_root
             *overlay(tuning={"lora": {"rank": 3}}, compute={"compile": "eager"}),
             *("--model.backbone.tuning.lora.alpha", "2"),
             *("--model.backbone.text.context_length", "40"),
+            *("--model.backbone.compute.compile", "null"),
         ]
     ).model.backbone.init_args
     tuning, compute, text = settings.tuning, settings.compute, settings.text
     assert (tuning.towers, tuning.lora.rank, tuning.lora.alpha) == ("text", 3, 2.0)
     assert tuning.batch_norm == "frozen"
-    assert (compute.chunk, compute.compile) == (4, "eager")
+    assert (compute.chunk, compute.compile) == (4, None)
     assert (text.lengths, text.context_length) == ([12], 40)
     assert settings.augmentation.crop_scale == (0.9, 1.0)
     assert settings.name == "zoo-tiny"

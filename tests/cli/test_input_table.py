@@ -90,7 +90,7 @@ SETTINGS = {
     "model.backbone.tuning.towers": "all",
     "model.backbone.compute.chunk": "0 -1 1.5 x",
     "model.backbone.pretrained": "nope",
-    "model.backbone.rule": "nope",
+    "model.backbone.pretrained.path": "nope",
     "model.backbone.compute.compile": "nope",
     "model.backbone.tuning.batch_norm": "nope",
     "model.backbone.activation": "relu",

@@ -17,7 +17,7 @@ from zoo.backbones.construction import adapt, compile_blocks, construct
 from zoo.backbones.encoding import in_chunks, leaves
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merged
-from zoo.backbones.published import RuleName
+from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
 from zoo.backbones.towers import ImageTower, TextTower, by_length, in_order
@@ -39,15 +39,12 @@ class Backbone(Recorded, nn.Module):
             ships, or the path of a JSON file in open_clip's format. None means
             `ViT-B-32-quickgelu`. A name that you give and that ends in `-quickgelu` also says how a
             file's weights were trained.
-        pretrained: Where the weights come from: a tag of open_clip (such as `openai`), a file, or a
-            folder that `zoo export` wrote for open_clip. A file is a checkpoint of zoo, of which
-            the backbone alone is taken, or a state dict under open_clip's names, which may be
-            wrapped or prefixed. Adapters of a zoo checkpoint are merged. None draws random weights.
-        rule: The publication that `pretrained` is a file of, for files that need more than reading:
-            adapters to merge, names to change, weights to interpolate. A file that is not like its
-            rule is refused. None reads plain weights.
-        base: The weights that rule `clove` interpolates its file with, a tag or a file. Other rules
-            do not use it.
+        pretrained: Where the weights come from: a tag of open_clip (such as `openai`), a file, a
+            folder that `zoo export` wrote for open_clip, or a publication with its `path`
+            (`zoo ls published_weights`), for files that need more than reading. A file is a
+            checkpoint of zoo, of which the backbone alone is taken, or a state dict under
+            open_clip's names, which may be wrapped or prefixed. Adapters of a zoo checkpoint are
+            merged. None draws random weights.
         activation: The activation of the towers' blocks. None takes what the tag, the file, `name`
             or else the architecture says. It must be given where a file does not say it and the
             architecture exists with both, and where a tag disagrees with its architecture.
@@ -70,9 +67,7 @@ class Backbone(Recorded, nn.Module):
     def __init__(
         self,
         name: str | None = None,
-        pretrained: str | None = None,
-        rule: RuleName | None = None,
-        base: str = "openai",
+        pretrained: str | PublishedWeights | None = None,
         activation: Activation | None = None,
         preprocess: dict[str, Any] | None = None,
         tuning: Tuning = Tuning(),
@@ -81,7 +76,7 @@ class Backbone(Recorded, nn.Module):
         compute: Compute = Compute(),
     ) -> None:
         super().__init__()
-        built = construct(name, pretrained, rule, base, activation, preprocess, text)
+        built = construct(name, pretrained, activation, preprocess, text)
         self.name, self.activation, self.came = built.name, built.activation, built.came
         self._known_as, self._config = built.known_as, built.config
         self.tuning, self.text, self.augmentation = tuning, built.text, augmentation
@@ -146,7 +141,7 @@ class Backbone(Recorded, nn.Module):
         """
         if self.tuning.lora is None:
             return self
-        bare = {"pretrained": None, "rule": None, "tuning": replace(self.tuning, lora=None)}
+        bare = {"pretrained": None, "tuning": replace(self.tuning, lora=None)}
         backbone = type(self)(**{**self._recorded, **bare})
         backbone.model.load_state_dict(merged(self.model.state_dict(), self.tuning.lora.scaling))
         return backbone

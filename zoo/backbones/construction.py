@@ -15,12 +15,13 @@ from zoo.backbones.factory import (
     checked_preprocess,
     settle_activation,
 )
-from zoo.backbones.published import RULES, RuleName, read_published
+from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import TextInput, Tuning
 from zoo.backbones.towers import Tower
 from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
 from zoo.errors import ZooError, near, need
 from zoo.support import provenance
+from zoo.support.names import paths
 
 NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
 
@@ -50,9 +51,7 @@ class Built:
 
 def construct(
     name: str | None,
-    pretrained: str | None,
-    rule: RuleName | None,
-    base: str,
+    pretrained: str | PublishedWeights | None,
     activation: Activation | None,
     preprocess: dict[str, Any] | None,
     text: TextInput,
@@ -62,8 +61,6 @@ def construct(
     Args:
         name: As in Backbone.
         pretrained: As in Backbone.
-        rule: As in Backbone.
-        base: As in Backbone.
         activation: As in Backbone.
         preprocess: As in Backbone.
         text: As in Backbone.
@@ -75,46 +72,62 @@ def construct(
     chosen = name or NAME
     known_as, config = architecture(chosen)
     asked = checked_preprocess(preprocess or {}, "backbone.preprocess")
-    weights = None
-    if rule is not None:
-        weights = read_published(rule, pretrained, known_as, base)
-        text = replace(text, context_length=text.context_length or RULES[rule].context)
-    elif pretrained is not None and (file := weights_file(pretrained)) is not None:
-        weights = read_weights(file)
-    elif pretrained is not None:
-        check_tag(known_as, pretrained)
+    weights = _read(pretrained, known_as)
+    # what was given, as people know it: a tag, or a path
+    source = str(pretrained.path) if isinstance(pretrained, PublishedWeights) else pretrained
     if weights is not None:
-        text = replace(text, tokenizer=text.tokenizer or weights.tokenizer)
+        text = replace(
+            text,
+            tokenizer=text.tokenizer or weights.tokenizer,
+            context_length=text.context_length or weights.context_length,
+        )
     settled = settle_activation(
         known_as,
         config,
-        pretrained,
+        source,
         activation,
         weights.activation if weights else None,
         named=name is not None,
     )
     model = build(
         known_as,
-        None if weights else pretrained,
+        None if weights else source,
         settled,
         text.context_length,
         ((weights.preprocess or {}) if weights else {}) | asked,
     )
     if weights is not None:
         load_weights(model, weights, resize_text=text.context_length is not None)
-    return Built(chosen, known_as, config, model, settled, text, _came(pretrained, weights))
+    return Built(chosen, known_as, config, model, settled, text, _came(source, weights))
 
 
-def _came(pretrained: str | None, weights: Weights | None) -> dict[str, str]:
+def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights | None:
+    """Returns the weights of a file or a publication; None for those of a tag, and random ones."""
+    if isinstance(pretrained, PublishedWeights):
+        return pretrained.read(known_as)
+    if pretrained is None:
+        return None
+    if (file := weights_file(pretrained)) is not None:
+        return read_weights(file)
+    if pretrained in paths("published_weights"):
+        raise ZooError(
+            f"backbone.pretrained is {pretrained}, a publication, and its file is not named: give "
+            "backbone.pretrained.path"
+        )
+    check_tag(known_as, pretrained)
+    return None
+
+
+def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
     """Returns how the towers' weights came about; a checkpoint of zoo may hold random ones too."""
     towers = (provenance.IMAGE, provenance.TEXT)
-    if pretrained is None and weights is None:
+    if source is None:
         return dict.fromkeys(towers, provenance.RANDOM)
     recorded = (weights.came if weights is not None else None) or {}
     return {
         tower: provenance.RANDOM
         if recorded.get(tower) == provenance.RANDOM
-        else provenance.pretrained(pretrained)
+        else provenance.pretrained(source)
         for tower in towers
     }
 

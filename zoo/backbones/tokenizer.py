@@ -3,7 +3,7 @@
 In shapes, n is the number of texts and L the context length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +13,9 @@ from torch import Tensor
 
 from zoo.backbones.factory import quiet
 from zoo.errors import ZooError
+
+# what a tokenizer does: ids, lengths and hashes of texts
+Tokenize = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 
 
 @dataclass(frozen=True)

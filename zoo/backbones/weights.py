@@ -72,6 +72,7 @@ class Weights:
     preprocess: dict[str, Any] | None = None
     came: dict[str, str] | None = None
     tokenizer: str | None = None
+    context_length: int | None = None
 
 
 def weights_file(path: str) -> Path | None:
@@ -304,7 +305,10 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         )
         mend = "set backbone.name to the architecture the file was made with"
         if any("lora_" in key for key in faults["unexpected"]):
-            mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
+            mend = (
+                "it holds LoRA tensors, name the publication that they are of as "
+                "backbone.pretrained (`zoo ls published_weights`)"
+            )
         raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
     refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)

@@ -23,12 +23,12 @@ from zoo.backbones.factory import quiet
 from zoo.backbones.hugging_face import (
     features,
     hugging_face_config,
-    hugging_face_state,
     preparation,
     refuse_what_it_cannot_hold,
     vocabulary,
     without_bars,
 )
+from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
 from zoo.checkpoints.files import located
 from zoo.checkpoints.load import load_checkpoint

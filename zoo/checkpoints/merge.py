@@ -15,12 +15,13 @@ from torch import Tensor
 
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.published.base import PublishedWeights
 from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.files import check_place
-from zoo.support.spec import spec
+from zoo.support.spec import built, spec
 
 State = dict[str, Tensor]
 
@@ -126,24 +127,24 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
     """Returns the state of the plain module before training, and how its weights came about."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
-    source = {"pretrained": base, "rule": None}
-    if base is None:
-        source = {name: recorded.get(name) for name in source}
-    if source["pretrained"] is None and module.backbone.tuning.lora is None:
+    source = base if base is not None else recorded.get("pretrained")
+    if source is None and module.backbone.tuning.lora is None:
         raise ZooError(
             f"the recipe of {checkpoint} names no weights that training started from: give --base "
             "a tag or a file of them"
         )
-    bare = {**source, "tuning": replace(module.backbone.tuning, lora=None)}
+    bare = replace(module.backbone.tuning, lora=None)
     try:
-        backbone = type(module.backbone)(**{**module.backbone._recorded, **bare})
+        given = built(source, PublishedWeights) if isinstance(source, dict) else source
+        settings = {**module.backbone._recorded, "pretrained": given, "tuning": bare}
+        backbone = type(module.backbone)(**settings)
     except ZooError as error:
         raise ZooError(
             f"the weights that {checkpoint} started from cannot be had ({error}): give them by "
             "--base"
         ) from error
     came = backbone.weights
-    if source["pretrained"] is None:
+    if source is None:
         backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
     head = _start_of_head(

@@ -240,7 +240,12 @@ def _benchmarks(evaluation: Evaluation) -> Need:
 def _weights(backbone: Namespace) -> Iterator[Need]:
     given = backbone.init_args
     name, pretrained = given.name, given.get("pretrained")
-    if pretrained is None:
+    if isinstance(pretrained, Namespace):  # a publication
+        path = Path(pretrained.init_args.get("path") or "")
+        publication = pretrained.class_path.rpartition(".")[2]
+        there = "" if path.exists() else ", which is not there"
+        yield Need("weights", f"{publication} of {path}{there}", not there)
+    elif pretrained is None:
         yield Need("weights", f"random ones of {name}")
     elif Path(pretrained).is_file():
         yield Need("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")

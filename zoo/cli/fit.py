@@ -63,6 +63,13 @@ LOGGER = {
 class ZooParser(LightningArgumentParser):
     """Lightning's parser, whose errors are one line with near names, not the whole usage."""
 
+    def parse_args(self, args: Any = None, *others: Any, **named: Any) -> Namespace:
+        """Parses; the null of an argument within a group is null, which jsonargparse makes None."""
+        if args is not None:
+            args = [re.sub("^(--[^=]+)=None$", r"\1=null", argument) for argument in args]
+        settings: Namespace = super().parse_args(args, *others, **named)
+        return settings
+
     def error(self, message: str, ex: Exception | None = None) -> None:
         """Prints a wrong argument in one line with near names, and ends with status 2.
 
@@ -369,7 +376,8 @@ def empty_and_unknown(
         What jsonargparse says of an unknown name that holds something, None where there is none.
     """
     for name, value in settings.items():
-        if value == {} and name not in known:
+        no_arguments = name == "init_args" and "class_path" in settings
+        if value == {} and name not in known and not no_arguments:
             if owner is not None:
                 return f"Problem with given class_path '{owner}': Option '{name}' is not accepted"
             return f"does not accept option '{above}{name}'"

@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
+from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
@@ -24,7 +25,6 @@ from zoo.support.worker import Loader
 FILLING = -1
 
 Transform = Callable[[Any], Tensor]
-Tokenizer = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 
 
 def _no_rows() -> Tensor:
@@ -132,7 +132,7 @@ class Maker:
     texts: Sequence[str]
     finder: ImageFinder
     transform: Transform
-    tokenizer: Tokenizer
+    tokenizer: Tokenize
 
     def of_images(self, rows: Sequence[int]) -> Portion:
         """Returns the images of those rows; filling is the first image."""
@@ -280,7 +280,7 @@ def encode(
     return images, texts
 
 
-def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
+def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     """Returns how many distinct texts are over the context and lose their tail.
 
     They are counted by 'benchmark/subset', where there are any.

@@ -26,9 +26,14 @@ ROOMS = {
     "benchmarks": "Benchmark",
     "extractors": "UnitExtractor",
     "taggers": "Tagger",
+    "published_weights": "PublishedWeights",
 }
-# kinds that another room shows
-FACES = {"readers": "sources.readers", "extractors": "units", "taggers": "language"}
+FACES = {  # kinds that another room shows
+    "readers": "sources.readers",
+    "extractors": "units",
+    "taggers": "language",
+    "published_weights": "backbones.published",
+}
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
