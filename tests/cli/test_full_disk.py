@@ -57,7 +57,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
         "--out",
         str(out / "u.jsonl"),
         "--tagger",
-        "TextBlobTagger",
+        "textblob",
     ],
     "negatives": lambda source, out: [
         *(
@@ -67,7 +67,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
             "--out",
             str(out / "n.jsonl"),
             "--tagger",
-            "TextBlobTagger",
+            "textblob",
         )
     ],
     "results": lambda source, out: [

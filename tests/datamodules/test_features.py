@@ -22,7 +22,6 @@ from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
 from tests.support.runs import in_process, losses, variant
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.settings import Augmentation, Tuning
 from zoo.cli import main
 from zoo.datamodules import features
 from zoo.datamodules.captions import CaptionDataModule
@@ -66,7 +65,7 @@ class Kept(Callback):
 
 def frozen(seed: int = 0, **arguments: Any) -> Backbone:
     torch.manual_seed(seed)
-    return Backbone("zoo-tiny", **{"tuning": Tuning("none"), "augmentation": None, **arguments})
+    return Backbone("zoo-tiny", **{"tune": "none", "augment": False, **arguments})
 
 
 def module_of(
@@ -206,11 +205,11 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(
 @pytest.mark.parametrize(
     ("backbone", "options", "says"),
     [
-        ({"tuning": Tuning("text")}, {}, "model.backbone.tuning.towers is text: set it to none"),
+        ({"tune": "text"}, {}, "model.backbone.tune is text: set it to none"),
         (
-            {"augmentation": Augmentation()},
+            {"augment": True},
             {},
-            "model.backbone.augmentation crops training images at random: set it to null",
+            "model.backbone.augment crops training images at random: set it to false",
         ),
         (
             {},
@@ -378,7 +377,7 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
     model = {
         "backbone": {
             "class_path": "zoo.backbones.backbone.Backbone",
-            "init_args": {"name": "zoo-tiny", "tuning": {"towers": "none"}, "augmentation": None},
+            "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False},
         },
         "head": {"class_path": "zoo.heads.linear.Linear"},
     }
@@ -409,10 +408,10 @@ def test_the_command_line_takes_the_folder_as_a_flag(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     flags = [
-        "--model.backbone.tuning.towers",
+        "--model.backbone.tune",
         "none",
-        "--model.backbone.augmentation",
-        "null",
+        "--model.backbone.augment",
+        "false",
         "--model.head",
         "zoo.heads.linear.Linear",
     ]

@@ -9,6 +9,7 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.support.distributed import whole
+from zoo.support.spec import spec
 
 
 def weights_hash(*modules: nn.Module) -> str:
@@ -28,12 +29,13 @@ def weights_hash(*modules: nn.Module) -> str:
 
 def encoding_of(backbone: Backbone) -> dict[str, Any]:
     """Returns what the backbone's outputs depend on, as JSON would give it back."""
+    arguments = spec(backbone)["init_args"]
     described = {
         "architecture": backbone.name,
         "activation": backbone.activation,
         "weights": weights_hash(backbone),
         "preprocessing": dict(backbone.model.visual.preprocess_cfg),
-        "tokenizer": backbone.text.tokenizer,
+        "tokenizer": arguments["tokenizer"],
         "context": backbone.context,
     }
     plain: dict[str, Any] = json.loads(json.dumps(described))

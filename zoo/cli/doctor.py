@@ -53,31 +53,6 @@ def main(argv: list[str]) -> int:
         from zoo.cli.checkup import checkup
 
         return checkup(argv)
-    given = parser().parse_args(argv)
-    names = (
-        listed(given.benchmarks, "--benchmarks")
-        if given.benchmarks
-        else [name for name in offered() if name not in NEED_A_FILE]
-    )
-    finder = ImageFinder(given.data_root)
-    findings: list[Finding] = []
-    broken: list[str] = []
-    for asked in asked_for(names):
-        try:
-            findings += examine(asked, given.data_root, finder)
-        except ZooError as error:
-            broken.append(f"{asked.name}: {error}")
-    console = Console()
-    console.print(_table(findings))
-    _list(console, "made from the annotations", _made(findings))
-    _list(console, "broken", broken)
-    _list(console, "annotations that are absent, and how to get them", _absent(findings))
-    _list(console, "images that are missing", _missing(findings, finder))
-    return 1 if broken else 0
-
-
-def parser() -> Parser:
-    """Returns the parser of the command."""
     parser = Parser(
         prog="zoo doctor",
         description="Say what a data root holds, what is missing and how to get it.",
@@ -98,7 +73,27 @@ def parser() -> Parser:
         help="a recipe, once or more, with the flags that "
         "fit takes: look for all that it needs instead",
     )
-    return parser
+    given = parser.parse_args(argv)
+    names = (
+        listed(given.benchmarks, "--benchmarks")
+        if given.benchmarks
+        else [name for name in offered() if name not in NEED_A_FILE]
+    )
+    finder = ImageFinder(given.data_root)
+    findings: list[Finding] = []
+    broken: list[str] = []
+    for asked in asked_for(names):
+        try:
+            findings += examine(asked, given.data_root, finder)
+        except ZooError as error:
+            broken.append(f"{asked.name}: {error}")
+    console = Console()
+    console.print(_table(findings))
+    _list(console, "made from the annotations", _made(findings))
+    _list(console, "broken", broken)
+    _list(console, "annotations that are absent, and how to get them", _absent(findings))
+    _list(console, "images that are missing", _missing(findings, finder))
+    return 1 if broken else 0
 
 
 def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:

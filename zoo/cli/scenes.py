@@ -11,12 +11,6 @@ from zoo.support.files import check_place
 
 def main(argv: list[str]) -> int:
     """Runs `render` or `sheet`, and returns the exit status."""
-    arguments = parser().parse_args(argv)
-    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
-
-
-def parser() -> Parser:
-    """Returns the parser of the command."""
     parser = Parser(prog="zoo scenes", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     rendering = commands.add_parser(
@@ -70,7 +64,8 @@ def parser() -> Parser:
     laying_out.add_argument(
         "--split", default=None, help="train, val, test or held_out; all by default"
     )
-    return parser
+    arguments = parser.parse_args(argv)
+    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
 
 
 def _render(arguments: argparse.Namespace) -> int:

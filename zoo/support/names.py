@@ -25,15 +25,8 @@ ROOMS = {
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",
     "extractors": "UnitExtractor",
-    "taggers": "Tagger",
-    "published_weights": "PublishedWeights",
 }
-FACES = {  # kinds that another room shows
-    "readers": "sources.readers",
-    "extractors": "units",
-    "taggers": "language",
-    "published_weights": "backbones.published",
-}
+FACES = {"readers": "sources.readers", "extractors": "units"}  # kinds that another room shows
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
@@ -144,29 +137,20 @@ def meant(path: str) -> str:
 @cache
 def _built_in(what: str) -> list[tuple[str, str, str]]:
     room = FACES.get(what, what)
-    folder = Path(__file__).parents[1] / room.replace(".", "/")
-    defined = [
+    package = Path(__file__).parents[1]
+    defined = _defined((package / room.replace(".", "/")).rglob("*.py"))
+    # a class may descend from the kind over one at the top of the package
+    kin = _kin(ROOMS[what], [*_defined(package.glob("*.py")), *defined])
+    return [_entry(f"zoo.{room}", node) for node in defined if node.name in kin]
+
+
+def _defined(files: Iterable[Path]) -> list[ast.ClassDef]:
+    return [
         node
-        for file in sorted(folder.rglob("*.py"))
+        for file in sorted(files)
         for node in ast.parse(file.read_text("utf-8")).body
         if isinstance(node, ast.ClassDef)
     ]
-    kin = _kin(ROOMS[what], defined)
-    return [
-        _entry(f"zoo.{room}", node)
-        for node in defined
-        if node.name in kin and not _is_abstract(node)
-    ]
-
-
-def _is_abstract(node: ast.ClassDef) -> bool:
-    """Whether a class leaves methods of its own to its descendants, and cannot be built."""
-    return any(
-        ast.unparse(decorator) == "abstractmethod"
-        for method in node.body
-        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
-        for decorator in method.decorator_list
-    )
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
@@ -193,16 +177,13 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
     return str(named[0]) if named else node.name, f"{room}.{node.name}", text
 
 
-def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
+def import_all() -> None:
     """Imports every class that can be named, so that its short name is enough.
 
     What an installed package offers and cannot be imported is logged, and stops nothing that does
     not need it.
-
-    Args:
-        kinds: Their kinds, keys of ROOMS.
     """
-    for what in kinds:
+    for what in ROOMS:
         for _, path, _ in classes(what):
             try:
                 imported(path)

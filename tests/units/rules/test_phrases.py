@@ -2,11 +2,11 @@
 
 import pytest
 
-from zoo.language.textblob_tagger import TextBlobTagger
+from zoo.language.tagger import tagger
 from zoo.units.rules.clauses import triples
 from zoo.units.rules.phrases import phrases
 
-TAGGER = TextBlobTagger()
+TAGGER = tagger("textblob")
 
 
 def shown(caption: str) -> str:
