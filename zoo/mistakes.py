@@ -6,18 +6,11 @@ from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
 
-import torch
-from lightning import Trainer
-from lightning.fabric.utilities.exceptions import MisconfigurationException
-
 from zoo.errors import ZooError, near
-from zoo.module import ZooModule
-from zoo.optim import Optimization
 from zoo.support import ranges
 from zoo.support.names import ROOMS, imported, meant, paths
 
 LONGEST = 400
-SETTINGS = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
 START = {
     "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
     "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
@@ -45,15 +38,21 @@ _GONE = re.compile(r"([\w.]+\.\w+): No (?:module named )?'?[\w.]+")
 _OUT_OF_RANGE = re.compile(
     r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
 )
-_ABSTRACT = re.compile(r"Expected an instantiatable class, but is abstract\. Got value: ([\w.]+\w)")
 _CLASS = r"Problem with given class_path '([\w.]+)': "
 _GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
+_MAKER = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
 # what jsonargparse says, and what is meant
 PLAINLY = (
     (re.compile(r'Parser key "(.*?)"'), r"\1"),
     (re.compile(r"(?:a )?<class '(?:\w+\.)*(\w+)'>"), r"\1"),
     (re.compile(r"typing\."), ""),
     (re.compile(rf": {_CLASS}(?=\w+: )"), "."),
+    (
+        re.compile(rf"{_MAKER}Option '([\w.-]+)' is not .*Namespace\(class_path='([\w.]+)'.*"),
+        r"\2 takes no '\1'",
+    ),
+    (re.compile(_MAKER), ""),
+    (re.compile(r"\.\. Got value: .*"), ""),
     (re.compile(rf"{_CLASS}Option '([\w.-]+)' is not accepted"), r"\1 takes no '\2'"),
     (re.compile(r"Option '([\w.-]+)' is not accepted"), r"takes no '\1'"),
     (re.compile(_CLASS), r"\1: "),
@@ -90,7 +89,7 @@ def sentence(message: str) -> str:
     ).rstrip("; ")
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
-    text = _cut(_with_methods(_with_ranges(_with_values(text, message), message)))
+    text = _cut(_with_ranges(_with_values(text, message), message))
     return f"{text}{_near_names(text)}"
 
 
@@ -104,20 +103,6 @@ def _with_values(text: str, message: str) -> str:
     if text.startswith(f"{argument}: Expected") and value not in text:
         text = f"{text}. Got value: {value}"
     return text
-
-
-def _with_methods(text: str) -> str:
-    """Says what a class has to define where it cannot be built without."""
-    found = _ABSTRACT.search(text)
-    if found is None:
-        return text
-    cls = imported(found[1])
-    lacking = sorted(cls.__abstractmethods__)
-    above = (c for c in cls.__mro__[1:] if lacking[0] in getattr(c, "__abstractmethods__", ()))
-    base = next(above, cls)
-    return _ABSTRACT.sub(
-        f"{found[1]} lacks {', '.join(lacking)}: define what {base.__name__} leaves open", text
-    )
 
 
 def _with_ranges(text: str, message: str) -> str:
@@ -138,7 +123,8 @@ def _given(argument: str, message: str) -> str:
     """Returns the value that an argument was given, by itself or among those of its class."""
     given = _GIVEN.search(message)
     if given is None:
-        return "this"
+        literal = re.search(r"(?:base 10|to float): '(.*)'", message)
+        return literal[1] if literal else "this"
     inside = re.search(rf"'{argument}': ([^,}}]+)", given[0])
     return (inside[1] if inside else given[1] or given[2]).strip("'")
 
@@ -163,10 +149,15 @@ def mistake(error: BaseException) -> ZooError | None:
         return cause
     text = _cut(" ".join(str(error).split()))
     package, file = _raised_in(error)
+    if package == "jsonargparse":
+        return ZooError(sentence(str(error)))
+    import torch
+    from lightning.fabric.utilities.exceptions import MisconfigurationException
+
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
-            f"the device has too little memory ({text}): set model.backbone.chunk to encode fewer "
-            "items at once, with the same gradients, or lower data.batch_size"
+            f"the device has too little memory ({text}): set model.backbone.compute.chunk to "
+            "encode fewer items at once, with the same gradients, or lower data.batch_size"
         )
     if text.startswith("DataLoader worker"):
         return ZooError(
@@ -176,11 +167,9 @@ def mistake(error: BaseException) -> ZooError | None:
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
             f"the checkpoint's optimiser had other parameters to train ({text}): set "
-            "model.backbone.tune, head and objective as they were, or start anew from its weights "
-            "by --model.backbone.pretrained"
+            "model.backbone.tuning, head and objective as they were, or start anew from its "
+            "weights by --model.backbone.pretrained"
         )
-    if package == "jsonargparse":
-        return ZooError(sentence(str(error)))
     if isinstance(error, MisconfigurationException) or package == "lightning":
         return ZooError(f"Lightning refuses the settings, change what it names: {text}")
     return None
@@ -218,16 +207,25 @@ def _near_names(text: str) -> str:
     owner = re.search(r"([\w.]+\.\w+) takes no '", text)
     if owner is not None:
         takes = _arguments_of(owner[1])
-        return near(name, takes) or f" (it takes {', '.join(takes)})"
+        return near(name, takes) or f" (it takes {', '.join(takes) or 'no arguments'})"
     if name in short:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
-    return near(name, short if asked[1] else _settings()) or f": {LISTED}"
+    if asked[1]:
+        return near(name, short) or ": `zoo ls` lists what can be named"
+    return near(name, settings()) or f": {LISTED}"
 
 
-def _settings() -> list[str]:
+def settings() -> list[str]:
+    """Returns the dotted names of settings of the model, its optimiser and the trainer."""
+    from lightning import Trainer
+
+    from zoo.module import ZooModule
+    from zoo.optim import Optimization
+
+    made_of = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
     return [
         prefix + argument
-        for prefix, made in SETTINGS
+        for prefix, made in made_of
         for argument in inspect.signature(made.__init__).parameters
         if argument not in ("self", "args", "kwargs")
     ]

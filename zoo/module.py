@@ -17,12 +17,11 @@ from torch import Tensor
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank, TokenKey
-from zoo.caption_data import Benchmarks, CaptionData, benchmarks_of, data_name, data_of
 from zoo.errors import ZooError
 from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
-from zoo.needs import needs_of, not_needed, refuse_lacking
-from zoo.objectives.base import Loss, Objective, loss_of
+from zoo.needs import Provides, not_needed, refuse_lacking
+from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP, clip_loss
 from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
@@ -83,7 +82,7 @@ class ZooModule(Ranged, LightningModule):
         self.head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
         self._recorded_weights: dict[str, str] | None = None
         self._stepped = False
-        needs = (needs_of(self.head), needs_of(self.objective))
+        needs = (self.head.needs, self.objective.needs)
         if self.objective.needs.bias and self.head.bias is None:
             raise ZooError(
                 f"{type(self.objective).__name__} needs a head with a bias, and neither "
@@ -115,37 +114,39 @@ class ZooModule(Ranged, LightningModule):
             ZooError: The objective needs what the data does not bring.
         """
         if stage == "fit":
-            data = data_of(self.trainer)
-            self.refuse_what_cannot_be(data)
+            datamodule = getattr(self.trainer, "datamodule", None)
+            self.refuse_what_cannot_be(datamodule)
             if self.trainer.is_global_zero:
-                self.report_what_is_not_needed(data)
+                self.report_what_is_not_needed(datamodule)
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
                     "frozen tensors of the backbone: %d (%s), which the loss does not use or "
-                    "model.backbone.tune %s leaves alone",
+                    "model.backbone.tuning.towers %s leaves alone",
                     len(self.frozen),
                     shown,
-                    self.backbone.tune,
+                    self.backbone.tuning.towers,
                 )
 
-    def refuse_what_cannot_be(self, data: object) -> None:
+    def refuse_what_cannot_be(self, datamodule: Any) -> None:
         """Holds the data to what head and objective need.
 
         Args:
-            data: The datamodule; one that is no `CaptionData` passes.
+            datamodule: What brings the data; one that says nothing of its batches passes.
 
         Raises:
             ZooError: Head or objective need what the data does not bring.
         """
-        if isinstance(data, CaptionData):
+        provides: Provides | None = getattr(datamodule, "provides", None)
+        if provides is not None:
             for part in (self.objective, self.head):
-                refuse_lacking(type(part).__name__, part.needs, data.provides)
+                refuse_lacking(type(part).__name__, part.needs, provides)
 
-    def report_what_is_not_needed(self, data: object) -> None:
+    def report_what_is_not_needed(self, datamodule: Any) -> None:
         """Warns of texts that the data makes and the model encodes for nothing."""
-        if isinstance(data, CaptionData):
-            for what in not_needed((self.objective.needs, self.head.needs), data.provides):
+        provides: Provides | None = getattr(datamodule, "provides", None)
+        if provides is not None:
+            for what in not_needed((self.objective.needs, self.head.needs), provides):
                 log.warning(
                     "%s asks for no %s, and the data makes them: data.init_args.%s null saves "
                     "their encoding",
@@ -200,7 +201,10 @@ class ZooModule(Ranged, LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Returns the loss of one batch, and logs its numbers."""
-        return self._judged("train", batch).total
+        encoded, scores = self.score(batch)
+        loss: Loss = self.objective(encoded, scores)
+        self.log_step("train", batch, scores, loss)
+        return loss.total
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Takes the optimiser's step and clamps the head's scale."""
@@ -218,21 +222,11 @@ class ZooModule(Ranged, LightningModule):
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
-        if isinstance(batch, Batch) or self.evaluation is None:
-            self._judged("val", batch)
+        if isinstance(batch, Batch):
+            encoded, scores = self.score(batch)
+            self.log_step("val", batch, scores, self.objective(encoded, scores))
         else:
             self.evaluation.step(self.backbone, self.head, batch)
-
-    def _judged(self, stage: str, batch: Batch) -> Loss:
-        if not isinstance(batch, Batch):
-            raise ZooError(
-                f"{data_name(self.trainer)} yields a {type(batch).__name__}, and a step takes a "
-                "zoo.batch.Batch: make one in the loader's collate_fn"
-            )
-        encoded, scores = self.score(batch)
-        loss = loss_of(self.objective, encoded, scores)
-        self.log_step(stage, batch, scores, loss)
-        return loss
 
     def on_validation_epoch_start(self) -> None:
         """Starts the benchmarks' engine; warns of random weights where nothing is trained."""
@@ -268,9 +262,9 @@ class ZooModule(Ranged, LightningModule):
             gathered(self, whole=False)
 
     @property
-    def evaluation(self) -> Benchmarks | None:
-        """The benchmarks that the datamodule brought, or None."""
-        return benchmarks_of(data_of(self.trainer))
+    def evaluation(self) -> Any:
+        """The engine that the datamodule brought, or None."""
+        return getattr(getattr(self.trainer, "datamodule", None), "evaluation", None)
 
     def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
         """Logs what one step says of the batch of all ranks.
@@ -414,9 +408,14 @@ class ZooModule(Ranged, LightningModule):
             **self.recipe(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
         }
-        data = None if self._trainer is None else data_of(self.trainer)
-        if isinstance(data, CaptionData):
-            self.origin = {"data": data.describe(), "trained_images": data.trained_images()}
+        datamodule = (
+            getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
+        )
+        if datamodule is not None and hasattr(datamodule, "describe"):
+            self.origin = {
+                "data": datamodule.describe(),
+                "trained_images": datamodule.trained_images(),
+            }
         checkpoint["zoo"] = {
             "version": __version__,
             "lightning": lightning.__version__,
@@ -487,12 +486,15 @@ class ZooModule(Ranged, LightningModule):
                 shape.
         """
         backbone = checkpoint.get("hyper_parameters", {}).get("backbone", {}).get("init_args", {})
-        theirs, ours = backbone.get("lora"), spec(self.backbone)["init_args"].get("lora")
+        theirs, ours = (
+            init_args.get("tuning", {}).get("lora")
+            for init_args in (backbone, spec(self.backbone)["init_args"])
+        )
         if theirs != ours:
             raise ZooError(
-                f"the checkpoint was trained with backbone.lora {_settings(theirs)} and this run "
-                f"has {_settings(ours)}: set model.backbone.init_args.lora as it was there, or "
-                "give the checkpoint as backbone.pretrained, which merges its adapters"
+                f"the checkpoint was trained with backbone.tuning.lora {_settings(theirs)} and "
+                f"this run has {_settings(ours)}: set model.backbone.tuning.lora as it was there, "
+                "or give the checkpoint as backbone.pretrained, which merges its adapters"
             )
         state, own = checkpoint["state_dict"], self.state_dict()
         faults = [f"{n} is missing" for n in own.keys() - state.keys()] + [

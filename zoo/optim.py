@@ -183,8 +183,8 @@ class Optimization(metaclass=RangedType):
                 groups.setdefault((part(name), min(parameter.ndim, 2)), []).append(parameter)
         if not groups:
             raise ZooError(
-                "nothing is trained: every parameter is frozen, set model.backbone.tune to full, "
-                "image or text"
+                "nothing is trained: every parameter is frozen, set model.backbone.tuning.towers "
+                "to both, image or text"
             )
         return [
             {

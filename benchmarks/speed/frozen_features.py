@@ -31,6 +31,7 @@ from lightning.pytorch.callbacks import Callback
 from peak_memory import peak_now, reset_peak, return_memory
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Tuning
 from zoo.batch import Batch, Encoded, TowerShapes
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features
@@ -152,7 +153,7 @@ class Measured:
             str(root / "flickr8k" / "Flickr8k.token.txt"), str(folder / "split.txt")
         )
         torch.manual_seed(0)
-        backbone = Backbone(arguments.name, tune="none", augment=False)
+        backbone = Backbone(arguments.name, tuning=Tuning("none"), augmentation=None)
         self.root, self.folder, self.batch = root, folder, batch
         self.module = ZooModule(
             backbone, objective, head, Optimization(lr=1e-3, weight_decay=0.0, decay="none")

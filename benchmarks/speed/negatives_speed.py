@@ -22,7 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoo.benchmarks.captioned import read_captioned
-from zoo.language.tagger import Tagger, tagger
+from zoo.language.tagger import Tagger
+from zoo.language.taggers import recorded_tagger
 from zoo.language.text import same_words
 from zoo.language.wordnet import WordNet
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations
@@ -54,7 +55,7 @@ def main() -> None:
 
     captions = captions_of(arguments.data)
     start = time.process_time()
-    loaded = tagger(arguments.tagger)
+    loaded = recorded_tagger(arguments.tagger, "the table")
     loaded.analyse("a dog")
     loading = time.process_time() - start
 
@@ -65,14 +66,14 @@ def main() -> None:
         {"what": "tagging and chunking alone", **timed(loaded.analyse, captions, arguments.repeats)}
     ]
     generators: dict[str, NegativeGenerator] = {
-        "negclip_swap": NegCLIPSwap(arguments.tagger),
+        "negclip_swap": NegCLIPSwap(loaded),
         "replace": Replace(table_file),
         "bigram_shuffle": BigramShuffle(),
-        "aro_shuffle": AROShuffle(tagger=arguments.tagger),
+        "aro_shuffle": AROShuffle(tagger=loaded),
     }
     mixed = [generators[name] for name in ("negclip_swap", "replace", "bigram_shuffle")]
     generators |= {
-        f"aro_shuffle, {kind} alone": AROShuffle([kind], arguments.tagger) for kind in PERTURBATIONS
+        f"aro_shuffle, {kind} alone": AROShuffle([kind], loaded) for kind in PERTURBATIONS
     }
     for what, generator in generators.items():
         rows.append(
@@ -119,7 +120,7 @@ def main() -> None:
         "machine": f"one core of {processor()}",
         "table": built,
         "rows": rows,
-        "identities": identities(captions, arguments.tagger),
+        "identities": identities(captions, loaded),
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "negatives_speed.json").write_text(
@@ -183,7 +184,7 @@ def yielded(generator: NegativeGenerator, captions: list[str]) -> dict[str, floa
     }
 
 
-def identities(captions: list[str], name: str) -> dict[str, float]:
+def identities(captions: list[str], tagger: Tagger) -> dict[str, float]:
     """Returns, by perturbation, the share of ARO's draws that leave the caption as it was.
 
     The benchmark keeps them, negatives never do.
@@ -191,7 +192,7 @@ def identities(captions: list[str], name: str) -> dict[str, float]:
     same = dict.fromkeys(PERTURBATIONS, 0)
     for i, caption in enumerate(captions):
         for kind, text in zip(
-            PERTURBATIONS, perturbations(caption, Random(f"0/{i}"), tagger(name)), strict=True
+            PERTURBATIONS, perturbations(caption, Random(f"0/{i}"), tagger), strict=True
         ):
             same[kind] += same_words(caption, text)
     return {kind: count / len(captions) for kind, count in same.items()}

@@ -28,6 +28,7 @@ from cs_clip_step import endless
 from peak_memory import peak_now, reset_peak, return_memory
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Compute
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
 
@@ -88,7 +89,7 @@ def measure(chosen: argparse.Namespace, batch_size: int, chunk: int | None) -> M
     """Returns the second of two steps; the first makes gradients and moments."""
     torch.manual_seed(0)
     device = torch.device(chosen.device)
-    module = ZooModule(Backbone(chosen.name, chunk=chunk), CSCLIP()).to(device)
+    module = ZooModule(Backbone(chosen.name, compute=Compute(chunk)), CSCLIP()).to(device)
     optimizer = torch.optim.AdamW(
         [p for p in module.parameters() if p.requires_grad], lr=0.0, weight_decay=0.0
     )
@@ -141,7 +142,7 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
         f"`python benchmarks/speed/step_memory.py`: {about['backbone']}, {about['precision']}, "
         f"{about['device']}; six texts an image. Memory is what a step takes above weights, "
         f"gradients and moments ({pairs[0][0].kept:,.0f} MiB with the program); "
-        f"`chunk` is `--model.backbone.chunk {chunk}`.",
+        f"`chunk` is `--model.backbone.compute.chunk {chunk}`.",
         "",
         "| batch | whole, MiB | chunks, MiB | whole / chunks | time, chunks / whole | difference "
         "of losses |",

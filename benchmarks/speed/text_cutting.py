@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Tuning
 from zoo.batch import TextBank, text_bank
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     settings = parser.parse_args()
 
     torch.manual_seed(0)
-    backbone = Backbone(settings.name, tune="text").to(settings.device)
+    backbone = Backbone(settings.name, tuning=Tuning("text")).to(settings.device)
     lines = [
         line.rpartition("\t")[2]
         for line in settings.captions.read_text("utf-8").splitlines()[: settings.texts]

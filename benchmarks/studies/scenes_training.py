@@ -17,6 +17,7 @@ from scenes_data import Steps, Texts, read_pictures
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import TextInput
 from zoo.batch import concatenate
 from zoo.benchmarks.base import Case
 from zoo.module import ZooModule
@@ -68,7 +69,7 @@ class Training:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         chosen = ARMS[arm]
-        backbone = Backbone("zoo-scenes", text_lengths=(4, 6, 8, 10, 12, 14, 16))
+        backbone = Backbone("zoo-scenes", text=TextInput(lengths=(4, 6, 8, 10, 12, 14, 16)))
         self.texts = Texts(backbone)
         # the same text is true of many scenes of a batch: texts known to be true of an image are no
         # candidates against it, in every arm

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.errors import ZooError
 from zoo.support.spec import spec
@@ -62,7 +63,7 @@ def gradients(
 @pytest.mark.parametrize("chunk", [1, 2, 5, 9])
 def test_chunks_change_neither_vectors_nor_tokens_nor_gradients(chunk: int) -> None:
     whole_images, whole_texts, whole = gradients(tiny().double(), PENULTIMATE)
-    images, texts, chunked = gradients(tiny(chunk=chunk).double(), PENULTIMATE)
+    images, texts, chunked = gradients(tiny(compute=Compute(chunk)).double(), PENULTIMATE)
     for ours, theirs in ((images, whole_images), (texts, whole_texts)):
         assert torch.allclose(ours.pooled, theirs.pooled, atol=1e-10)
         for key in PENULTIMATE:
@@ -76,18 +77,20 @@ def test_chunks_change_neither_vectors_nor_tokens_nor_gradients(chunk: int) -> N
 
 
 def test_a_chunked_tower_sees_no_more_items_than_its_chunk() -> None:
-    backbone, seen = tiny(chunk=2), []
+    backbone, seen = tiny(compute=Compute(2)), []
     backbone.model.visual.register_forward_hook(lambda _m, args, _o: seen.append(len(args[0])))
     backbone.encode_images(torch.randn(5, 3, 64, 64))
     assert seen == [2, 2, 1]
 
 
-@pytest.mark.parametrize("tune", ["full", "image", "text", "none"])
+@pytest.mark.parametrize("tune", ["both", "image", "text", "none"])
 @pytest.mark.parametrize("custom_text", [False, True])
 def test_a_frozen_tower_is_frozen_whole(tmp_path: Path, tune: str, custom_text: bool) -> None:
-    backbone = Backbone(same_in_other_class(tmp_path) if custom_text else "zoo-tiny", tune=tune)  # type: ignore[arg-type]
+    backbone = Backbone(
+        same_in_other_class(tmp_path) if custom_text else "zoo-tiny", tuning=Tuning(tune)
+    )  # type: ignore[arg-type]
     listed = backbone.freeze(NONE, NONE, pooled=True)
-    trained = {"full": {"image", "text"}, "image": {"image"}, "text": {"text"}, "none": set()}[tune]
+    trained = {"both": {"image", "text"}, "image": {"image"}, "text": {"text"}, "none": set()}[tune]
     for name, parameter in backbone.named_parameters():
         expected = backbone.tower(name) in trained and name != "model.logit_scale"
         assert parameter.requires_grad == expected, name
@@ -115,7 +118,7 @@ def same_in_other_class(folder: Path) -> str:
 
 @pytest.mark.parametrize("tune", ["image", "text"])
 def test_a_step_changes_nothing_of_a_frozen_tower(tune: str) -> None:
-    backbone = tiny(tune=tune)
+    backbone = tiny(tuning=Tuning(tune))
     backbone.freeze(NONE, NONE, pooled=True)
     before = {name: p.detach().clone() for name, p in backbone.named_parameters()}
     optimizer = torch.optim.AdamW(
@@ -132,12 +135,14 @@ def test_a_step_changes_nothing_of_a_frozen_tower(tune: str) -> None:
 
 
 def test_a_frozen_tower_keeps_no_graph_and_stays_in_evaluation_mode() -> None:
-    backbone = tiny(tune="text").train()
+    backbone = tiny(tuning=Tuning("text")).train()
     assert not backbone.encode_images(torch.randn(2, 3, 64, 64)).pooled.requires_grad
     assert backbone.encode_texts(bank(backbone)).pooled.requires_grad
     assert not any(m.training for m in backbone.model.visual.modules())
     assert all(m.training for m in backbone.model.transformer.modules())
-    assert not any(m.training for m in tiny(tune="image").train().model.transformer.modules())
+    assert not any(
+        m.training for m in tiny(tuning=Tuning("image")).train().model.transformer.modules()
+    )
 
 
 def test_what_no_output_reaches_is_frozen_and_the_rest_gets_a_gradient() -> None:
@@ -173,19 +178,19 @@ def test_batch_norm_runs_on_frozen_statistics_unless_told_otherwise(tmp_path: Pa
     file = tmp_path / "tiny-resnet.json"
     file.write_text(json.dumps(config))
     for choice, moves in (("frozen", False), ("updated", True)):
-        backbone = Backbone(str(file), batch_norm=choice).train()  # type: ignore[arg-type]
+        backbone = Backbone(str(file), tuning=Tuning(batch_norm=choice)).train()  # type: ignore[arg-type]
         before = backbone.model.visual.bn1.running_mean.clone()
         backbone.encode_images(torch.randn(4, 3, 32, 32))
         assert torch.equal(before, backbone.model.visual.bn1.running_mean) != moves
         assert backbone.model.visual.bn1.weight.requires_grad
     with pytest.raises(ZooError, match="BatchNorm"):
-        Backbone(str(file), batch_norm="updated", chunk=2)
-    Backbone(str(file), batch_norm="frozen", chunk=2)
+        Backbone(str(file), tuning=Tuning(batch_norm="updated"), compute=Compute(2))
+    Backbone(str(file), tuning=Tuning(batch_norm="frozen"), compute=Compute(2))
 
 
 def test_a_chunk_of_nothing_is_refused() -> None:
-    with pytest.raises(ZooError, match=r"Backbone\(chunk=0\): give a whole number from 1 up"):
-        tiny(chunk=0)
+    with pytest.raises(ZooError, match=r"Compute\(chunk=0\): give a whole number from 1 up"):
+        tiny(compute=Compute(0))
 
 
 def test_shapes_say_what_heads_must_know() -> None:
@@ -204,7 +209,7 @@ def test_a_scale_written_back_is_the_models_own() -> None:
 
 
 def test_a_shorter_context_holds_for_tokenizer_and_tower() -> None:
-    backbone = tiny(context_length=20)
+    backbone = tiny(text=TextInput(context_length=20))
     ids, lengths, _ = backbone.tokenizer(["word " * 50])
     assert ids.shape == (1, 20)
     assert lengths.tolist() == [20]
@@ -223,7 +228,7 @@ def test_crops_are_a_function_of_torchs_generator_and_evaluation_has_none() -> N
     assert not torch.equal(first, other)
     assert torch.equal(backbone.eval_transform(picture), backbone.eval_transform(picture))
     assert torch.equal(
-        tiny(augment=False).train_transform(picture), backbone.eval_transform(picture)
+        tiny(augmentation=None).train_transform(picture), backbone.eval_transform(picture)
     )
     assert first.shape == (3, 64, 64)
 
@@ -232,8 +237,10 @@ def test_crops_are_a_function_of_torchs_generator_and_evaluation_has_none() -> N
     "scale", [(0.9, 0.1), (-1, 1), (0, 0), (2, 3), (0.5,), (0.5, float("nan"))]
 )
 def test_crops_of_no_share_of_an_image_are_refused(scale: tuple[float, float]) -> None:
-    with pytest.raises(ZooError, match=r"backbone\.crop_scale is .*as in \[0\.9, 1\.0\]"):
-        tiny(crop_scale=scale)
+    with pytest.raises(
+        ZooError, match=r"backbone\.augmentation\.crop_scale is .*as in \[0\.9, 1\.0\]"
+    ):
+        tiny(augmentation=Augmentation(scale))
 
 
 def test_the_activation_in_use_is_what_is_recorded() -> None:
@@ -247,17 +254,17 @@ def test_importing_the_backbone_leaves_open_clip_for_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "value", "mend"),
+    ("group", "name", "argument", "value", "mend"),
     [
-        ("crop_scale", [0.9, 0.1], "the least and the greatest"),
-        ("crop_scale", [-1, 1], "the least and the greatest"),
-        ("crop_scale", [2, 3], "the least and the greatest"),
-        ("crop_scale", [0, 0], "the least and the greatest"),
-        ("context_length", 2, "3 or more"),
+        (Augmentation, "augmentation", "crop_scale", [0.9, 0.1], "the least and the greatest"),
+        (Augmentation, "augmentation", "crop_scale", [-1, 1], "the least and the greatest"),
+        (Augmentation, "augmentation", "crop_scale", [2, 3], "the least and the greatest"),
+        (Augmentation, "augmentation", "crop_scale", [0, 0], "the least and the greatest"),
+        (TextInput, "text", "context_length", 2, "3 or more"),
     ],
 )
 def test_what_no_crop_and_no_text_can_be_is_refused(
-    argument: str, value: object, mend: str
+    group: type, name: str, argument: str, value: object, mend: str
 ) -> None:
-    with pytest.raises(ZooError, match=rf"backbone\.{argument} is .*{mend}"):
-        Backbone("zoo-tiny", **{argument: value})  # type: ignore[arg-type]
+    with pytest.raises(ZooError, match=rf"backbone\.{name}\.{argument} is .*{mend}"):
+        group(**{argument: value})

@@ -12,6 +12,7 @@ from tests.backbones.test_towers import hugging_face
 from tests.support.runs import last_checkpoint, losses, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import Compute, Tuning
 from zoo.cli import main
 from zoo.errors import ZooError
 
@@ -33,9 +34,14 @@ def equal(compiled: Backbone, plain: Backbone, tolerance: float) -> None:
         )
 
 
-@pytest.mark.parametrize("arguments", [{}, {"chunk": 2}, {"lora": LoRA()}])
-def test_it_changes_neither_vectors_nor_gradients_nor_names(arguments: dict) -> None:
-    compiled, plain = (moved(tiny(compile=backend, **arguments)) for backend in ("eager", None))
+@pytest.mark.parametrize(("chunk", "lora"), [(None, None), (2, None), (None, LoRA())])
+def test_it_changes_neither_vectors_nor_gradients_nor_names(
+    chunk: int | None, lora: LoRA | None
+) -> None:
+    compiled, plain = (
+        moved(tiny(tuning=Tuning(lora=lora), compute=Compute(chunk, backend)))
+        for backend in ("eager", None)
+    )
     assert list(compiled.state_dict()) == list(plain.state_dict())
     with torch._dynamo.config.patch(error_on_recompile=False):
         equal(compiled, plain, 1e-5)
@@ -44,14 +50,17 @@ def test_it_changes_neither_vectors_nor_gradients_nor_names(arguments: dict) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [{}, {"lora": LoRA()}])
-def test_inductor_changes_nothing_either(arguments: dict) -> None:
-    compiled, plain = (moved(tiny(compile=backend, **arguments)) for backend in ("inductor", None))
+@pytest.mark.parametrize("lora", [None, LoRA()])
+def test_inductor_changes_nothing_either(lora: LoRA | None) -> None:
+    compiled, plain = (
+        moved(tiny(tuning=Tuning(lora=lora), compute=Compute(compile=backend)))
+        for backend in ("inductor", None)
+    )
     equal(compiled, plain, 1e-4)
 
 
 def test_texts_of_any_number_and_length_need_few_graphs() -> None:
-    backbone, graphs = tiny(compile="eager"), []
+    backbone, graphs = tiny(compute=Compute(compile="eager")), []
     texts = bank(backbone)
     for rows in ([0, 1, 2, 3, 4], [2], [0, 3], [1, 2, 4], [4, 2, 0, 1]):
         backbone.encode_texts(texts.map(lambda t, rows=rows: t[rows]), NONE)
@@ -62,7 +71,7 @@ def test_texts_of_any_number_and_length_need_few_graphs() -> None:
 
 def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> None:
     plain = hugging_face(tmp_path, "mean_pooler").eval()
-    settings = {**plain._recorded, "compile": "eager"}
+    settings = {**plain._recorded, "compute": Compute(compile="eager")}
     compiled = Backbone(**settings).eval()
     compiled.load_state_dict(plain.state_dict())
     with torch.no_grad():
@@ -74,7 +83,7 @@ def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> 
 
 def test_an_unknown_backend_is_refused_with_the_near_one() -> None:
     with pytest.raises(ZooError, match=r"'inductr' is no backend .*near: inductor"):
-        tiny(compile="inductr")
+        tiny(compute=Compute(compile="inductr"))
 
 
 def test_a_compiled_run_resumes_and_reloads_without_it(
@@ -88,7 +97,10 @@ def test_a_compiled_run_resumes_and_reloads_without_it(
         "--model.optimizer.decay",
         "none",
     ]
-    assert main([*recipe, "--trainer.max_epochs", "2", "--model.backbone.compile", "eager"]) == 0
+    assert (
+        main([*recipe, "--trainer.max_epochs", "2", "--model.backbone.compute.compile", "eager"])
+        == 0
+    )
     assert main([*recipe, "--trainer.max_epochs", "1"]) == 0
     kept = str(last_checkpoint(tmp_path, version=1))
     resumed = [
@@ -96,7 +108,7 @@ def test_a_compiled_run_resumes_and_reloads_without_it(
         "2",
         "--ckpt_path",
         kept,
-        "--model.backbone.compile",
+        "--model.backbone.compute.compile",
         "eager",
     ]
     assert main([*recipe, *resumed]) == 0

@@ -13,6 +13,7 @@ from tests.backbones.test_towers import small
 from tests.support.runs import last_checkpoint, losses, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA, merged
+from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import TokenKey
 from zoo.cli import main
 from zoo.errors import ZooError
@@ -23,7 +24,7 @@ NONE: frozenset[TokenKey] = frozenset()
 RANK_4 = {
     "backbone": {
         "class_path": "zoo.backbones.backbone.Backbone",
-        "init_args": {"name": "zoo-tiny", "lora": {"rank": 4}},
+        "init_args": {"name": "zoo-tiny", "tuning": {"lora": {"rank": 4}}},
     }
 }
 
@@ -67,7 +68,7 @@ def same(ours: list[Tensor], theirs: list[Tensor], tolerance: float = 0.0) -> bo
 
 def test_rank_4_on_vit_b_32_trains_998_400_numbers() -> None:
     """Both towers 983,040, the patch convolution 15,360."""
-    backbone = Backbone("ViT-B-32-quickgelu", lora=LoRA(rank=4))
+    backbone = Backbone("ViT-B-32-quickgelu", tuning=Tuning(lora=LoRA(rank=4)))
     assert sum(p.numel() for p in trained(backbone).values()) == 998_400
     image = sum(
         p.numel() for name, p in trained(backbone).items() if backbone.tower(name) == "image"
@@ -76,11 +77,11 @@ def test_rank_4_on_vit_b_32_trains_998_400_numbers() -> None:
 
 
 def test_it_starts_as_the_model_itself() -> None:
-    assert same(outputs(tiny(lora=LoRA())), outputs(tiny()))
+    assert same(outputs(tiny(tuning=Tuning(lora=LoRA()))), outputs(tiny()))
 
 
 def test_frozen_weights_stay_as_they_were_to_the_last_bit() -> None:
-    backbone = moved(tiny(lora=LoRA()))
+    backbone = moved(tiny(tuning=Tuning(lora=LoRA())))
     before = state(backbone)
     for _ in range(3):
         gradients(backbone, PENULTIMATE)
@@ -92,7 +93,7 @@ def test_frozen_weights_stay_as_they_were_to_the_last_bit() -> None:
 
 
 def test_only_adapters_are_trained_and_every_one_has_a_gradient() -> None:
-    backbone = moved(tiny(lora=LoRA()))
+    backbone = moved(tiny(tuning=Tuning(lora=LoRA())))
     _, _, found = gradients(backbone, NONE)
     assert found.keys() == trained(backbone).keys()
     assert all(".lora_" in name and gradient.abs().max() > 0 for name, gradient in found.items())
@@ -100,7 +101,7 @@ def test_only_adapters_are_trained_and_every_one_has_a_gradient() -> None:
 
 @pytest.mark.parametrize(("side", "other"), [("image", "text"), ("text", "image")])
 def test_tune_says_which_tower_is_adapted(side: Literal["image", "text"], other: str) -> None:
-    backbone = tiny(tune=side, lora=LoRA(targets=("attn", "c_fc")))
+    backbone = tiny(tuning=Tuning(side, LoRA(targets=("attn", "c_fc"))))
     assert {
         backbone.tower(name) for name, _ in backbone.named_parameters() if ".lora_" in name
     } == {side}
@@ -120,9 +121,13 @@ def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Pa
             small(tmp_path, name, {"layers": [1, 1, 1, 1], "patch_size": None}, {}, {}),
             ("attn", "c_fc", "conv1", "conv2"),
         )
-    backbone = moved(Backbone(where, lora=LoRA(rank=3, alpha=2.0, targets=targets))).eval().double()
+    backbone = (
+        moved(Backbone(where, tuning=Tuning(lora=LoRA(rank=3, alpha=2.0, targets=targets))))
+        .eval()
+        .double()
+    )
     plain = Backbone(where).eval().double()
-    plain.model.load_state_dict(merged(backbone.model.state_dict(), backbone.lora.scaling))
+    plain.model.load_state_dict(merged(backbone.model.state_dict(), backbone.tuning.lora.scaling))
     images = torch.randn(3, 3, *backbone._images.size, dtype=torch.float64)
     for f in (lambda b: b.encode_images(images).pooled, lambda b: b.encode_texts(bank(b)).pooled):
         torch.testing.assert_close(f(plain), f(backbone), rtol=1e-9, atol=1e-9)
@@ -135,14 +140,17 @@ def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Pa
 
 
 def test_chunks_change_nothing() -> None:
-    whole, chunked = (moved(tiny(lora=LoRA(), chunk=chunk)).double() for chunk in (None, 2))
+    whole, chunked = (
+        moved(tiny(tuning=Tuning(lora=LoRA()), compute=Compute(chunk))).double()
+        for chunk in (None, 2)
+    )
     assert same(outputs(chunked), outputs(whole), 1e-10)
     ours, theirs = gradients(chunked, PENULTIMATE)[2], gradients(whole, PENULTIMATE)[2]
     assert all(torch.allclose(gradient, theirs[name], atol=1e-9) for name, gradient in ours.items())
 
 
 def test_what_no_output_reaches_is_frozen_as_ever() -> None:
-    backbone = tiny(lora=LoRA())
+    backbone = tiny(tuning=Tuning(lora=LoRA()))
     frozen = [
         name for name in backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name
     ]
@@ -151,7 +159,7 @@ def test_what_no_output_reaches_is_frozen_as_ever() -> None:
 
 
 def test_adapters_are_in_the_groups_of_their_towers() -> None:
-    backbone = tiny(lora=LoRA())
+    backbone = tiny(tuning=Tuning(lora=LoRA()))
     groups = Optimization(lr_image=1e-3, lr_text=1e-4).groups(
         backbone.named_parameters(), backbone.tower
     )
@@ -162,7 +170,7 @@ def test_adapters_are_in_the_groups_of_their_towers() -> None:
 
 
 def test_what_a_checkpoint_records_builds_the_same_again() -> None:
-    assert spec(tiny(lora=LoRA(rank=2)))["init_args"]["lora"] == {
+    assert spec(tiny(tuning=Tuning(lora=LoRA(rank=2))))["init_args"]["tuning"]["lora"] == {
         "rank": 2,
         "alpha": 1.0,
         "targets": ["attn", "c_fc", "c_proj", "conv1"],
@@ -170,27 +178,27 @@ def test_what_a_checkpoint_records_builds_the_same_again() -> None:
 
 
 MISTAKES = {
-    "no tower": ({"tune": "none"}, LoRA, "tune is none"),
+    "no tower": ("none", LoRA, "towers is none"),
     "an unknown layer": (
-        {},
+        "both",
         lambda: LoRA(targets=("attn", "fc1")),
         "fc1, which is no layer's name: choose among attn, c_fc",
     ),
-    "nothing in a tower": ({}, lambda: LoRA(targets=("conv1",)), "no layer of the text tower"),
+    "nothing in a tower": ("both", lambda: LoRA(targets=("conv1",)), "no layer of the text tower"),
     "a part of attention": (
-        {},
+        "both",
         lambda: LoRA(targets=("attn", "out_proj")),
         "name the attention itself",
     ),
-    "no rank": ({}, lambda: LoRA(rank=0), "LoRA.rank=0.: give a whole number from 1 up"),
+    "no rank": ("both", lambda: LoRA(rank=0), "LoRA.rank=0.: give a whole number from 1 up"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_answered_with_what_to_set(mistake: str) -> None:
-    arguments, lora, message = MISTAKES[mistake]
+    towers, lora, message = MISTAKES[mistake]
     with pytest.raises(ZooError, match=message):
-        tiny(lora=lora(), **arguments)
+        tiny(tuning=Tuning(towers, lora()))
 
 
 def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
@@ -213,16 +221,16 @@ def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
                 "3",
                 "--ckpt_path",
                 kept,
-                "--model.backbone.lora.rank",
+                "--model.backbone.tuning.lora.rank",
                 "8",
             ]
         )
         == 1
     )
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("zoo: the checkpoint was trained with backbone.lora rank=4")
+    assert told.startswith("zoo: the checkpoint was trained with backbone.tuning.lora rank=4")
     assert "this run has rank=8" in told
-    assert main([*recipe, "--ckpt_path", kept, "--model.backbone.lora", "null"]) == 1
+    assert main([*recipe, "--ckpt_path", kept, "--model.backbone.tuning.lora", "null"]) == 1
     again = Backbone("zoo-tiny", pretrained=kept)
     content = torch.load(kept, weights_only=True)["state_dict"]
     tuned = {
@@ -236,6 +244,6 @@ def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
 
 
 def test_adapters_without_their_alpha_are_refused(tmp_path: Path) -> None:
-    torch.save(tiny(lora=LoRA()).model.state_dict(), tmp_path / "adapters.pt")
+    torch.save(tiny(tuning=Tuning(lora=LoRA())).model.state_dict(), tmp_path / "adapters.pt")
     with pytest.raises(ZooError, match="not the alpha"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "adapters.pt"))

@@ -16,7 +16,20 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.published import (
+    CSCLIP,
+    DAC,
+    FSCCLIP,
+    TSVLC,
+    CLoVe,
+    FSCCLIPLoRA,
+    NegCLIP,
+    PublishedWeights,
+    TripletCLIP,
+)
+from zoo.backbones.settings import TextInput
 from zoo.batch import TextBank
+from zoo.cli.fit import settings_of
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.support.spec import spec
@@ -115,27 +128,27 @@ def cut(state: State, positions: int = 64) -> State:
 
 Made = tuple[Any, State]  # what the file holds, and the weights that are to come of it
 
-FILES: dict[str, tuple[str, Callable[[State], Made]]] = {
-    "NegCLIP": ("negclip", lambda s: (as_trained(s), s)),
-    "NegCLIP, weights alone": ("negclip", lambda s: (s, s)),
+FILES: dict[str, tuple[type[PublishedWeights], Callable[[State], Made]]] = {
+    "NegCLIP": (NegCLIP, lambda s: (as_trained(s), s)),
+    "NegCLIP, weights alone": (NegCLIP, lambda s: (s, s)),
     "CS-CLIP": (
-        "cs_clip",
+        CSCLIP,
         lambda s: (
             {**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)},
             s,
         ),
     ),
-    "FSC-CLIP": ("fsc_clip", lambda s: (as_trained(s), s)),
-    "FSC-CLIP of four devices": ("fsc_clip", lambda s: (as_trained(s, "module."), s)),
-    "FSC-CLIP with LoRA": ("fsc_clip_lora", lambda s: adapted(s, as_trained)),
+    "FSC-CLIP": (FSCCLIP, lambda s: (as_trained(s), s)),
+    "FSC-CLIP of four devices": (FSCCLIP, lambda s: (as_trained(s, "module."), s)),
+    "FSC-CLIP with LoRA": (FSCCLIPLoRA, lambda s: adapted(s, as_trained)),
     "FSC-CLIP with LoRA of four devices": (
-        "fsc_clip_lora",
+        FSCCLIPLoRA,
         lambda s: adapted(s, lambda held: as_trained(held, "module.")),
     ),
-    "TSVLC": ("tsvlc", lambda s: adapted(s, as_trained)),
-    "DAC": ("dac", lambda s: adapted(s, lambda held: as_trained(held, "module."))),
-    "DAC, attention alone": ("dac", lambda s: adapted(s, as_trained, only_attention=True)),
-    "CLoVe": ("clove", lambda s: (as_trained(cut(s), "module."), clove_by_hand(s))),
+    "TSVLC": (TSVLC, lambda s: adapted(s, as_trained)),
+    "DAC": (DAC, lambda s: adapted(s, lambda held: as_trained(held, "module."))),
+    "DAC, attention alone": (DAC, lambda s: adapted(s, as_trained, only_attention=True)),
+    "CLoVe": (CLoVe, lambda s: (as_trained(cut(s), "module."), clove_by_hand(s))),
 }
 
 
@@ -146,16 +159,20 @@ def adapted(
     return wrap(held), merged_by_hand(held)
 
 
-def load(folder: Path, rule: str, held: Any, state: State, **arguments: Any) -> Backbone:
-    """Writes the file and loads it by its rule; `base.pt` is what CLoVe came from."""
+def load(
+    folder: Path,
+    publication: type[PublishedWeights],
+    held: Any,
+    state: State,
+    base: str | None = None,
+    **arguments: Any,
+) -> Backbone:
+    """Writes the file and loads it as its publication's; `base.pt` is what CLoVe came from."""
     torch.save(held, folder / "published.pt")
     torch.save(clove_base(state), folder / "base.pt")
-    settings = {
-        "name": "zoo-tiny",
-        "activation": "quickgelu",
-        "base": str(folder / "base.pt"),
-    } | arguments
-    return Backbone(pretrained=str(folder / "published.pt"), rule=rule, **settings)
+    own = {"base": base or str(folder / "base.pt")} if publication is CLoVe else {}
+    settings = {"name": "zoo-tiny", "activation": "quickgelu"} | arguments
+    return Backbone(pretrained=publication(str(folder / "published.pt"), **own), **settings)
 
 
 def same(backbone: Backbone, expected: State) -> None:
@@ -169,9 +186,9 @@ def same(backbone: Backbone, expected: State) -> None:
 def test_a_published_file_gives_the_weights_made_by_hand(
     tmp_path: Path, state: State, kind: str
 ) -> None:
-    rule, make = FILES[kind]
+    publication, make = FILES[kind]
     held, expected = make(state)
-    same(load(tmp_path, rule, held, state), expected)
+    same(load(tmp_path, publication, held, state), expected)
 
 
 def test_merging_moves_the_weights(state: State) -> None:
@@ -185,12 +202,12 @@ def test_merging_moves_the_weights(state: State) -> None:
 
 def test_the_rank_is_that_of_the_file(tmp_path: Path, state: State) -> None:
     held = with_adapters(state, rank=2)
-    same(load(tmp_path, "tsvlc", as_trained(held), state), merged_by_hand(held, rank=2))
+    same(load(tmp_path, TSVLC, as_trained(held), state), merged_by_hand(held, rank=2))
 
 
 def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: State) -> None:
     held = with_adapters(state)
-    visual = load(tmp_path, "dac", as_trained(held), state).model.visual
+    visual = load(tmp_path, DAC, as_trained(held), state).model.visual
     x, block = torch.randn(5, 96), "visual.transformer.resblocks.1"
     weight, bias, a, b = (
         held[f"{block}.mlp.c_fc.{name}"] for name in ("weight", "bias", "lora_A", "lora_B")
@@ -202,56 +219,56 @@ def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: St
 
 
 WRONG = {
-    "LoRA by a plain rule": ("fsc_clip", lambda s: as_trained(with_adapters(s)), "50 LoRA tensors"),
-    "plain by a LoRA rule": ("tsvlc", as_trained, "no LoRA tensors"),
+    "LoRA as plain weights": (FSCCLIP, lambda s: as_trained(with_adapters(s)), "50 LoRA tensors"),
+    "plain weights as LoRA": (TSVLC, as_trained, "no LoRA tensors"),
     "CS-CLIP's by NegCLIP's": (
-        "negclip",
+        NegCLIP,
         lambda s: FILES["CS-CLIP"][1](s)[0],
         "begin with 'model.'.*head.logit_scale lies beside",
     ),
-    "NegCLIP's by CS-CLIP's": ("cs_clip", as_trained, "begin with ''.*no head.logit_scale"),
-    "NegCLIP's by CLoVe's": ("clove", as_trained, "77 text positions and not 64"),
+    "NegCLIP's by CS-CLIP's": (CSCLIP, as_trained, "begin with ''.*no head.logit_scale"),
+    "NegCLIP's by CLoVe's": (CLoVe, as_trained, "77 text positions and not 64"),
     "CLoVe's by NegCLIP's": (
-        "negclip",
+        NegCLIP,
         lambda s: as_trained(cut(s)),
         "1 of another shape: positional_embedding",
     ),
     "leftover": (
-        "negclip",
+        NegCLIP,
         lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}),
         "1 unexpected: adapter.weight",
     ),
     "leftover beside LoRA": (
-        "dac",
+        DAC,
         lambda s: as_trained({**with_adapters(s), "extra": torch.ones(1)}),
         "1 unexpected: extra",
     ),
     "missing": (
-        "fsc_clip",
+        FSCCLIP,
         lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}),
         "1 missing: visual.proj",
     ),
     "a twin missing": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained(
             {k: v for k, v in with_adapters(s).items() if k != "visual.conv1.lora_B"}
         ),
         "visual.conv1.lora_A without visual.conv1.lora_B",
     ),
     "an adapter of nothing": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained(
             {**with_adapters(s), "mlp.lora_A": torch.ones(4, 3), "mlp.lora_B": torch.ones(2, 4)}
         ),
         "mlp.lora_A without mlp.weight",
     ),
     "ranks that differ": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(16, 24)}),
         r"visual.conv1.lora_A \(16, 24\) and \(768, 32\) for a weight of \(96, 3, 8, 8\)",
     ),
     "adapters of rank 0": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained(
             {
                 **with_adapters(s),
@@ -262,7 +279,7 @@ WRONG = {
         r"visual.conv1.lora_A \(0, 24\) and \(768, 0\)",
     ),
     "adapters of a vector": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained(
             {
                 **with_adapters(s),
@@ -273,17 +290,17 @@ WRONG = {
         r"ln_final.lora_A \(4, 96\) and \(96, 4\) for a weight of \(96,\)",
     ),
     "adapters that are no matrices": (
-        "tsvlc",
+        TSVLC,
         lambda s: as_trained({**with_adapters(s), "visual.conv1.lora_A": torch.ones(32)}),
         r"visual.conv1.lora_A \(32,\)",
     ),
     "other towers": (
-        "clove",
+        CLoVe,
         lambda s: as_trained({**cut(s), "visual.proj": torch.ones(2, 2)}),
         r"visual.proj \(96, 128\) and \(2, 2\)",
     ),
     "code": (
-        "negclip",
+        NegCLIP,
         lambda s: {**as_trained(s), "args": Path("x")},
         "cannot be read as weights",
     ),
@@ -291,50 +308,56 @@ WRONG = {
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_rule_or_file_is_an_error_that_lists_what_is_wrong(
+def test_another_publications_file_is_an_error_that_lists_what_is_wrong(
     tmp_path: Path, state: State, fault: str
 ) -> None:
-    rule, make, message = WRONG[fault]
+    publication, make, message = WRONG[fault]
     with pytest.raises(ZooError, match=message) as raised:
-        load(tmp_path, rule, make(state), state)
+        load(tmp_path, publication, make(state), state)
     assert "published.pt" in str(raised.value)
 
 
-def test_adapters_without_a_rule_are_an_error_that_names_the_mend(
+def test_adapters_without_a_publication_are_an_error_that_names_the_mend(
     tmp_path: Path, state: State
 ) -> None:
     torch.save(as_trained(with_adapters(state)), tmp_path / "tsvlc.pt")
-    with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*set backbone\.rule"):
+    with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*name the publication"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "tsvlc.pt"))
 
 
-def test_a_rule_wants_a_file(tmp_path: Path) -> None:
-    for pretrained in (None, "openai", str(tmp_path / "absent.pt")):
-        with pytest.raises(ZooError, match=r"backbone\.rule tsvlc reads a file"):
-            Backbone("zoo-tiny", pretrained=pretrained, rule="tsvlc")
+def test_a_publication_wants_a_file(tmp_path: Path) -> None:
+    for path in ("openai", str(tmp_path / "absent.pt")):
+        with pytest.raises(ZooError, match=r"backbone\.pretrained\.path of TSVLC is .*not there"):
+            Backbone("zoo-tiny", pretrained=TSVLC(path))
+    with pytest.raises(ZooError, match=r"TSVLC, a publication.* give backbone\.pretrained\.path"):
+        Backbone("zoo-tiny", pretrained="TSVLC")
 
 
 def test_clove_wants_the_weights_that_it_came_from(tmp_path: Path, state: State) -> None:
     with pytest.raises(
-        ZooError, match=r"backbone\.base 'openai' is neither a file nor weights of zoo-tiny"
+        ZooError,
+        match=r"backbone\.pretrained\.base 'openai' is neither a file nor weights of zoo-tiny",
     ):
-        load(tmp_path, "clove", as_trained(cut(state)), state, base="openai")
+        load(tmp_path, CLoVe, as_trained(cut(state)), state, base="openai")
 
 
-def test_a_rule_brings_the_activation_that_all_its_files_share(
+def test_a_publication_brings_the_activation_that_all_its_files_share(
     tmp_path: Path, state: State
 ) -> None:
     held = as_trained(state)
-    assert load(tmp_path, "negclip", held, state, activation=None).activation == "quickgelu"
-    assert load(tmp_path, "negclip", held, state, activation="gelu").activation == "gelu"
+    assert load(tmp_path, NegCLIP, held, state, activation=None).activation == "quickgelu"
+    assert load(tmp_path, NegCLIP, held, state, activation="gelu").activation == "gelu"
 
 
-def test_a_context_of_the_rule_outlives_the_file(tmp_path: Path, state: State) -> None:
-    backbone = load(tmp_path, "clove", as_trained(cut(state)), state)
+def test_a_context_of_a_publication_outlives_the_file(tmp_path: Path, state: State) -> None:
+    backbone = load(tmp_path, CLoVe, as_trained(cut(state)), state)
     assert backbone.context == 64
     assert backbone.tokenizer(["a dog"])[0].shape == (1, 64)
-    settings = spec(backbone)["init_args"] | {"pretrained": None, "rule": None}
-    again = Backbone(**settings)
+    assert spec(backbone)["init_args"]["pretrained"] == {
+        "class_path": "zoo.backbones.published.CLoVe",
+        "init_args": {"path": str(tmp_path / "published.pt"), "base": str(tmp_path / "base.pt")},
+    }
+    again = Backbone(**backbone._recorded | {"pretrained": None})
     again.load_state_dict(backbone.state_dict())
     assert again.context == 64
 
@@ -348,7 +371,10 @@ def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: 
     image_tower, text_tower = towers(tmp_path, positions)
     context = None if positions == 77 else positions
     backbone = Backbone(
-        "zoo-tiny", str(tmp_path), "tripletclip", activation="quickgelu", context_length=context
+        "zoo-tiny",
+        TripletCLIP(str(tmp_path)),
+        activation="quickgelu",
+        text=TextInput(context_length=context),
     ).eval()
     ids, lengths, hashes = backbone.tokenizer(["a dog", "two horses in a field"])
     images = torch.randn(2, 3, 64, 64)
@@ -406,7 +432,7 @@ def towers(folder: Path, positions: int = 77) -> tuple[Any, Any]:
 def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     towers(tmp_path)
     with pytest.raises(ZooError, match="ViT-B-32 exists with both"):
-        Backbone("ViT-B-32", str(tmp_path), "tripletclip")
+        Backbone("ViT-B-32", TripletCLIP(str(tmp_path)))
     file = tmp_path / "text-encoder" / "model.safetensors"
     held = read(file)
     save_file(
@@ -415,13 +441,13 @@ def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     with pytest.raises(
         ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
     ):
-        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
     save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
     with pytest.raises(ZooError, match=r"1 unexpected: text_model\.adapter"):
-        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
     file.unlink()
     with pytest.raises(ZooError, match=r"has no text-encoder/model\.safetensors"):
-        Backbone("zoo-tiny", str(tmp_path), "tripletclip")
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
 
 
 def read(file: Path) -> State:
@@ -430,10 +456,11 @@ def read(file: Path) -> State:
     return load_file(file)
 
 
-def test_no_rule_needs_peft() -> None:
+def test_no_publication_needs_peft() -> None:
     program = (
         "import sys; sys.modules['peft'] = None; "
-        "from zoo.backbones.published import RULES, merged; from pathlib import Path; import torch;"
+        "from zoo.backbones.published.loralib import merged;"
+        "from pathlib import Path; import torch;"
         "w, a, b = torch.zeros(3, 2), torch.ones(1, 2), torch.ones(3, 1);"
         "state = {'c.weight': w, 'c.lora_A': a, 'c.lora_B': b};"
         "assert merged(Path('x'), state)['c.weight'].eq(1).all()"
@@ -441,18 +468,60 @@ def test_no_rule_needs_peft() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def broken(**members: Any) -> type[PublishedWeights]:
+    return type("Broken", (PublishedWeights,), members)
+
+
+@pytest.mark.parametrize(
+    ("publication", "message"),
+    [
+        (
+            broken(activation="relu"),
+            r"activation is 'relu': give it gelu, quickgelu or None",
+        ),
+        (
+            broken(state=lambda self, name: None),
+            r"Broken\.state gave a NoneType: .*of tensors",
+        ),
+        (broken(state=lambda self, name: {"visual.proj": 3}), r"a dict with 'visual\.proj': int"),
+        (broken(__init__=lambda self, path: None), r"has no path: .*super\(\)\.__init__\(path\)"),
+    ],
+)
+def test_a_class_from_outside_that_breaks_its_contract_is_told_so_in_a_sentence(
+    tmp_path: Path, state: State, publication: type[PublishedWeights], message: str
+) -> None:
+    torch.save(state, tmp_path / "published.pt")
+    with pytest.raises(ZooError, match=message):
+        Backbone("zoo-tiny", publication(str(tmp_path / "published.pt")))
+
+
+def test_a_publication_is_named_on_the_command_line_with_arguments_of_its_own(
+    tmp_path: Path, made_root: Path
+) -> None:
+    recipe = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.pretrained"]
+    path = ["--model.backbone.pretrained.path", "clove.pt"]
+    given = settings_of(
+        [*recipe, "CLoVe", *path, "--model.backbone.pretrained.base", "base.pt"]
+    ).model.backbone.init_args.pretrained
+    assert given.class_path == "zoo.backbones.published.CLoVe"
+    assert vars(given.init_args) == {"path": "clove.pt", "base": "base.pt"}
+    for other in ("TSVLC", "openai"):  # a later one takes its place, with none of its arguments
+        after = settings_of([*recipe, "CLoVe", *path, recipe[3], other])
+        assert after.model.backbone.init_args.pretrained == other
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in FILES if "four" not in kind])
 def test_published_files_of_their_real_size_load(tmp_path: Path, kind: str) -> None:
     state = random_state("ViT-B-32-quickgelu")
-    rule, make = FILES[kind]
+    publication, make = FILES[kind]
     held, expected = make(state)
     if kind == "TSVLC":
         added = [tensor.numel() for key, tensor in held["state_dict"].items() if "lora" in key]
         assert (len(added), sum(added)) == (194, 4_141_056)
     if kind == "CS-CLIP":
         assert len(held) == 303
-    same(load(tmp_path, rule, held, state, name="ViT-B-32-quickgelu"), expected)
+    same(load(tmp_path, publication, held, state, name="ViT-B-32-quickgelu"), expected)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import torch
 from tests.backbones.test_towers import hugging_face
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
+from zoo.backbones.settings import TextInput
 from zoo.backbones.tokenizer import TextEnd, Tokenizer
 from zoo.errors import ZooError
 
@@ -65,4 +66,4 @@ def test_a_folders_tokenizer_replaces_the_architectures_own(tmp_path: Path) -> N
     assert ids.shape == (2, 40)
     assert overlong(["a " * 38, "a " * 39], backbone.tokenizer) == [1]
     with pytest.raises(ZooError, match="cannot be loaded"):
-        _ = Backbone("zoo-tiny", tokenizer=str(tmp_path / "absent")).tokenizer
+        _ = Backbone("zoo-tiny", text=TextInput(str(tmp_path / "absent"))).tokenizer

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import TextInput
 from zoo.backbones.towers import by_length
 from zoo.batch import TextBank, TokenKey
 from zoo.errors import ZooError
@@ -137,7 +138,7 @@ def hugging_face(folder: Path, pooler: str) -> Backbone:
     }
     config = {"embed_dim": 48, "vision_cfg": SMALL_IMAGE, "text_cfg": text | {"context_length": 40}}
     (folder / f"bert-{folder.name}.json").write_text(json.dumps(config))
-    return Backbone(str(folder / f"bert-{folder.name}.json"), text_lengths=(4, 8))
+    return Backbone(str(folder / f"bert-{folder.name}.json"), text=TextInput(lengths=(4, 8)))
 
 
 @pytest.mark.parametrize(

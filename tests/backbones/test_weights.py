@@ -13,6 +13,7 @@ from torch import Tensor
 from tests.backbones.test_backbone import same_in_other_class
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.factory import SHIPPED
+from zoo.backbones.settings import TextInput
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.support.spec import spec
@@ -210,7 +211,9 @@ def test_text_positions_are_stretched_only_where_a_context_is_asked_for(
     tmp_path: Path, state: State
 ) -> None:
     torch.save(state, tmp_path / "weights.pt")
-    longer = Backbone("zoo-tiny", pretrained=str(tmp_path / "weights.pt"), context_length=100)
+    longer = Backbone(
+        "zoo-tiny", pretrained=str(tmp_path / "weights.pt"), text=TextInput(context_length=100)
+    )
     assert longer.model.positional_embedding.shape == (100, 96)
     assert torch.equal(longer.model.text_projection, state["text_projection"])
     torch.save({**state, "positional_embedding": torch.zeros(100, 96)}, tmp_path / "long.pt")
@@ -218,11 +221,13 @@ def test_text_positions_are_stretched_only_where_a_context_is_asked_for(
         Backbone("zoo-tiny", pretrained=str(tmp_path / "long.pt"))
     torch.save({**state, "positional_embedding": torch.zeros(77, 64)}, tmp_path / "wide.pt")
     with pytest.raises(ZooError, match=r"positional_embedding \(77, 64\) for \(50, 96\)"):
-        Backbone("zoo-tiny", pretrained=str(tmp_path / "wide.pt"), context_length=50)
+        Backbone(
+            "zoo-tiny", pretrained=str(tmp_path / "wide.pt"), text=TextInput(context_length=50)
+        )
 
 
 def test_the_tokenizer_of_a_checkpoint_comes_along(tmp_path: Path) -> None:
-    trained = Backbone("zoo-tiny", tokenizer="a/folder")
+    trained = Backbone("zoo-tiny", text=TextInput("a/folder"))
     held = {
         "state_dict": prefixed(trained.state_dict(), "backbone."),
         "hyper_parameters": {"backbone": spec(trained)},
@@ -234,9 +239,9 @@ def test_the_tokenizer_of_a_checkpoint_comes_along(tmp_path: Path) -> None:
     )
     for source in (tmp_path / "a.ckpt", file):
         found = Backbone("zoo-tiny", pretrained=str(source))
-        assert spec(found)["init_args"]["tokenizer"] == "a/folder"
-        other = Backbone("zoo-tiny", pretrained=str(source), tokenizer="b")
-        assert spec(other)["init_args"]["tokenizer"] == "b"
+        assert spec(found)["init_args"]["text"]["tokenizer"] == "a/folder"
+        other = Backbone("zoo-tiny", pretrained=str(source), text=TextInput("b"))
+        assert spec(other)["init_args"]["text"]["tokenizer"] == "b"
     (tmp_path / "zoo.json").write_text("{'")
     with pytest.raises(ZooError, match=r"zoo\.json cannot be read"):
         Backbone("zoo-tiny", pretrained=str(file))
@@ -287,7 +292,7 @@ WRONG = {
             "hyper_parameters": {
                 "backbone": {
                     "class_path": "zoo.backbones.backbone.Backbone",
-                    "init_args": {"lora": None},
+                    "init_args": {"tuning": {"lora": None}},
                 }
             },
         },

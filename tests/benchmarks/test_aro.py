@@ -6,6 +6,7 @@ import pytest
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.aro.relations import SYMMETRIC_RELATIONS
 from zoo.errors import ZooError
+from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
@@ -61,7 +62,7 @@ def test_157_relations_are_left_out_of_the_published_average():
 
 
 def test_the_counts_on_published_files(shared_data, tmp_path):
-    contents = ARO(order_dir=str(tmp_path), tagger="textblob").read(shared_data)
+    contents = ARO(order_dir=str(tmp_path), tagger=TextBlobTagger()).read(shared_data)
     finder = ImageFinder([shared_data])
     found = {case.subset: set() for case in contents.cases}
     for case in contents.cases:

@@ -20,6 +20,7 @@ from tests.support.mistakes import full_after
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import Tuning
 from zoo.checkpoints.export import TOLERANCE, Format, export
 from zoo.cli import main
 from zoo.errors import ZooError
@@ -49,7 +50,10 @@ def save(module: ZooModule, file: Path) -> Path:
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     module = ZooModule(
         Backbone(
-            "zoo-tiny", activation="quickgelu", lora=LoRA(), preprocess={"mean": (0.5, 0.4, 0.3)}
+            "zoo-tiny",
+            activation="quickgelu",
+            tuning=Tuning(lora=LoRA()),
+            preprocess={"mean": (0.5, 0.4, 0.3)},
         ),
         head=Linear(),
     )
@@ -67,7 +71,7 @@ def embeddings(model: zoo.Model) -> list[np.ndarray]:
 def test_zoo_reloads_it_head_and_all(form: str, checkpoint: Path, tmp_path: Path) -> None:
     export(checkpoint, tmp_path / "out", form)
     ours, again = zoo.load(checkpoint), zoo.load(tmp_path / "out")
-    assert again.module.backbone.lora is None
+    assert again.module.backbone.tuning.lora is None
     assert isinstance(again.module.head, Linear)
     picture = [draw("red", "square", "blue", "circle")]
     np.testing.assert_allclose(

@@ -14,6 +14,7 @@ from tests.checkpoints.test_export import save
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import Tuning
 from zoo.checkpoints.merge import merge
 from zoo.cli import main
 from zoo.cli.merge import parsed
@@ -36,7 +37,9 @@ def start(tmp_path: Path) -> Path:
 def tuned(
     start: Path, lora: LoRA | None = None, head: Head | None = None, pretrained: bool = True
 ) -> Path:
-    backbone = Backbone("zoo-tiny", pretrained=str(start) if pretrained else None, lora=lora)
+    backbone = Backbone(
+        "zoo-tiny", pretrained=str(start) if pretrained else None, tuning=Tuning(lora=lora)
+    )
     return save(ZooModule(backbone, head=head or Cosine()), start.with_name("last.ckpt"))
 
 
@@ -94,7 +97,7 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
     torch.manual_seed(12)
     torch.save(Backbone("zoo-tiny").model.state_dict(), other)
     backbone = Backbone(
-        "zoo-tiny", pretrained=str(start), lora=lora, tune="full" if lora else "image"
+        "zoo-tiny", pretrained=str(start), tuning=Tuning("both" if lora else "image", lora)
     )
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
     with pytest.raises(
@@ -110,7 +113,7 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
 
 def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path) -> None:
     torch.manual_seed(13)
-    module = ZooModule(Backbone("zoo-tiny", lora=LoRA()))
+    module = ZooModule(Backbone("zoo-tiny", tuning=Tuning(lora=LoRA())))
     plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
     (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
     found = state(none)
@@ -244,7 +247,7 @@ def test_the_command_measures_the_line_and_draws_it(
 ) -> None:
     folder = start.parent
     monkeypatch.chdir(folder)
-    init_args = {"name": "zoo-tiny", "pretrained": str(start), "lora": {"rank": 2}}
+    init_args = {"name": "zoo-tiny", "pretrained": str(start), "tuning": {"lora": {"rank": 2}}}
     recipe = variant(
         folder,
         made_root,

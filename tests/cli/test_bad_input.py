@@ -35,6 +35,7 @@ from tests.support.mistakes import (
 )
 from tests.support.runs import from_a_shell
 from zoo.cli import main
+from zoo.cli.fit import settings_of
 
 MODEL = ["--model.backbone.name", "zoo-tiny"]
 ONE_EPOCH = ["--trainer.max_epochs", "1"]
@@ -362,11 +363,11 @@ WRONG_FLAGS = {
             "preview",
             "ROOT/captions.tsv",
             "--generator",
-            "replace",
+            "Replace",
             "--generator.tabel",
             "t.arrow",
         ],
-        "--generator replace takes no tabel (near: table)",
+        "zoo.negatives.Replace takes no 'tabel' (near: table",
     ),
     "a folder for a table": (
         ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],
@@ -615,3 +616,10 @@ def test_what_a_refused_recipe_is_told_to_set_works(lacking: str, root: Path) ->
     assert told is not None
     mend = told[1].replace("F.jsonl", str(root / "units.jsonl")).split()
     assert main(fit(root, *short, *flags, *mend)) == 0
+
+
+def test_a_class_without_arguments_may_be_given_none_of_them() -> None:
+    objective = {"class_path": "NegCLIP", "init_args": {}}  # as a checkpoint records it
+    recipe = json.dumps({"model": {"objective": objective}})
+    settings = settings_of(["validate", "--config", recipe, *MODEL, "--benchmarks", "aro"])
+    assert settings.model.objective.class_path == "zoo.objectives.NegCLIP"

@@ -20,11 +20,13 @@ from zoo.benchmarks.base import Benchmark
 from zoo.cli import main
 from zoo.cli.recipes import shipped_recipes
 from zoo.heads.base import Head
+from zoo.language.tagger import Tagger
 from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
 from zoo.support.spec import class_path
+from zoo.units.extract import UnitExtractor
 
 
 @pytest.fixture
@@ -98,6 +100,8 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.benchmarks",
                 "zoo.evaluation",
                 "zoo.sources",
+                "zoo.language",
+                "zoo.units",
             )
         ):
             importlib.import_module(module.name)
@@ -108,6 +112,8 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         "readers": Reader,
         "datamodules": LightningDataModule,
         "benchmarks": Benchmark,
+        "extractors": UnitExtractor,
+        "taggers": Tagger,
     }[what]
     walked = {class_path(cls) for cls in descendants(base) if cls.__module__.startswith("zoo.")}
     assert {path for _, path, _ in classes(what) if path.startswith("zoo.")} == walked

@@ -28,6 +28,11 @@ def test_every_argument_of_a_class_that_can_be_named_has_a_text(room: str, path:
     "path",
     [
         "zoo.backbones.Backbone",
+        "zoo.backbones.Augmentation",
+        "zoo.backbones.Compute",
+        "zoo.backbones.LoRA",
+        "zoo.backbones.TextInput",
+        "zoo.backbones.Tuning",
         "zoo.module.ZooModule",
         "zoo.optim.Optimization",
         "zoo.evaluation.Evaluation",
@@ -64,6 +69,17 @@ def test_the_help_of_a_class_names_default_and_text_of_its_arguments(
     assert "Weight of the unit loss" in page
     assert main(["fit", "--objective", "CSCLP", "--help"]) == 1
     assert "near: CSCLIP" in capsys.readouterr().err
+
+
+def test_the_help_of_published_weights_is_that_of_their_class_and_a_tag_has_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["fit", "--model.backbone.pretrained", "CLoVe", "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "--model.backbone.pretrained.path" in page
+    assert "--model.backbone.pretrained.base" in page
+    assert main(["fit", "--model.backbone.pretrained", "openai", "--help"]) == 0
+    assert "examples:" in capsys.readouterr().out
 
 
 def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:

@@ -57,7 +57,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
         "--out",
         str(out / "u.jsonl"),
         "--tagger",
-        "textblob",
+        "TextBlobTagger",
     ],
     "negatives": lambda source, out: [
         *(
@@ -67,7 +67,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
             "--out",
             str(out / "n.jsonl"),
             "--tagger",
-            "textblob",
+            "TextBlobTagger",
         )
     ],
     "results": lambda source, out: [

@@ -56,7 +56,7 @@ LABCLIP = {  # Koishigarina et al. and their code: torch's Adam at 1e-3, a scale
     "model.optimizer.decay": "none",
     "model.head.side": "text",
     "model.head.scale": 1.0,
-    "model.backbone.tune": "none",
+    "model.backbone.tuning.towers": "none",
     "data.redraw": False,
     "data.batch_size": 1024,
     "trainer.max_epochs": 10,
@@ -71,7 +71,7 @@ TF = {  # appendix D.1 of Role of Inference
     "model.head.width": 512,
     "model.head.ffn": 2048,
     "model.head.attention_heads": 8,
-    "model.backbone.tune": "none",
+    "model.backbone.tuning.towers": "none",
     "data.batch_size": 50,
     "data.val_share": 0.2,
     "trainer.max_epochs": 5,
@@ -127,8 +127,8 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "fsc_clip_lora.yaml": {  # the rank is the paper's, rate and alpha those of its code
         **FSC_CLIP,
         "model.optimizer.lr": 5e-5,
-        "model.backbone.lora.rank": 4,
-        "model.backbone.lora.alpha": 1.0,
+        "model.backbone.tuning.lora.rank": 4,
+        "model.backbone.tuning.lora.alpha": 1.0,
         "model.head.learn_scale": False,
     },
     "fsc_clip_public_code.yaml": {  # its script for ViT-B/16
@@ -149,7 +149,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "tf_trohn_img.yaml": {"data.batch_size": 25, "data.hard_images": True},
     "finetune_coco.yaml": {**FINETUNE, "data.batch_size": 400, "data.val_share": 0.2},
     "finetune_trohn_img.yaml": {**FINETUNE, "data.batch_size": 200, "data.hard_images": True},
-    "finetune_public_code.yaml": {"model.backbone.augment": False, "model.head.max_scale": 1e6},
+    "finetune_public_code.yaml": {"model.backbone.augmentation": None, "model.head.max_scale": 1e6},
     "siglip.yaml": {  # Zhai et al., section 3.2 and its second beta; the rest is CS-CLIP's
         **CS_CLIP,
         "model.optimizer.betas": (0.9, 0.95),

@@ -54,7 +54,13 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
 
     The validation losses are the same, one tower is trained, and the other is as it was.
     """
-    common = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.tune", tune]
+    common = [
+        "fit",
+        "--config",
+        str(made_root / "recipe.yaml"),
+        "--model.backbone.tuning.towers",
+        tune,
+    ]
     one, two = both(tmp_path, common)
     expected, found = (losses(folder, column="val/loss") for folder in (one, two))
     assert found == pytest.approx(expected, rel=1e-5)
@@ -83,9 +89,9 @@ def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path)
         "fit",
         "--config",
         str(made_root / "recipe.yaml"),
-        "--model.backbone.lora.rank",
+        "--model.backbone.tuning.lora.rank",
         "2",
-        "--model.backbone.lora.alpha",
+        "--model.backbone.tuning.lora.alpha",
         "2",
     ]
     one, two = both(tmp_path, common)
@@ -108,10 +114,10 @@ def test_a_run_on_stored_features_is_the_same_on_two_processes(
     What the head learns from it is what it learns on one process.
     """
     frozen = [
-        "--model.backbone.tune",
+        "--model.backbone.tuning.towers",
         "none",
-        "--model.backbone.augment",
-        "false",
+        "--model.backbone.augmentation",
+        "null",
         "--model.head",
         "zoo.heads.linear.Linear",
     ]

@@ -1,15 +1,24 @@
 """`zoo units` from the command line's side."""
 
 import os
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.mistakes import said
 from zoo.cli.units import main
 from zoo.errors import ZooError
+from zoo.language.tagger import Tagger, Token
+from zoo.language.tokens import spans, words
+from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
-from zoo.units.extract import UnitExtractor
+from zoo.sources.readers.plain_text import PlainText
+from zoo.sources.sample import Sample
+from zoo.support.ranges import NonNegativeInt
+from zoo.units.extract import Captioned, UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, UnitRecord
 from zoo.units.sampler import UnitSampler
@@ -40,6 +49,60 @@ class Broken(Whole):
         return super().extract(caption, caption_id, image_id)
 
 
+class Top(UnitExtractor):
+    """The first words are units.
+
+    Args:
+        top: How many words are taken.
+    """
+
+    name = "top"
+
+    def __init__(self, top: NonNegativeInt = 2) -> None:
+        self.top = top
+
+    def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
+        words = tuple(Entity(word) for word in caption.split()[: self.top])
+        return UnitRecord(caption_id, image_id, caption, words)
+
+
+class Nouns(Tagger):
+    """One word is a noun, and the rest are verbs.
+
+    Args:
+        word: The noun.
+    """
+
+    name = "nouns"
+    version = "1"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def analyse(self, text: str) -> list[Token]:
+        return [
+            Token(word, *span, *(("NN", "B-NP") if word == self.word else ("VB", "O")))
+            for word, span in zip(words(text), spans(text), strict=True)
+        ]
+
+
+class Twice(PlainText):
+    """The first two lines alone."""
+
+    def samples(self) -> list[Sample]:
+        return super().samples()[:2]
+
+
+class NoReader(Reader):
+    """Gives what is no sample."""
+
+    def __init__(self, file: Path, what: str = "lines") -> None:
+        self.file, self.what = file, what
+
+    def samples(self) -> list[Sample]:
+        return self.file.read_text().splitlines() if self.what == "lines" else None  # type: ignore
+
+
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
     file = tmp_path / "captions.token"
@@ -52,7 +115,18 @@ def test_extract_writes_a_record_a_caption_under_the_ids_of_the_reader(
 ) -> None:
     out = captions.parent / "made" / "units.jsonl"
     assert (
-        main(["extract", str(captions), "--out", str(out), "--tagger", "textblob", "--seed", "5"])
+        main(
+            [
+                "extract",
+                str(captions),
+                "--out",
+                str(out),
+                "--tagger",
+                "TextBlobTagger",
+                "--seed",
+                "5",
+            ]
+        )
         == 0
     )
     records = read_units(out)
@@ -93,21 +167,114 @@ def test_a_failure_leaves_no_file(captions: Path) -> None:
     ("options", "complaint"),
     [
         (["--splits", "val"], "has no split 'val': it has none"),
-        (["--extractor", "rul"], "no extractor 'rul' \\(near: rule\\)"),
-        (["--extractor", "zoo.errors.ZooError"], "is no UnitExtractor"),
-        (["--tagger", "other"], "'other'"),
+        (["--extractor", "RuleExtracter"], "RuleExtracter (near: RuleExtractor"),
+        (["--extractor", "rule"], "rule (it is zoo.units.RuleExtractor)"),
+        (["--extractor", "zoo.errors.ZooError"], "does not correspond to a subclass of UnitExtr"),
+        (["--extractor", "zoo.units.UnitExtractor"], "zoo.units.UnitExtractor is abstract"),
+        (["--extractor.sead", "3"], "zoo.units.RuleExtractor takes no 'sead' (near: seed)"),
+        (["--extractor", f"{__name__}.Top", "--extractor.top", "-1"], "top: -1 is not a whole"),
+        (["--extractor", f"{__name__}.Whole", "--seed", "3"], "--extractor Whole takes no seed"),
+        (["--tagger", "other"], "tagger: Expected a dot import path string: other"),
+        (["--extractor.tagger", "other"], "extractor.tagger: Expected a dot import path"),
+        (["--reader", "CsvTabel"], "CsvTabel (near: CsvTable"),
+        (["--reader", "CsvTable", "--reader.colum", "x"], "CsvTable takes no 'colum' (near: ima"),
+        (["--reader", "json.loads"], "Expected 'json.loads' to be a function that returns Reader"),
     ],
 )
-def test_a_wrong_option_is_named(captions: Path, options: list[Any], complaint: str) -> None:
-    with pytest.raises(ZooError, match=complaint):
-        main(["extract", str(captions), "--out", str(captions.parent / "u.jsonl"), *options])
+def test_a_wrong_option_is_named(captions: Path, options: list[str], complaint: str) -> None:
+    out = str(captions.parent / "u.jsonl")
+    assert complaint in said(["units", "extract", str(captions), "--out", out, *options]).sentence
+    assert os.listdir(captions.parent) == ["captions.token"]
+
+
+def test_an_extractor_takes_arguments_of_its_own_and_help_shows_them(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, own = captions.parent / "u.jsonl", f"{__name__}.Top"
+    taken = {}
+    for top in (1, 3):
+        flags = ["--extractor", own, "--extractor.top", str(top), "--overwrite"]
+        main(["extract", str(captions), "--out", str(out), *flags])
+        taken[top] = [entity.text for entity in list(read_units(out).values())[1].entities]
+    assert taken == {1: ["Two"], 3: ["Two", "dogs", "on"]}
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(["extract", "--extractor.help", own])
+    assert stop.value.code == 0
+    assert "How many words are taken. (2)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_tagger_may_be_given_to_the_command_or_to_the_extractor(captions: Path) -> None:
+    made = {}
+    for flag in ("--tagger", "--extractor.tagger"):
+        out = captions.parent / f"{flag}.jsonl"
+        own = [flag, f"{__name__}.Nouns", f"{flag}.word", "dogs"]
+        main(["extract", str(captions), "--out", str(out), *own])
+        made[flag] = list(read_units(out).values())
+        assert {record.source["tagger"] for record in made[flag]} == {"nouns"}
+        assert [e.text for r in made[flag] for e in r.entities] == ["dogs"]
+    assert made["--tagger"] == made["--extractor.tagger"]
+
+
+def test_a_reader_is_named_with_its_arguments(captions: Path) -> None:
+    table, out = captions.parent / "t.txt", captions.parent / "u.jsonl"
+    table.write_text("picture;says;also\na.png;A dog;A cat\n")
+    own = ["--reader.separator", ";", "--reader.image_column", "picture"]
+    whole = ["--extractor", f"{__name__}.Whole", "--overwrite"]
+    for column, caption in (("says", "A dog"), ("also", "A cat")):
+        reader = ["--reader", "CsvTable", *own, "--reader.caption_column", column]
+        main(["extract", str(table), "--out", str(out), *reader, *whole])
+        assert [record.caption for record in read_units(out).values()] == [caption]
+    main(["extract", str(table), "--out", str(out), "--reader", f"{__name__}.Twice", *whole])
+    assert len(read_units(out)) == 2
+
+
+class Gives(UnitExtractor):
+    """Gives what it is told to."""
+
+    name = "gives"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
+        record = UnitRecord(caption_id, image_id, caption)
+        return {  # type: ignore[return-value]
+            "none": None,
+            "dict": {"caption": caption},
+            "other id": replace(record, caption_id="7"),
+        }.get(self.what, record)
+
+    def extract_all(self, captions: Iterable[Captioned], progress: Any = None) -> Any:
+        records = list(super().extract_all(captions, progress))
+        return {"fewer": records[1:], "more": [*records, records[0]]}.get(self.what, records)
+
+
+@pytest.mark.parametrize("what", ["none", "dict", "other id", "fewer", "more"])
+def test_an_extractor_that_gives_no_record_a_caption_is_told_so(captions: Path, what: str) -> None:
+    out = str(captions.parent / "u.jsonl")
+    own = ["--extractor", f"{__name__}.Gives", "--extractor.what", what]
+    sentence = said(["units", "extract", str(captions), "--out", out, *own]).sentence
+    assert sentence.startswith("zoo: Gives gave ")
+    assert "one zoo.units.UnitRecord a caption, in order and with its caption_id" in sentence
+    assert os.listdir(captions.parent) == ["captions.token"]
+
+
+@pytest.mark.parametrize("command", ["units extract", "negatives export", "negatives build"])
+def test_a_reader_that_gives_no_samples_is_told_so(captions: Path, command: str) -> None:
+    out = str(captions.parent / "u.jsonl")
+    for what, shown in (("lines", "'1000268201.jpg#0"), ("none", "None")):
+        own = ["--reader", f"{__name__}.NoReader", "--reader.what", what]
+        sentence = said([*command.split(), str(captions), "--out", out, *own]).sentence
+        assert f"NoReader.samples() gave {shown}" in sentence
+        assert "a reader returns a list of zoo.sources.Sample" in sentence
 
 
 def test_show_prints_units_beside_their_foils(
     captions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = captions.parent / "units.jsonl"
-    main(["extract", str(captions), "--out", str(out), "--tagger", "textblob"])
+    main(["extract", str(captions), "--out", str(out), "--tagger", "TextBlobTagger"])
     capsys.readouterr()
     assert main(["show", str(out), "--n", "3"]) == 0
     printed = capsys.readouterr().out

@@ -22,6 +22,7 @@ from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
 from tests.support.runs import in_process, losses, variant
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Augmentation, Tuning
 from zoo.cli import main
 from zoo.datamodules import features
 from zoo.datamodules.captions import CaptionDataModule
@@ -65,7 +66,7 @@ class Kept(Callback):
 
 def frozen(seed: int = 0, **arguments: Any) -> Backbone:
     torch.manual_seed(seed)
-    return Backbone("zoo-tiny", **{"tune": "none", "augment": False, **arguments})
+    return Backbone("zoo-tiny", **{"tuning": Tuning("none"), "augmentation": None, **arguments})
 
 
 def module_of(
@@ -205,11 +206,11 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(
 @pytest.mark.parametrize(
     ("backbone", "options", "says"),
     [
-        ({"tune": "text"}, {}, "model.backbone.tune is text: set it to none"),
+        ({"tuning": Tuning("text")}, {}, "model.backbone.tuning.towers is text: set it to none"),
         (
-            {"augment": True},
+            {"augmentation": Augmentation()},
             {},
-            "model.backbone.augment crops training images at random: set it to false",
+            "model.backbone.augmentation crops training images at random: set it to null",
         ),
         (
             {},
@@ -377,7 +378,7 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
     model = {
         "backbone": {
             "class_path": "zoo.backbones.backbone.Backbone",
-            "init_args": {"name": "zoo-tiny", "tune": "none", "augment": False},
+            "init_args": {"name": "zoo-tiny", "tuning": {"towers": "none"}, "augmentation": None},
         },
         "head": {"class_path": "zoo.heads.linear.Linear"},
     }
@@ -408,10 +409,10 @@ def test_the_command_line_takes_the_folder_as_a_flag(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     flags = [
-        "--model.backbone.tune",
+        "--model.backbone.tuning.towers",
         "none",
-        "--model.backbone.augment",
-        "false",
+        "--model.backbone.augmentation",
+        "null",
         "--model.head",
         "zoo.heads.linear.Linear",
     ]

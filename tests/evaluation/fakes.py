@@ -216,3 +216,17 @@ def evaluation(root: Path, made: list[Case], **settings: object) -> Evaluation:
 
 def cosine() -> Head:
     return Cosine()
+
+
+def recalled(
+    cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int, depth: int
+) -> bool:
+    """One query, written out: its k nearest by cosine, ordered by score.
+
+    A right answer before place `depth`, ties against it.
+    """
+    candidates = sorted(range(len(cosines)), key=lambda c: -cosines[c])[:k]
+    best = max((scores[c] for c in candidates if right[c]), default=None)
+    if best is None:
+        return False
+    return sum(1 for c in candidates if not right[c] and scores[c] >= best) < depth

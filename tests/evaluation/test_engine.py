@@ -63,32 +63,10 @@ def test_each_image_and_text_is_encoded_once(tmp_path: Path) -> None:
     assert backbone.texts_seen == len({text for case in made for text in case.texts})
 
 
-def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Path) -> None:
-    made, backbone = cases(drawn_images(tmp_path, 7), retrieval=False), FakeBackbone()
-    found = measured(evaluation(tmp_path, made, window_bytes=4000), backbone, TokenHead())
-    scoring = found.header["scoring"]
-    assert scoring["windows"] > 1
-    assert backbone.images_seen == 7 + scoring["images encoded twice"] > 7
-    assert (
-        backbone.texts_seen == scoring["texts"] + scoring["texts encoded twice"] > scoring["texts"]
-    )
-
-
-def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
-    from zoo.evaluation.portions import windows
-
-    engine = evaluation(tmp_path, cases(drawn_images(tmp_path, 9), retrieval=False))
-    made = windows(engine.plan, image_bytes=100, text_bytes=10, limit=400)
-    assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.questions)))
-    assert all(
-        100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made
-    )
-    assert len(made) < len(engine.plan.questions)
-
-
 def test_it_runs_again_and_again(tmp_path: Path) -> None:
     engine, backbone = evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), FakeBackbone()
     first = measured(engine, backbone, cosine())
+    engine.start(backbone, cosine())  # type: ignore[arg-type]
     engine.step(backbone, cosine(), next(iter(engine.loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
     assert_same(first, measured(engine, backbone, cosine()))
 
@@ -322,12 +300,15 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
     engine, backbone, head = evaluation(tmp_path, made), FakeBackbone(), cosine()
     monkeypatch.setattr(portions, "world_size", lambda: 4)
     monkeypatch.setattr(portions, "rank", lambda: 3)
+    engine.start(backbone, head)  # type: ignore[arg-type]
     loaders = engine.loaders(backbone, head)  # type: ignore[arg-type]
     assert [len(loader) for loader in loaders] == [1, 1], "Lightning refuses an empty loader"
     for loader in loaders:
         for portion in loader:
             engine.step(backbone, head, portion)  # type: ignore[arg-type]
-    assert sum(len(rows) for rows, _ in [*engine._images, *engine._texts]) == 0
+    assert (backbone.images_seen, backbone.texts_seen) == (1, 1)
+    found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
+    assert found.header["scoring"]["cases not reached, the run was cut short"] == 1
 
 
 def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -> None:

@@ -3,27 +3,33 @@
 Offsets slice back, tags and chunks are those of a treebank, and mistakes are named.
 """
 
+import pickle
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.errors import ZooError
-from zoo.language.tagger import Token, spans, tagger, tokens_of, words
+from zoo.language.spacy_tagger import SpacyTagger, tokens_of
+from zoo.language.tagger import Tagger, Token
+from zoo.language.taggers import default_tagger, recorded_tagger
+from zoo.language.textblob_tagger import TextBlobTagger
+from zoo.language.tokens import spans, words
 
 VOCABULARY = "a the man men dog 's and red is riding on to very , . two t-shirt"
 CAPTION = "Two men don't ride a man's t-shirt, 3.5 feet (U.S.)..."
 
 
 def tags(text: str) -> list[tuple[str, str]]:
-    return [(token.text, token.tag) for token in tagger("textblob").analyse(text)]
+    return [(token.text, token.tag) for token in TextBlobTagger().analyse(text)]
 
 
 def phrases(text: str, kind: str = "NP") -> list[str]:
     found: list[list[str]] = []
-    for token in tagger("textblob").analyse(text):
+    for token in TextBlobTagger().analyse(text):
         if token.chunk == f"B-{kind}":
             found.append([token.text])
         elif token.chunk == f"I-{kind}":
@@ -34,7 +40,7 @@ def phrases(text: str, kind: str = "NP") -> list[str]:
 @settings(deadline=None)  # the first call loads the lexicon
 @given(st.text())
 def test_tokens_slice_back_and_leave_only_white_space_between(text: str) -> None:
-    tokens = tagger("textblob").analyse(text)
+    tokens = TextBlobTagger().analyse(text)
     assert [text[t.start : t.end] for t in tokens] == [t.text for t in tokens] == words(text)
     rest, at = "", 0
     for start, end in spans(text):
@@ -70,7 +76,7 @@ def test_tokens_slice_back_and_leave_only_white_space_between(text: str) -> None
 )
 def test_a_chunk_never_continues_another_kind(drawn: list[str]) -> None:
     before = "O"
-    for token in tagger("textblob").analyse(" ".join(drawn)):
+    for token in TextBlobTagger().analyse(" ".join(drawn)):
         assert token.tag
         if token.chunk.startswith("I-"):
             assert before[2:] == token.chunk[2:]
@@ -144,37 +150,77 @@ def test_noun_phrases_hold_possessives_and_end_at_conjunctions() -> None:
 
 
 def test_a_text_without_words_has_no_tokens() -> None:
-    assert tagger("textblob").analyse("  \n") == []
+    assert TextBlobTagger().analyse("  \n") == []
 
 
-def test_a_tagger_is_loaded_once_and_says_who_it_is() -> None:
-    assert tagger("textblob") is tagger("textblob")
-    assert tagger("textblob").describe()["tagger"] == "textblob"
-    assert tagger("textblob").describe()["tagger_version"]
+def test_a_tagger_says_who_it_is() -> None:
+    assert TextBlobTagger().describe()["tagger"] == "textblob"
+    assert TextBlobTagger().describe()["tagger_version"]
 
 
-def test_an_unknown_tagger_is_named() -> None:
-    with pytest.raises(ZooError, match=r"no tagger 'stanza': choose auto, textblob or spacy"):
-        tagger("stanza")
+def test_a_tagger_that_a_file_names_and_nobody_has_is_named() -> None:
+    assert isinstance(recorded_tagger("textblob", "t.arrow"), TextBlobTagger)
+    with pytest.raises(
+        ZooError, match=r"t\.arrow was made with the tagger 'stanza', .*--generator"
+    ):
+        recorded_tagger("stanza", "t.arrow")
 
 
-def test_without_spacy_auto_is_textblob_and_spacy_says_how_to_get_it(
+class Given(Tagger):
+    """Finds the tokens that it is given."""
+
+    name = "given"
+    version = "1"
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def analyse(self, text: str) -> list[Token]:
+        return self.found  # type: ignore[no-any-return]
+
+
+A, DOG = Token("a", 0, 1, "DT", "B-NP"), Token("dog", 2, 5, "NN", "I-NP")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        (A, DOG),
+        ["a", "dog"],
+        [A],
+        [DOG],
+        [DOG, A],
+        [A, A, DOG],
+        [A, Token("Dog", 2, 5, "NN", "I-NP")],
+        [A, Token("dog", 3, 6, "NN", "I-NP")],
+        [A, Token("", 1, 1, "NN", "I-NP"), DOG],
+    ],
+)
+def test_a_tagger_whose_tokens_do_not_spell_the_text_is_told_so(found: Any) -> None:
+    assert Given([A, DOG]).tokens("a dog") == [A, DOG]
+    with pytest.raises(ZooError, match=r"^Given\.analyse\('a dog'\) returned .*a list of .*Token"):
+        Given(found).tokens("a dog")
+
+
+def test_a_tagger_goes_to_another_process_and_finds_the_same() -> None:
+    moved = pickle.loads(pickle.dumps(TextBlobTagger()))
+    assert moved.tokens(CAPTION) == TextBlobTagger().tokens(CAPTION)
+
+
+def test_without_spacy_the_default_is_textblob_and_spacy_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    monkeypatch.setattr("zoo.language.tagger.find_spec", lambda name: None)
-    tagger.cache_clear()
-    try:
-        assert tagger("auto").name == "textblob"
-        with pytest.raises(ZooError, match=r"spacy is not installed: pip install 'zoo\[text\]'"):
-            tagger("spacy")
-    finally:
-        tagger.cache_clear()
+    monkeypatch.setattr("zoo.language.taggers.find_spec", lambda name: None)
+    assert default_tagger().name == "textblob"
+    with pytest.raises(ZooError, match=r"spacy is not installed: pip install 'zoo\[text\]'"):
+        SpacyTagger()
 
 
 def test_nothing_is_loaded_on_import() -> None:
     code = (
-        "import sys, zoo.language.tagger, zoo.language.text; "
+        "import sys, zoo.language.taggers, zoo.language.text; "
         "assert not {'torch', 'textblob', 'spacy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

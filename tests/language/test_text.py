@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoo.language.tagger import words
 from zoo.language.text import (
     article,
     attach_marks,
@@ -14,6 +13,7 @@ from zoo.language.text import (
     replace_spans,
     same_words,
 )
+from zoo.language.tokens import words
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
 A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European banana"

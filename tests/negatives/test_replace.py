@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.language.prepositions import other_prepositions
-from zoo.language.tagger import tagger
 from zoo.language.text import same_words
+from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.negatives.bigram_shuffle import BigramShuffle
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace, parts_of
@@ -34,7 +34,7 @@ captions = st.lists(st.sampled_from(VOCABULARY.split()), max_size=14).map(" ".jo
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("table") / "t.arrow"
-    write_table(file, ALTERNATIVES, **tagger("textblob").describe(), wordnet="3.0")
+    write_table(file, ALTERNATIVES, **TextBlobTagger().describe(), wordnet="3.0")
     return file
 
 
@@ -44,7 +44,7 @@ def replaced(table: Path, caption: str, n: int = 200, min_entities: int = 2) -> 
 
 
 def parts(caption: str) -> list[tuple[str, str | None]]:
-    return [(part.text, part.tag) for part in parts_of(tagger("textblob").analyse(caption))]
+    return [(part.text, part.tag) for part in parts_of(TextBlobTagger().analyse(caption))]
 
 
 def test_heads_modifiers_verbs_and_prepositions_are_parts() -> None:
@@ -160,11 +160,27 @@ def test_it_says_what_made_it_and_a_checkpoint_can_name_it(table: Path) -> None:
         "table": str(table),
         "min_entities": 2,
         "max_unknown": 0.05,
+        "tagger": None,
     }
+    assert Replace(table, tagger=TextBlobTagger()).describe() == described
+
+
+class OtherTagger(TextBlobTagger):
+    name = "other"
+
+
+def test_a_table_of_another_tagger_is_refused(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match=r"t\.arrow was made with the tagger textblob, and other"):
+        Replace(table, tagger=OtherTagger())
+    own = tmp_path / "own.arrow"
+    write_table(own, ALTERNATIVES, **OtherTagger().describe())
+    with pytest.raises(ZooError, match=r"own\.arrow was made with the tagger 'other'"):
+        Replace(own)
+    assert Replace(own, tagger=OtherTagger()).describe()["tagger"] == "other"
 
 
 def test_three_generators_give_three_columns_in_order_each_by_its_own_seed(table: Path) -> None:
-    generators = [NegCLIPSwap("textblob"), Replace(table), BigramShuffle()]
+    generators = [NegCLIPSwap(TextBlobTagger()), Replace(table), BigramShuffle()]
     texts = CaptionTexts(3, generators)
     assert texts.names == ("negclip_swap", "replace", "bigram_shuffle")
     sample = Sample(ImageRef("file", "0.png"), "a man chases a red dog", "0", "0")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.made import COLORS, SHAPES, draw, record
-from zoo.language.tagger import tagger
+from zoo.language.taggers import default_tagger
 from zoo.negatives.replace import parts_of
 from zoo.negatives.table import write_table
 
@@ -148,11 +148,13 @@ def write_replacements(file: Path, captions: list[str]) -> None:
     parts = {
         (part.word, part.tag)
         for text in captions
-        for part in parts_of(tagger("auto").analyse(text))
+        for part in parts_of(default_tagger().analyse(text))
         if part.tag is not None
     }
     write_table(
-        file, {key: dict.fromkeys((*COLORS, *SHAPES), 1.0) for key in sorted(parts)}, tagger="auto"
+        file,
+        {key: dict.fromkeys((*COLORS, *SHAPES), 1.0) for key in sorted(parts)},
+        tagger=default_tagger().name,
     )
 
 

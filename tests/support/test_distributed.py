@@ -1,9 +1,14 @@
 """Outside a process group, and shards; what two ranks do is in test_two_processes.py."""
 
+from pathlib import Path
+
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.parallel import group, on_ranks
+from zoo.errors import ZooError
 from zoo.support import distributed as gather
 
 
@@ -23,3 +28,19 @@ def test_shards_deal_every_item_once(n: int, world: int) -> None:
     shards = [gather.Shard(range(n), rank, world) for rank in range(world)]
     assert sorted(i for shard in shards for i in shard) == list(range(n))
     assert [len(shard) for shard in shards] == [len(list(shard)) for shard in shards]
+
+
+def _one_fails(rank: int, folder: str) -> None:
+    def made() -> int:
+        if rank == 1:
+            raise ZooError("rank 1 has a broken image")
+        return rank
+
+    with group(rank, 2, Path(folder)):
+        assert gather.gather_made(lambda: 10 * rank) == [0, 10]
+        with pytest.raises(ZooError, match="rank 1 has a broken image"):
+            gather.gather_made(made)
+
+
+def test_where_one_rank_fails_all_of_them_stop(tmp_path: Path) -> None:
+    on_ranks(2, _one_fails, str(tmp_path))

@@ -105,9 +105,17 @@ def test_every_command_sweeps_what_it_left_when_it_was_killed(tmp_path: Path) ->
     for name in left:
         (out / f".{name}.{2**22 + 1}.part").write_text("half")
     captions = str(root / "captions.tsv")
-    units = ["units", "extract", captions, "--tagger", "textblob", "--out", str(out / "u.jsonl")]
+    units = [
+        "units",
+        "extract",
+        captions,
+        "--tagger",
+        "TextBlobTagger",
+        "--out",
+        str(out / "u.jsonl"),
+    ]
     assert said(units).status == 0
-    negatives = ["negatives", "export", captions, "--tagger", "textblob"]
+    negatives = ["negatives", "export", captions, "--tagger", "TextBlobTagger"]
     assert said([*negatives, "--out", str(out / "n.jsonl")]).status == 0
     Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(out), workers=0).run(Guess())
     WholeCheckpointIO().save_checkpoint({"epoch": 1}, out / "last.ckpt")

@@ -9,7 +9,7 @@ from zoo.heads import Cosine, Head
 from zoo.negatives import NegativeGenerator, NegCLIPSwap
 from zoo.objectives import Objective
 from zoo.sources.readers import KarpathyJson, Reader
-from zoo.support.names import class_of
+from zoo.support.names import class_of, classes
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,9 @@ def test_a_module_that_breaks_while_it_is_imported_shows_its_own_error(
     (tmp_path / "breaks_lab.py").write_text("import not_there_at_all\n")
     with pytest.raises(ModuleNotFoundError, match="not_there_at_all"):
         class_of("breaks_lab.Mine", "heads", Head)
+
+
+def test_a_class_that_leaves_methods_to_others_is_not_listed() -> None:
+    listed = {path.rpartition(".")[2] for _, path, _ in classes("extractors")}
+    assert {"RuleExtractor", "OpenAICompatible", "VLLM"} <= listed
+    assert "LanguageModelExtractor" not in listed

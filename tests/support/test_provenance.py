@@ -9,6 +9,7 @@ import torch
 import zoo
 from tests.support.runs import last_checkpoint
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import TextInput, Tuning
 from zoo.checkpoints.export import export
 from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
@@ -24,8 +25,8 @@ TOWERS = ("image tower", "text tower")
 SAID = "random weights: the image tower and the text tower were neither pretrained nor trained"
 
 
-def small(tune: str = "full", **given: object) -> Backbone:
-    return Backbone("zoo-tiny", tune=tune, **given)  # type: ignore[arg-type]
+def small(tune: str = "both", **given: object) -> Backbone:
+    return Backbone("zoo-tiny", tuning=Tuning(tune), **given)  # type: ignore[arg-type]
 
 
 def fit(recipe: Path, folder: Path, *flags: str) -> Path:
@@ -67,14 +68,14 @@ def test_weights_put_in_by_hand_are_not_called_random() -> None:
 
 def test_a_head_is_random_only_where_it_draws_its_weights() -> None:
     assert "head" not in ZooModule(small(), head=Linear()).weights
-    module = ZooModule(small(text_lengths=[]), head=CrossModal(layers=1))
+    module = ZooModule(small(text=TextInput(lengths=[])), head=CrossModal(layers=1))
     assert module.weights["head"] == RANDOM
     module.head.load_state_dict(module.head.state_dict())
     assert module.weights["head"] == LOADED
 
 
 def test_whether_a_head_is_random_is_found_without_a_draw() -> None:
-    backbone, head = small(text_lengths=[]), CrossModal(layers=1)
+    backbone, head = small(text=TextInput(lengths=[])), CrossModal(layers=1)
     head.attach(backbone.shapes)
     before = torch.random.get_rng_state()
     assert starts_at_random(head, backbone.shapes)
@@ -98,7 +99,7 @@ def test_a_file_of_weights_is_pretrained_and_a_checkpoint_of_random_ones_is_not(
 def test_a_trained_checkpoint_keeps_which_towers_are_still_random(
     made_root: Path, tmp_path: Path
 ) -> None:
-    file = fit(made_root / "recipe.yaml", tmp_path, "--model.backbone.tune", "text")
+    file = fit(made_root / "recipe.yaml", tmp_path, "--model.backbone.tuning.towers", "text")
     expected = {TOWERS[0]: RANDOM, TOWERS[1]: TRAINED}
     assert load_checkpoint(file).weights == expected
     export(file, tmp_path / "exported")

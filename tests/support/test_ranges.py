@@ -11,6 +11,7 @@ from jsonargparse.typing import PositiveInt, restricted_number_type
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.settings import Compute, TextInput, Tuning
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features
@@ -59,12 +60,12 @@ REFUSED: list[tuple[Callable[..., object], dict[str, object], str]] = [
     (UnitSampler, {"file": "u.jsonl", "p_rel": -0.1}, "a number from 0 to 1"),
     (UnitSampler, {"file": "u.jsonl", "n_units": 0}, "a whole number from 1 up"),
     (HalfTruth, {"units": "u.jsonl", "max_images": 0}, "a whole number from 1 up"),
-    (Backbone, {"name": "zoo-tiny", "chunk": 0}, "a whole number from 1 up"),
-    (Backbone, {"name": "zoo-tiny", "context_length": 0}, "a whole number from 1 up"),
-    (Backbone, {"name": "zoo-tiny", "text_lengths": [8, -1]}, "a whole number from 1 up"),
-    (Backbone, {"tune": "imag"}, "one of full, image, text, none"),
+    (Compute, {"chunk": 0}, "a whole number from 1 up"),
+    (TextInput, {"context_length": 0}, "a whole number from 1 up"),
+    (TextInput, {"lengths": [8, -1]}, "a whole number from 1 up"),
+    (Tuning, {"towers": "imag"}, "one of both, image, text, none"),
     (Backbone, {"activation": "relu"}, "one of gelu, quickgelu"),
-    (Backbone, {"batch_norm": None}, "one of frozen, updated"),
+    (Tuning, {"batch_norm": None}, "one of frozen, updated"),
     (Optimization, {"warmup": "steep"}, "one of linear, cosine"),
     (LoRA, {"rank": 0}, "a whole number from 1 up"),
     (LoRA, {"alpha": 0.0}, "a number above 0"),

@@ -24,7 +24,7 @@ WITH_EMA = [
 LORA = {
     "backbone": {
         "class_path": "zoo.backbones.backbone.Backbone",
-        "init_args": {"name": "zoo-tiny", "lora": {"rank": 2}},
+        "init_args": {"name": "zoo-tiny", "tuning": {"lora": {"rank": 2}}},
     }
 }
 

@@ -20,6 +20,7 @@ from tests.support.helpers import Case, random_case, random_pooled
 from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Tuning
 from zoo.batch import Batch, Encoded, text_bank
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.evaluation.engine import Evaluation
@@ -234,7 +235,7 @@ def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
     assert len(set(expected[0].values())) == len(expected[0])
     weights = [8 / 11, 3 / 11]
     module = ZooModule(
-        Backbone("zoo-tiny", tune="none"),
+        Backbone("zoo-tiny", tuning=Tuning("none")),
         CSCLIP(lambda_u=0.3),
         Cosine(scale=3.0),
         Optimization(lr=0.5, lr_head=0.25),
@@ -262,7 +263,7 @@ def test_texts_that_come_twice_are_told_and_so_is_the_speed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Four texts are named and three encoded, in half a second."""
-    module = ZooModule(Backbone("zoo-tiny", tune="none"))
+    module = ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")))
     captions = ["a cat", "a dog", "a cat", "a bird"]
     bank, _ = text_bank(*module.backbone.tokenizer(captions))
     assert module.deduplicated(bank).item() == pytest.approx(0.25)

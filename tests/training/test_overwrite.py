@@ -20,7 +20,7 @@ KEPT = "made by hand"
 COMMANDS = {
     "a units file": (["units", "extract", NOT_THERE, "--out", "u.jsonl"], "u.jsonl"),
     "negatives": (
-        ["negatives", "export", NOT_THERE, "--generator", "bigram_shuffle", "--out", "n.jsonl"],
+        ["negatives", "export", NOT_THERE, "--generator", "BigramShuffle", "--out", "n.jsonl"],
         "n.jsonl",
     ),
     "a table of words": (["negatives", "build", NOT_THERE, "--out", "t.arrow"], "t.arrow"),

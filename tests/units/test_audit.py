@@ -8,11 +8,12 @@ import pytest
 
 from zoo.cli.units import main
 from zoo.errors import ZooError
+from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.units.audit import COLUMNS, Row, draw, read_sheet, shares, write_sheet
 from zoo.units.rules.rule import RuleExtractor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "studies"))
-EXTRACTOR = RuleExtractor(tagger="textblob")
+EXTRACTOR = RuleExtractor(tagger=TextBlobTagger())
 RECORDS = {
     str(i): EXTRACTOR.extract(f"A black dog chases {n} white cats on the grass", str(i), str(i))
     for i, n in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
@@ -98,7 +99,7 @@ def test_from_units_to_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     captions.write_text(
         "1.jpg#0\tA black dog chases a white cat .\n2.jpg#0\tA boy in a red hat .\n"
     )
-    main(["extract", str(captions), "--out", str(units), "--tagger", "textblob"])
+    main(["extract", str(captions), "--out", str(units), "--tagger", "TextBlobTagger"])
     main(["audit", str(units), "--n", "2"])
     sheet = tmp_path / "u.audit.csv"
     rows = read_sheet(sheet)

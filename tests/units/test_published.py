@@ -108,7 +108,7 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     ("row", "complaint"),
     [
         ({**NEW, "sample_id": None}, r"\[1\]: field 'sample_id' is missing"),
-        ({**NEW, "entities": [3]}, r"\[1\]: field 'entities\[0\]' is a number"),
+        ({**NEW, "entities": [3]}, r"\[1\]: field 'entities\[0\]' is a whole number"),
         (
             {**NEW, "negative_entities": {"cat": [{"change_type": "x"}]}},
             r"\[1\]: field 'negative_entities.cat\[0\].negative' is missing",

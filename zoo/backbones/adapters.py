@@ -59,15 +59,15 @@ def add_adapters(
     unknown = set(lora.targets) - {last(name) for name in layers}
     if unknown:
         raise ZooError(
-            f"backbone.lora.targets has {', '.join(sorted(unknown))}, which is no layer's name: "
-            f"choose among {named(layers)}"
+            f"backbone.tuning.lora.targets has {', '.join(sorted(unknown))}, which is no layer's "
+            f"name: choose among {named(layers)}"
         )
     for side in tuned:
         inside = [name for name in layers if tower(name) == side]
         if not any(last(name) in lora.targets for name in inside):
             raise ZooError(
-                f"backbone.lora.targets names no layer of the {side} tower: add some of "
-                f"{named(inside)}, or change tune"
+                f"backbone.tuning.lora.targets names no layer of the {side} tower: add some of "
+                f"{named(inside)}, or change backbone.tuning.towers"
             )
     chosen = [name for name in layers if tower(name) in tuned and last(name) in lora.targets]
     inner = next(
@@ -80,8 +80,8 @@ def add_adapters(
     )
     if inner is not None:
         raise ZooError(
-            f"backbone.lora.targets has {last(inner)}, a part of attention that is never run "
-            "alone: name the attention itself"
+            f"backbone.tuning.lora.targets has {last(inner)}, a part of attention that is never "
+            "run alone: name the attention itself"
         )
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, chosen))
@@ -91,7 +91,8 @@ def add_adapters(
         inject_adapter_in_model(config, model, NAME)
     except (TypeError, ValueError) as error:
         raise ZooError(
-            f"backbone.lora.targets names a layer that peft cannot adapt ({error}): take it out"
+            f"backbone.tuning.lora.targets names a layer that peft cannot adapt ({error}): take it "
+            "out"
         ) from error
 
 

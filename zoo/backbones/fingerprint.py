@@ -9,7 +9,6 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.support.distributed import whole
-from zoo.support.spec import spec
 
 
 def weights_hash(*modules: nn.Module) -> str:
@@ -29,13 +28,12 @@ def weights_hash(*modules: nn.Module) -> str:
 
 def encoding_of(backbone: Backbone) -> dict[str, Any]:
     """Returns what the backbone's outputs depend on, as JSON would give it back."""
-    arguments = spec(backbone)["init_args"]
     described = {
         "architecture": backbone.name,
         "activation": backbone.activation,
         "weights": weights_hash(backbone),
         "preprocessing": dict(backbone.model.visual.preprocess_cfg),
-        "tokenizer": arguments["tokenizer"],
+        "tokenizer": backbone.text.tokenizer,
         "context": backbone.context,
     }
     plain: dict[str, Any] = json.loads(json.dumps(described))

@@ -1,19 +1,14 @@
-"""A plain CLIP of open_clip as Hugging Face's CLIPModel: names, configuration and preprocessing."""
+"""A plain CLIP of open_clip as Hugging Face's CLIPModel: configuration and preprocessing."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from zoo.backbones.published import open_clip_names
-from zoo.backbones.weights import TEXT_TOWER
 from zoo.errors import ZooError
 
-State = dict[str, Tensor]
 # Settings that CLIPModel has too, that matter in training alone, or that say nothing of weights.
 HELD = {
     "vision_cfg": {
@@ -40,27 +35,6 @@ HELD = {
     | {"hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs"},
 }
 TOP = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu", "custom_text", "init_logit_scale"}
-NAMES = (
-    (r"^visual\.class_embedding$", "vision_model.embeddings.class_embedding"),
-    (r"^visual\.conv1\.", "vision_model.embeddings.patch_embedding."),
-    (r"^visual\.positional_embedding$", "vision_model.embeddings.position_embedding.weight"),
-    (r"^visual\.ln_pre\.", "vision_model.pre_layrnorm."),
-    (r"^visual\.ln_post\.", "vision_model.post_layernorm."),
-    (r"^visual\.transformer\.resblocks\.", "vision_model.encoder.layers."),
-    (r"^token_embedding\.", "text_model.embeddings.token_embedding."),
-    (r"^positional_embedding$", "text_model.embeddings.position_embedding.weight"),
-    (r"^ln_final\.", "text_model.final_layer_norm."),
-    (r"^transformer\.resblocks\.", "text_model.encoder.layers."),
-    (r"\.ln_([12])\.", r".layer_norm\1."),
-    (r"\.mlp\.c_fc\.", ".mlp.fc1."),
-    (r"\.mlp\.c_proj\.", ".mlp.fc2."),
-    (r"\.attn\.out_proj\.", ".self_attn.out_proj."),
-)
-PROJECTIONS = {
-    "visual.proj": "visual_projection.weight",
-    "text_projection": "text_projection.weight",
-}
-IN_PROJECTION = re.compile(r"(.*)\.attn\.in_proj_(weight|bias)$")
 
 
 def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
@@ -137,51 +111,6 @@ def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str,
             "pad_token_id": vocabulary - 1,
         },
     }
-
-
-def hugging_face_state(state: State) -> State:
-    """Returns a state under Hugging Face's names.
-
-    Queries, keys and values come apart, and projections are transposed.
-
-    Args:
-        state: The state of a plain CLIP under open_clip's names.
-    """
-    out: State = {}
-    for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
-        fused = IN_PROJECTION.match(key)
-        if fused is not None:
-            block, kind = _renamed(fused[1]), fused[2]
-            out |= {
-                f"{block}.self_attn.{part}_proj.{kind}": t.clone()
-                for part, t in zip("qkv", tensor.chunk(3), strict=True)
-            }
-        elif key in PROJECTIONS:
-            out[PROJECTIONS[key]] = tensor.T.contiguous()
-        else:
-            out[_renamed(key)] = tensor
-    return out
-
-
-def open_clip_state(file: Path, state: State, separate_text: bool) -> State:
-    """Returns the state that `hugging_face_state` was given.
-
-    Args:
-        file: The file of the state, as errors name it.
-        state: A state under Hugging Face's names.
-        separate_text: Whether open_clip has the text tower under `text.`.
-    """
-    plain = open_clip_names(file, state)
-    return {
-        f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
-        for key, tensor in plain.items()
-    }
-
-
-def _renamed(key: str) -> str:
-    for pattern, name in NAMES:
-        key = re.sub(pattern, name, key)
-    return key
 
 
 def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ BASE, FIRST, SECOND = ".base_layer", ".lora_A.default.weight", ".lora_B.default.
 class LoRA(metaclass=RangedType):
     """Adapters that are trained in place of a tower's own weights.
 
-    `tune` of the backbone says which towers have them. The defaults of rank and alpha are those of
+    `towers` beside them says which towers have them. The defaults of rank and alpha are those of
     FSC-CLIP's public code. Those of targets name every layer of open_clip's own towers.
 
     Args:

@@ -1,13 +1,11 @@
 """Captions that a tokenizer would cut, which backbones do without a word."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from torch import Tensor
-
-Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
+from zoo.backbones.tokenizer import Tokenize
 
 
-def overlong(captions: Sequence[str], tokenizer: Tokenizer, chunk: int = 1024) -> list[int]:
+def overlong(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 1024) -> list[int]:
     """Returns the positions of captions that do not fit the tokenizer's context.
 
     A caption that fills the context may fit exactly. Its two halves of words are tokenized apart,
@@ -27,7 +25,7 @@ def overlong(captions: Sequence[str], tokenizer: Tokenizer, chunk: int = 1024) -
     return found
 
 
-def _tokens(text: str, tokenizer: Tokenizer) -> int:
+def _tokens(text: str, tokenizer: Tokenize) -> int:
     words = text.split()
     middle = len(words) // 2
     _, lengths, _ = tokenizer(["", " ".join(words[:middle]), " ".join(words[middle:])])

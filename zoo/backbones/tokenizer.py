@@ -3,7 +3,7 @@
 In shapes, n is the number of texts and L the context length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +13,9 @@ from torch import Tensor
 
 from zoo.backbones.factory import quiet
 from zoo.errors import ZooError
+
+# what a tokenizer does: ids, lengths and hashes of texts
+Tokenize = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,13 @@ def build_tokenizer(
         )
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ZooError(
-            f"{source} cannot be loaded ({reason}): give backbone.tokenizer the folder of a saved "
-            "Hugging Face tokenizer"
+            f"{source} cannot be loaded ({reason}): give backbone.text.tokenizer the folder of a "
+            "saved Hugging Face tokenizer"
         ) from error
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
     if size > vocabulary:
         raise ZooError(
             f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give "
-            "backbone.tokenizer the tower's own"
+            "backbone.text.tokenizer the tower's own"
         )
     return Tokenizer(inner, context, end)

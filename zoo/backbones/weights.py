@@ -72,6 +72,7 @@ class Weights:
     preprocess: dict[str, Any] | None = None
     came: dict[str, str] | None = None
     tokenizer: str | None = None
+    context_length: int | None = None
 
 
 def weights_file(path: str) -> Path | None:
@@ -132,12 +133,13 @@ def read_weights(file: Path) -> Weights:
         }
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
     if adapted(own):
-        if not isinstance(settings.get("lora"), dict):
+        lora = _of_group(settings, "tuning", "lora")
+        if not isinstance(lora, dict):
             raise ZooError(
                 f"{file} holds adapters and not the alpha they were trained with: save the merged "
                 "model's state_dict() instead"
             )
-        own = merged(own, LoRA(**settings["lora"]).scaling)
+        own = merged(own, LoRA(**lora).scaling)
     about = held if settings else _exported_beside(file)
     described = settings or {**_recorded_settings(about), **_described_beside(file)}
     return Weights(
@@ -148,7 +150,7 @@ def read_weights(file: Path) -> Weights:
         tuple(beside),
         described.get("preprocess"),
         _recorded_origin(about),
-        described.get("tokenizer"),
+        _of_group(described, "text", "tokenizer"),
     )
 
 
@@ -179,6 +181,12 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     recipe = held.get("hyper_parameters")
     settings: dict[str, Any] = recipe["backbone"].get("init_args", {}) if is_recipe(recipe) else {}
     return settings
+
+
+def _of_group(settings: dict[str, Any], group: str, name: str) -> Any:
+    """Returns an argument of a group of the backbone's arguments; None where it is not there."""
+    held = settings.get(group)
+    return held.get(name) if isinstance(held, dict) else None
 
 
 def _exported_beside(file: Path) -> dict[str, Any]:
@@ -297,7 +305,10 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         )
         mend = "set backbone.name to the architecture the file was made with"
         if any("lora_" in key for key in faults["unexpected"]):
-            mend = "it holds LoRA tensors, set backbone.rule to the publication that they are of"
+            mend = (
+                "it holds LoRA tensors, name the publication that they are of as "
+                "backbone.pretrained (`zoo ls published_weights`)"
+            )
         raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
     refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)

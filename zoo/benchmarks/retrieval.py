@@ -119,7 +119,7 @@ class Retrieval(Benchmark):
 
 
 def _of_reader(reader: Reader) -> list[Pair]:
-    return [(sample.image, sample.caption) for sample in reader.samples()]
+    return [(sample.image, sample.caption) for sample in reader.read()]
 
 
 def _flickr8k(path: Path) -> tuple[list[Pair], list[Path]]:

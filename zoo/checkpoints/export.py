@@ -23,18 +23,19 @@ from zoo.backbones.factory import quiet
 from zoo.backbones.hugging_face import (
     features,
     hugging_face_config,
-    hugging_face_state,
     preparation,
     refuse_what_it_cannot_hold,
     vocabulary,
     without_bars,
 )
+from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
 from zoo.checkpoints.files import located
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
 from zoo.support.files import beside, check_place, not_written
+from zoo.support.spec import spec
 
 logger = logging.getLogger(__name__)
 
@@ -125,8 +126,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
-    recipe = module.recipe()
-    recipe["backbone"]["init_args"] |= {"pretrained": None, "rule": None, "lora": None}
+    recipe = {**module.recipe(), "backbone": spec(backbone)}
     whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     whole |= {
         name: tensor

@@ -12,7 +12,7 @@ import lightning
 from safetensors.torch import save_file
 from torch import Tensor
 
-from zoo.backbones.hugging_face import open_clip_state
+from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
 from zoo.support.spec import is_recipe

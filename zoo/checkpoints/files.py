@@ -16,7 +16,7 @@ from zoo.support.files import beside, sweep
 from zoo.support.spec import is_recipe
 from zoo.support.tensors import read_tensors
 
-SOURCES = ("pretrained", "rule", "weights")
+SOURCES = ("pretrained", "weights")
 RUNS = Path("runs")
 NAMES = ("last", "best")
 CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
@@ -132,7 +132,7 @@ def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     }
     for part in ("backbone", "head"):
         settings = recipe.get(part, {}).get("init_args", {})
-        settings |= {name: None for name in SOURCES if isinstance(settings.get(name), str)}
+        settings |= {name: None for name in SOURCES if isinstance(settings.get(name), str | dict)}
     return recipe
 
 

@@ -6,8 +6,8 @@ merged first: interpolating their factors would scale B A by alpha squared.
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import lightning
 import torch
@@ -15,11 +15,13 @@ from torch import Tensor
 
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.published.base import PublishedWeights
 from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.files import check_place
+from zoo.support.spec import built, spec
 
 State = dict[str, Tensor]
 
@@ -78,8 +80,7 @@ def merge(
             f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} "
             "was frozen, and differs): give --base the weights that it was"
         )
-    recipe = module.recipe()
-    recipe["backbone"]["init_args"] |= {"lora": None, "rule": None, "pretrained": None}
+    recipe = {**module.recipe(), "backbone": spec(module.backbone.plain())}
     origin = {
         name: part
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
@@ -126,16 +127,16 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
     """Returns the state of the plain module before training, and how its weights came about."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
-    source = {"pretrained": base, "rule": None}
-    if base is None:
-        source = {name: recorded.get(name) for name in source}
-    if source["pretrained"] is None and module.backbone.lora is None:
+    source = base if base is not None else recorded.get("pretrained")
+    if source is None and module.backbone.tuning.lora is None:
         raise ZooError(
             f"the recipe of {checkpoint} names no weights that training started from: give --base "
             "a tag or a file of them"
         )
-    settings: dict[str, Any] = {**module.recipe()["backbone"]["init_args"], **source, "lora": None}
+    bare = replace(module.backbone.tuning, lora=None)
     try:
+        given = built(source, PublishedWeights) if isinstance(source, dict) else source
+        settings = {**module.backbone._recorded, "pretrained": given, "tuning": bare}
         backbone = type(module.backbone)(**settings)
     except ZooError as error:
         raise ZooError(
@@ -143,7 +144,7 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
             "--base"
         ) from error
     came = backbone.weights
-    if source["pretrained"] is None:
+    if source is None:
         backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
     head = _start_of_head(
@@ -211,7 +212,7 @@ def _without_adapters(backbone: Backbone) -> Backbone:
 
 def _frozen(module: ZooModule) -> State:
     """Returns the towers' weights that training left alone, under their plain names."""
-    if module.backbone.lora is None:
+    if module.backbone.tuning.lora is None:
         frozen = {
             name: p.detach()
             for name, p in module.backbone.named_parameters()

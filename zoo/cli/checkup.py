@@ -204,7 +204,7 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
         samples = [sample for source in sources for sample in source.samples]
         whole = [source.reader for source in sources]
         records = check_units(
-            data.units, samples, lambda: (s for reader in whole for s in reader.whole().samples())
+            data.units, samples, lambda: (s for reader in whole for s in reader.whole().read())
         )
     except ZooError as error:
         return Need("units", str(error), False)
@@ -240,7 +240,12 @@ def _benchmarks(evaluation: Evaluation) -> Need:
 def _weights(backbone: Namespace) -> Iterator[Need]:
     given = backbone.init_args
     name, pretrained = given.name, given.get("pretrained")
-    if pretrained is None:
+    if isinstance(pretrained, Namespace):  # a publication
+        path = Path(pretrained.init_args.get("path") or "")
+        publication = pretrained.class_path.rpartition(".")[2]
+        there = "" if path.exists() else ", which is not there"
+        yield Need("weights", f"{publication} of {path}{there}", not there)
+    elif pretrained is None:
         yield Need("weights", f"random ones of {name}")
     elif Path(pretrained).is_file():
         yield Need("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
@@ -273,7 +278,7 @@ def _disk(settings: Namespace) -> Need:
     )
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(there).free
-    trained = given.get("tune", "full") != "none" and given.get("lora") is None
+    trained = given.tuning.towers != "none" and given.tuning.lora is None
     try:
         size = parameters_of(given.name) * (TRAINED if trained else FROZEN) * CHECKPOINTS
     except ZooError as error:

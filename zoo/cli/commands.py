@@ -39,8 +39,7 @@ COMMANDS = {
     ),
     "ls": (
         "zoo.cli.ls:main",
-        "list objectives, heads, datamodules, benchmarks, backbones, configs, negatives, "
-        "readers or extractors",
+        "list what can be named: objectives, heads, generators of negatives, readers and so on",
     ),
     "negatives": (
         "zoo.cli.negatives:main",
@@ -118,6 +117,11 @@ def dispatch(argv: list[str]) -> int:
         print(f"zoo {__version__}")
         return 0
     name, rest = argv[0], argv[1:]
+    if name == "--print_completion":
+        from zoo.cli.completion import script
+
+        print(script(chosen_shell(rest)))
+        return 0
     if name in LIGHTNING:
         asked = next((i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None)
         if asked is not None and rest[asked + 1 :] != ["all"]:
@@ -141,9 +145,24 @@ def dispatch(argv: list[str]) -> int:
     return status
 
 
+def chosen_shell(rest: list[str]) -> str:
+    """Returns the shell that `--print_completion` is for.
+
+    Raises:
+        ZooError: It is neither bash nor zsh.
+    """
+    if rest not in (["bash"], ["zsh"]):
+        raise ZooError(
+            f"--print_completion {' '.join(rest)}: name the shell, as in "
+            "`zoo --print_completion bash` or `zoo --print_completion zsh`"
+        )
+    return rest[0]
+
+
 def usage() -> str:
     """Returns the text of `zoo --help`."""
     lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` says more", ""]
     lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
     lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
+    lines += ["", "`zoo --print_completion bash` prints what bash completes commands and flags by"]
     return "\n".join(lines)

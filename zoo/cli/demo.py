@@ -42,6 +42,38 @@ SWAPS = "attribute swaps"
 
 def main(argv: list[str]) -> int:
     """Renders, trains, measures and prints a table, and returns the exit status."""
+    chosen = parser().parse_args(argv)
+    quieten()
+    console, began = Console(), time.monotonic()
+    folder = chosen.out / "scenes"
+    render_scenes(folder, chosen.scenes, workers=chosen.workers)
+    sheet = contact_sheet(folder, chosen.out / "scenes.png")
+    metrics = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
+    console.print(table(metrics))
+    widest = max(
+        (f.high - f.low) / 2
+        for row in metrics.values()
+        for f in row.values()
+        if f.high is not None and f.low is not None
+    )
+    console.print(
+        f"Beside each accuracy stands its 95 % interval, up to {widest:.0f} "
+        "points to either side. Smaller differences are noise, and another "
+        "seed moves the metrics as well. Chance is 50 %: where the accuracy is "
+        "lower, a wrong detail raises the score more often than it lowers it."
+    )
+    console.print(
+        f"pictures: {picture(metrics, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
+    )
+    console.print(
+        f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py "
+        "is the long version, with three seeds and a control."
+    )
+    return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
     parser = Parser(prog="zoo demo", description=__doc__)
     parser.add_argument(
         "--out",
@@ -73,34 +105,7 @@ def main(argv: list[str]) -> int:
         default=2,
         help="processes that render (default: %(default)s)",
     )
-    chosen = parser.parse_args(argv)
-    quieten()
-    console, began = Console(), time.monotonic()
-    folder = chosen.out / "scenes"
-    render_scenes(folder, chosen.scenes, workers=chosen.workers)
-    sheet = contact_sheet(folder, chosen.out / "scenes.png")
-    metrics = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
-    console.print(table(metrics))
-    widest = max(
-        (f.high - f.low) / 2
-        for row in metrics.values()
-        for f in row.values()
-        if f.high is not None and f.low is not None
-    )
-    console.print(
-        f"Beside each accuracy stands its 95 % interval, up to {widest:.0f} "
-        "points to either side. Smaller differences are noise, and another "
-        "seed moves the metrics as well. Chance is 50 %: where the accuracy is "
-        "lower, a wrong detail raises the score more often than it lowers it."
-    )
-    console.print(
-        f"pictures: {picture(metrics, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
-    )
-    console.print(
-        f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py "
-        "is the long version, with three seeds and a control."
-    )
-    return 0
+    return parser
 
 
 def tuned_arms(

@@ -53,27 +53,7 @@ def main(argv: list[str]) -> int:
         from zoo.cli.checkup import checkup
 
         return checkup(argv)
-    parser = Parser(
-        prog="zoo doctor",
-        description="Say what a data root holds, what is missing and how to get it.",
-    )
-    parser.add_argument(
-        "--data_root",
-        nargs="+",
-        type=Path,
-        default=[Path(".")],
-        help="one folder or more; the first that holds a file wins",
-    )
-    parser.add_argument(
-        "--benchmarks",
-        help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
-    )
-    parser.add_argument(
-        "--config",
-        help="a recipe, once or more, with the flags that "
-        "fit takes: look for all that it needs instead",
-    )
-    given = parser.parse_args(argv)
+    given = parser().parse_args(argv)
     names = (
         listed(given.benchmarks, "--benchmarks")
         if given.benchmarks
@@ -94,6 +74,31 @@ def main(argv: list[str]) -> int:
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "images that are missing", _missing(findings, finder))
     return 1 if broken else 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
+    parser = Parser(
+        prog="zoo doctor",
+        description="Say what a data root holds, what is missing and how to get it.",
+    )
+    parser.add_argument(
+        "--data_root",
+        nargs="+",
+        type=Path,
+        default=[Path(".")],
+        help="one folder or more; the first that holds a file wins",
+    )
+    parser.add_argument(
+        "--benchmarks",
+        help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
+    )
+    parser.add_argument(
+        "--config",
+        help="a recipe, once or more, with the flags that "
+        "fit takes: look for all that it needs instead",
+    )
+    return parser
 
 
 def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from zoo.cli.flags import FLAGS
-from zoo.support.names import class_of
+from zoo.support.names import class_of, paths
 
 WHAT = {
     "fit": "Train a model: a backbone, a head and an objective on captions and their images.",
@@ -45,6 +45,7 @@ EXAMPLES = {
         ),
     ),
 }
+WEIGHTS = "--model.backbone.pretrained"  # which a tag or a file follows too
 # the flags that name a class, and the room whose classes they take
 NAMING = {
     "--objective": "objectives",
@@ -54,6 +55,7 @@ NAMING = {
     "--data.negatives": "negatives",
     "--data.train": "readers",
     "--data": "datamodules",
+    WEIGHTS: "published_weights",
 }
 
 
@@ -124,7 +126,8 @@ def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, _, inline = argument.partition("=")
         name = inline or value
-        if flag in NAMING and name and not name.startswith(("-", "{", "[")):
+        named = flag in NAMING and name and not name.startswith(("-", "{", "["))
+        if named and (flag != WEIGHTS or name in paths("published_weights")):
             yield flag, NAMING[flag], name
 
 

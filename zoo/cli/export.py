@@ -8,6 +8,13 @@ from zoo.support.arguments import Parser
 
 def main(argv: list[str]) -> int:
     """Exports a checkpoint, and returns the exit status."""
+    given = parser().parse_args(argv)
+    print(export(given.checkpoint, given.out, given.format))
+    return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
     parser = Parser(
         prog="zoo export",
         description="Write a checkpoint as a plain "
@@ -23,6 +30,4 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--format", choices=["open_clip", "hf"], default="open_clip", help="who is to reload it"
     )
-    given = parser.parse_args(argv)
-    print(export(given.checkpoint, given.out, given.format))
-    return 0
+    return parser

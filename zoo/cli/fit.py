@@ -21,7 +21,6 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
 
-from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import (
     NAMES,
@@ -63,6 +62,13 @@ LOGGER = {
 
 class ZooParser(LightningArgumentParser):
     """Lightning's parser, whose errors are one line with near names, not the whole usage."""
+
+    def parse_args(self, args: Any = None, *others: Any, **named: Any) -> Namespace:
+        """Parses; the null of an argument within a group is null, which jsonargparse makes None."""
+        if args is not None:
+            args = [re.sub("^(--[^=]+)=None$", r"\1=null", argument) for argument in args]
+        settings: Namespace = super().parse_args(args, *others, **named)
+        return settings
 
     def error(self, message: str, ex: Exception | None = None) -> None:
         """Prints a wrong argument in one line with near names, and ends with status 2.
@@ -131,12 +137,13 @@ class ZooCLI(LightningCLI):
         """
         given = self.config[self.subcommand]
         data = data_of(given.data)
-        evaluation = benchmarks_of(data)
+        evaluation = getattr(data, "evaluation", None)
         may_go_on = given.get("ckpt_path") is not None or SLURMEnvironment.job_id() is not None
         if evaluation is not None and self.subcommand == "fit" and (may_go_on or given.overwrite):
             evaluation.overwrite = True  # until `before_fit` knows whether the run goes on
-        if isinstance(data, BenchmarkedData):
-            data.check_files()
+        check_files = getattr(data, "check_files", None)
+        if check_files is not None:
+            check_files()
         settings = self.config.clone()  # what was parsed is saved beside the run
         settings[self.subcommand].data = data
         self.config_init = self.parser.instantiate(settings)
@@ -152,25 +159,30 @@ class ZooCLI(LightningCLI):
         root = self._runs()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
             sweep(folder)
-        if isinstance(self.datamodule, CaptionData):
-            self.datamodule.check_devices(self.trainer.world_size)
+        check_devices = getattr(self.datamodule, "check_devices", None)
+        if check_devices is not None:
+            check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         goes_on = self._find_run() is not None
-        evaluation = benchmarks_of(self.datamodule)
+        evaluation = getattr(self.datamodule, "evaluation", None)
         if evaluation is not None:  # a run goes on where its own results are
             evaluation.overwrite = goes_on or self.config[self.subcommand].overwrite
             refuse_results(evaluation.out, evaluation.overwrite)
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )
+        losses = any(
+            getattr(self.datamodule, name, None) is not None
+            for name in ("val_reader", "val_share", "val_images")
+        )
         if (
             best is not None
             and str(best.monitor).startswith("val/")
-            and isinstance(self.datamodule, CaptionData)
-            and not self.datamodule.validates
+            and hasattr(self.datamodule, "val_reader")
+            and not losses
         ):
             callbacks.remove(best)
             log.warning(
@@ -216,8 +228,7 @@ class ZooCLI(LightningCLI):
         """
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
-        evaluation = benchmarks_of(self.datamodule)
-        if evaluation is not None and evaluation.out is not None:
+        if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
             self.trainer.loggers = [
                 logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
             ]
@@ -365,7 +376,8 @@ def empty_and_unknown(
         What jsonargparse says of an unknown name that holds something, None where there is none.
     """
     for name, value in settings.items():
-        if value == {} and name not in known:
+        no_arguments = name == "init_args" and "class_path" in settings
+        if value == {} and name not in known and not no_arguments:
             if owner is not None:
                 return f"Problem with given class_path '{owner}': Option '{name}' is not accepted"
             return f"does not accept option '{above}{name}'"

@@ -18,11 +18,7 @@ UNBROKEN = 10_000
 
 def main(argv: list[str]) -> int:
     """Prints one list, and returns the exit status."""
-    parser = Parser(
-        prog="zoo ls", description="List what can be named in a YAML or on the command line."
-    )
-    parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
-    what = parser.parse_args(argv).what
+    what = parser().parse_args(argv).what
     table = Table(box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
     if what in ROOMS:
@@ -42,6 +38,15 @@ def main(argv: list[str]) -> int:
     console.width = max(console.width, size.minimum) if console.is_terminal else size.maximum
     console.print(table)
     return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
+    parser = Parser(
+        prog="zoo ls", description="List what can be named in a YAML or on the command line."
+    )
+    parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
+    return parser
 
 
 def _typed(path: str) -> str:

@@ -30,6 +30,27 @@ def main(argv: list[str]) -> int:
     Raises:
         ZooError: An argument or a file is wrong, or another merge would lose what it wrote.
     """
+    given = parser().parse_args(argv)
+    alphas = parsed(given.alphas)
+    given.ckpt_path = located(given.ckpt_path)
+    out = given.out or given.ckpt_path.parent / "merged"
+    _refuse_what_is_there(out, alphas, given.overwrite)
+    if given.benchmarks is not None:
+        # before anything is written, since the checkpoints are many and large
+        Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
+    files = merge(given.ckpt_path, alphas, out, given.base)
+    for file in files:
+        print(file)
+    if given.benchmarks is not None:
+        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root, True)
+        trajectory = Trajectory(alphas, [results.scalars() for results in found])
+        write(trajectory, out)
+        show(trajectory)
+    return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
     parser = Parser(
         prog="zoo merge",
         description="Interpolate a tuned model with the weights that it started from (WiSE-FT).",
@@ -60,23 +81,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--overwrite", action="store_true", help="write over what the folder holds of such a merge"
     )
-    given = parser.parse_args(argv)
-    alphas = parsed(given.alphas)
-    given.ckpt_path = located(given.ckpt_path)
-    out = given.out or given.ckpt_path.parent / "merged"
-    _refuse_what_is_there(out, alphas, given.overwrite)
-    if given.benchmarks is not None:
-        # before anything is written, since the checkpoints are many and large
-        Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
-    files = merge(given.ckpt_path, alphas, out, given.base)
-    for file in files:
-        print(file)
-    if given.benchmarks is not None:
-        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root, True)
-        trajectory = Trajectory(alphas, [results.scalars() for results in found])
-        write(trajectory, out)
-        show(trajectory)
-    return 0
+    return parser
 
 
 def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -> None:

@@ -3,10 +3,7 @@
 `fit` can replay such a file. `build` writes the table of words that Replace draws from.
 """
 
-import argparse
 import difflib
-import inspect
-import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,23 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from jsonargparse import ArgumentError, ArgumentParser
+from jsonargparse import Namespace
 from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Table
 from rich.text import Text
 
-from zoo.errors import ZooError, near
-from zoo.language.tagger import tagger as tagger_named
+from zoo.cli.naming import NamingParser, in_words, lend, samples_of
+from zoo.errors import ZooError
+from zoo.language.tagger import Tagger
+from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
-from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
-from zoo.support.arguments import Parser, whole_number
 from zoo.support.files import check_place, whole
-from zoo.support.names import class_of, import_all
+from zoo.support.names import import_all
+from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
@@ -39,28 +37,28 @@ JUDGED = 10_000
 
 def main(argv: list[str]) -> int:
     """Runs `preview`, `export` or `build`, and returns the exit status."""
-    own, given = _split(argv)
-    arguments = _parser().parse_args(own)
-    if arguments.command in ("build", "export"):
+    import_all(("negatives", "readers", "taggers"))
+    declared = parser()
+    given = declared.parse_args(argv)
+    arguments = given[given.command]
+    if given.command in ("build", "export"):
         check_place(Path(arguments.out), arguments.overwrite)
-    if arguments.command == "build":
-        if given:
-            raise ZooError(
-                f"`zoo negatives build` takes no {given[0].partition('=')[0]}: it builds the "
-                "table of the generator replace"
-            )
-        _build_table(_samples(arguments.captions), arguments)
+    if given.command != "build":
+        lend(arguments.generator, "--generator", tagger=arguments.tagger)
+    made = declared.made(given)
+    if given.command == "build":
+        _build_table(samples_of(arguments.captions, made.reader), made)
         return 0
-    generator = _generator(arguments.generator, arguments.tagger, given)
+    generator: NegativeGenerator = made.generator
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
         raise ZooError(
-            f"{generator.name} puts foils of a units file in place: name one with --units, "
-            "`zoo units extract` makes it"
+            f"{type(generator).__name__} puts foils of a units file in place: name one with "
+            "--units, `zoo units extract` makes it"
         )
-    samples = _samples(arguments.captions)
+    samples = samples_of(arguments.captions, made.reader)
     generator.check(sample.caption for sample in samples)
     records = {} if arguments.units is None else _records(arguments.units, samples)
-    if arguments.command == "preview":
+    if given.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
     else:
         export(generator, samples, records, arguments.seed, Path(arguments.out))
@@ -130,7 +128,7 @@ def preview(
     console.print(
         "\n".join(
             [
-                ", ".join(f"{key} {value}" for key, value in generator.describe().items()),
+                in_words(generator.describe().items()),
                 *rates(made),
             ]
         ),
@@ -218,48 +216,28 @@ def export(
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="zoo negatives", description="Make sentence negatives of captions.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    captions = Parser(add_help=False)
-    captions.add_argument(
-        "captions",
-        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-        "lines, a folder of scenes",
-    )
-    captions.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
-    shared = Parser(add_help=False)
-    shared.add_argument(
-        "--generator",
-        default="negclip_swap",
-        help="a name of `zoo ls negatives` or a dotted class path (negclip_swap); its arguments "
-        "as in --generator.table FILE",
-    )
-    shared.add_argument("--units", help="a units file, for entity foils")
-    shared.add_argument("--seed", type=int, default=0, help="whole number (0)")
-    show = commands.add_parser(
-        "preview",
-        parents=[captions, shared],
-        help="print captions beside their negatives, and rates",
-    )
-    show.add_argument("--n", type=whole_number(0), default=20, help="how many to print (20)")
+def parser() -> NamingParser:
+    """Returns the parser of the command."""
+    parser = NamingParser(prog="zoo negatives", description="Make sentence negatives of captions.")
+    commands = parser.add_subcommands(dest="command", required=True)
+    show = NamingParser(description="Print captions beside their negatives, and rates.")
+    _add_generator(show)
+    show.add_argument("--n", type=NonNegativeInt, default=20, help="how many to print")
     show.add_argument(
-        "--judged",
-        type=whole_number(1),
-        default=JUDGED,
-        help=f"how many captions the rates are of ({JUDGED:,})",
+        "--judged", type=PositiveInt, default=JUDGED, help="how many captions the rates are of"
     )
-    write = commands.add_parser(
-        "export",
-        parents=[captions, shared],
-        help="write a file that zoo.negatives.Replay reads",
-    )
-    write.add_argument("--out", required=True, help="the file to write, .jsonl")
+    write = NamingParser(description="Write the negatives of captions into a file.")
+    _add_generator(write)
+    write.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
     write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
-    table = commands.add_parser(
-        "build",
-        parents=[captions],
-        help="write the table of words that zoo.negatives.Replace draws from",
+    table = NamingParser(description="Write the table of words that Replace draws from.")
+    table.add_captions()
+    table.add_argument(
+        "--tagger",
+        type=Tagger,
+        metavar="CLASS",
+        help="the class that finds words and tags, one of `zoo ls taggers` or of your own; spaCy's "
+        "where it is installed, else TextBlob's",
     )
     table.add_argument(
         "--out",
@@ -280,68 +258,42 @@ def _parser() -> Parser:
     )
     table.add_argument(
         "--min_count",
-        type=whole_number(0),
+        type=NonNegativeInt,
         default=0,
-        help="how often WordNet's texts must have an alternative (0)",
+        help="how often WordNet's texts must have an alternative",
     )
+    commands.add_subcommand(
+        "preview", show, help="print captions beside their negatives, and rates"
+    )
+    commands.add_subcommand("export", write, help="write a file that Replay reads")
+    commands.add_subcommand("build", table, help="write the table of words that Replace draws from")
     return parser
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Returns the command's own arguments, and those of the generator."""
-    own: list[str] = []
-    given: list[str] = []
-    words = iter(argv)
-    for word in words:
-        if not word.startswith("--generator."):
-            own.append(word)
-        elif "=" in word:
-            given.append(word)
-        else:
-            given += [word, *itertools.islice(words, 1)]
-    return own, given
-
-
-def _samples(captions: str) -> list[Sample]:
-    samples = guess_reader(captions).samples()
-    if not samples:
-        raise ZooError(f"{captions} has no captions: give a file that has some")
-    return samples
-
-
-def _generator(name: str, tagger: str, given: Sequence[str]) -> NegativeGenerator:
-    made: type[NegativeGenerator] = class_of(name, "negatives", NegativeGenerator)
-    declared = list(inspect.signature(made.__init__).parameters.values())[1:]
-    parameters = [p for p in declared if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    names = {word.partition("=")[0].split(".")[1] for word in given if word.startswith("--")}
-    known = [p.name for p in parameters]
-    other = next((word for word in sorted(names) if word not in known), None)
-    if other is not None and not any(p.kind is p.VAR_KEYWORD for p in declared):
-        raise ZooError(
-            f"--generator {name} takes no {other}{near(other, known)}: it takes "
-            f"{', '.join(known) or 'no arguments'}"
-        )
-    needed = [p.name for p in parameters if p.default is p.empty and p.name not in names]
-    if needed:
-        raise ZooError(
-            f"--generator {name} needs {', '.join(needed)}: "
-            f"give --generator.{needed[0]} and its value"
-        )
-    if "tagger" in {p.name for p in parameters} - names:
-        given = [*given, f"--generator.tagger={tagger}"]
-    import_all()
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(made, "generator")
-    try:
-        config = parser.parse_args(given)
-    except ArgumentError as error:
-        raise ZooError(
-            f"--generator {name} cannot be made of {' '.join(given)} "
-            f"({' '.join(str(error).split())}): it takes "
-            f"{', '.join(p.name for p in parameters) or 'no arguments'}"
-        ) from error
-    generator: NegativeGenerator = parser.instantiate(config)["generator"]
-    return generator
+def _add_generator(parser: NamingParser) -> None:
+    parser.add_captions()
+    parser.add_argument(
+        "--generator",
+        type=NegativeGenerator,
+        metavar="CLASS",
+        default={"class_path": "zoo.negatives.NegCLIPSwap"},
+        help="the class that makes negatives, one of `zoo ls negatives` or of your own; its "
+        "arguments as in --generator.table FILE",
+    )
+    parser.add_argument(
+        "--tagger",
+        type=Tagger,
+        metavar="CLASS",
+        help="the generator's tagger, one of `zoo ls taggers` or of your own; short for "
+        "--generator.tagger",
+    )
+    parser.add_argument("--units", type=str, help="a units file, for entity foils")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="settles the negatives, as a run's does",
+    )
 
 
 def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
@@ -399,7 +351,7 @@ def _share(name: str, part: int, whole: int, what: str) -> str:
     return f"{name:<11}{part / whole if whole else 0:7.1%}  {part:,} of {whole:,} {what}"
 
 
-def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> None:
+def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     """Looks every word of the captions up in WordNet, and prints what was found."""
     # NLTK takes a second to import
     from zoo.language.inflection import inflection
@@ -407,7 +359,7 @@ def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> No
     from zoo.negatives.build import build, replacements, vocabulary
     from zoo.negatives.table import ReplacementTable
 
-    tagger = tagger_named(arguments.tagger)
+    tagger = arguments.tagger or default_tagger()
     wordnet = WordNet(arguments.wordnet)
     keys = vocabulary((sample.caption for sample in samples), tagger)
     rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
@@ -433,5 +385,5 @@ def _build_table(samples: Sequence[Sample], arguments: argparse.Namespace) -> No
     print(
         f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions "
         f"have alternatives, {sum(counts) / max(len(counts), 1):,.0f} each; "
-        f"{', '.join(f'{key} {value}' for key, value in made_by.items())}"
+        f"{in_words(made_by.items())}"
     )

@@ -13,6 +13,23 @@ from zoo.support.arguments import Parser, listed
 
 def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets, and returns the exit status."""
+    given = parser().parse_args(argv)
+    refuse_results(given.out, given.overwrite)
+    presets = [preset_named(name) for name in listed(given.preset, "--preset")]
+    results = read(given.run).recounted(presets)
+    if given.out is not None:
+        write(results, given.out)
+    show(results)
+    if given.against is not None:
+        runs = matched(results.cases, read(given.against).cases)
+        _say_what_is_compared(runs)
+        for preset in presets:
+            _compare(runs, preset)
+    return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
     parser = Parser(
         prog="zoo rescore", description="Make the metrics of a run again from its cases.parquet."
     )
@@ -35,19 +52,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--overwrite", action="store_true", help="write over the results that --out holds"
     )
-    given = parser.parse_args(argv)
-    refuse_results(given.out, given.overwrite)
-    presets = [preset_named(name) for name in listed(given.preset, "--preset")]
-    results = read(given.run).recounted(presets)
-    if given.out is not None:
-        write(results, given.out)
-    show(results)
-    if given.against is not None:
-        runs = matched(results.cases, read(given.against).cases)
-        _say_what_is_compared(runs)
-        for preset in presets:
-            _compare(runs, preset)
-    return 0
+    return parser
 
 
 def _say_what_is_compared(runs: Matched) -> None:

@@ -11,6 +11,12 @@ from zoo.support.files import check_place
 
 def main(argv: list[str]) -> int:
     """Runs `render` or `sheet`, and returns the exit status."""
+    arguments = parser().parse_args(argv)
+    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
     parser = Parser(prog="zoo scenes", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     rendering = commands.add_parser(
@@ -64,8 +70,7 @@ def main(argv: list[str]) -> int:
     laying_out.add_argument(
         "--split", default=None, help="train, val, test or held_out; all by default"
     )
-    arguments = parser.parse_args(argv)
-    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
+    return parser
 
 
 def _render(arguments: argparse.Namespace) -> int:

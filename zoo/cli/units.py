@@ -3,26 +3,26 @@
 `fit` samples from such a file. `show` prints it, and `audit` has it judged by hand.
 """
 
-import inspect
 import sys
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from jsonargparse import Namespace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from zoo.cli.naming import NamingParser, in_words, lend, samples_of
 from zoo.errors import ZooError, near
+from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
-from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.arguments import Parser, whole_number
 from zoo.support.files import check_place
-from zoo.support.names import class_of
+from zoo.support.names import import_all
+from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.audit import (
     FOIL_VERDICTS,
     UNIT_VERDICTS,
@@ -35,27 +35,31 @@ from zoo.units.audit import (
 from zoo.units.extract import UnitExtractor
 from zoo.units.reader import read_units, write_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
-from zoo.units.rules.rule import RuleExtractor
 
 
 def main(argv: list[str]) -> int:
     """Runs `extract`, `show` or `audit`, and returns the exit status."""
-    arguments = _parser().parse_args(argv)
-    if arguments.command == "show":
+    import_all(("extractors", "readers", "taggers"))
+    declared = parser()
+    given = declared.parse_args(argv)
+    arguments = given[given.command]
+    if given.command == "show":
         show(read_units(arguments.file), arguments.n, arguments.seed)
         return 0
-    if arguments.command == "audit":
+    if given.command == "audit":
         audit(arguments)
         return 0
     check_place(Path(arguments.out), arguments.overwrite)
-    extractor = _extractor(arguments.extractor, seed=arguments.seed, tagger=arguments.tagger)
+    lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
+    made = declared.made(given)
+    extractor: UnitExtractor = made.extractor
     samples = _of_splits(
-        guess_reader(arguments.captions).samples(), arguments.splits, arguments.captions
+        samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
     )
     console = Console()
     console.print(extract(extractor, samples, Path(arguments.out)).table(extractor))
     console.print(
-        f"{arguments.out}: {len(samples):,} captions, {_words(extractor.describe())}",
+        f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
         highlight=False,
         soft_wrap=True,
     )
@@ -135,8 +139,8 @@ def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Y
         *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task("units", total=len(samples))
-        captions = ((sample.caption, sample.caption_id, sample.image_id) for sample in samples)
-        records = extractor.extract_all(captions, lambda done: progress.advance(task, done))
+        captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
+        records = extractor.records(captions, lambda done: progress.advance(task, done))
         write_units(_counted(records, found), out)
     return found
 
@@ -220,8 +224,6 @@ def _refuse_twice(samples: Iterable[Sample]) -> None:
 
 def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
     if not splits:
-        if not samples:
-            raise ZooError(f"{captions} has no captions: give a file that has some")
         return samples
     known = {sample.split for sample in samples if sample.split}
     for split in splits:
@@ -233,48 +235,63 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
     return [sample for sample in samples if sample.split in splits]
 
 
-def _extractor(name: str, **options: object) -> UnitExtractor:
-    """Returns the extractor; seed and tagger are passed on where it takes them."""
-    made: type[UnitExtractor] = class_of(name, "extractors", UnitExtractor)
-    taken = inspect.signature(made.__init__).parameters
-    return made(**{key: value for key, value in options.items() if key in taken})
-
-
-def _words(described: dict[str, object]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in described.items())
-
-
-def _parser() -> Parser:
-    parser = Parser(
+def parser() -> NamingParser:
+    """Returns the parser of the command."""
+    parser = NamingParser(
         prog="zoo units", description="Find the units of captions and make their foils."
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser("extract", help="write a units file")
-    make.add_argument(
-        "captions",
-        help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-        "lines, a folder of scenes",
-    )
-    make.add_argument("--out", required=True, help="the file to write, .jsonl")
+    commands = parser.add_subcommands(dest="command", required=True)
+    make = NamingParser(description="Write the units and foils of captions into a file.")
+    make.add_captions()
+    make.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
     make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     make.add_argument(
         "--extractor",
-        default=RuleExtractor.name,
-        help="rule, or the dotted class path of a UnitExtractor (rule)",
+        type=UnitExtractor,
+        metavar="CLASS",
+        default={"class_path": "zoo.units.RuleExtractor"},
+        help="the class that finds units and makes foils, one of `zoo ls extractors` or of your "
+        "own; its arguments as in --extractor.seed 3",
     )
-    make.add_argument("--tagger", default="auto", help="auto, textblob or spacy (auto)")
-    make.add_argument("--splits", nargs="+", help="those to take, by the source's own names (all)")
-    make.add_argument("--seed", type=int, default=0, help="settles which foils are made (0)")
-    view = commands.add_parser("show", help="print records of a units file")
-    view.add_argument("file", help="a units file, or a folder of them")
-    view.add_argument("--n", type=whole_number(0), default=10, help="how many to print (10)")
-    view.add_argument("--seed", type=int, default=0, help="settles which are printed (0)")
-    judge = commands.add_parser(
-        "audit", help="draw a sheet of units and foils to judge by hand, or count a judged one"
+    make.add_argument(
+        "--tagger",
+        type=Tagger,
+        metavar="CLASS",
+        help="the extractor's tagger, one of `zoo ls taggers` or of your own; short for "
+        "--extractor.tagger",
     )
-    judge.add_argument("file", help="a units file, or a folder of them; a sheet (.csv) is counted")
-    judge.add_argument("--n", type=whole_number(1), default=200, help="how many to draw (200)")
-    judge.add_argument("--seed", type=int, default=0, help="settles which are drawn (0)")
-    judge.add_argument("--edit", help="draw foils of this edit alone, as argument_swap (all)")
-    judge.add_argument("--out", help="the sheet to write (UNITS.audit.csv beside the units file)")
+    make.add_argument(
+        "--seed",
+        type=int,
+        help="settles which foils are made, short for --extractor.seed",
+    )
+    make.add_argument(
+        "--splits",
+        type=str,
+        nargs="+",
+        help="those to take, by the source's own names; all by default",
+    )
+    view = NamingParser(description="Print records of a units file, each unit beside its foils.")
+    view.add_argument("file", type=str, help="a units file, or a folder of them")
+    view.add_argument("--n", type=NonNegativeInt, default=10, help="how many to print")
+    view.add_argument("--seed", type=int, default=0, help="settles which are printed")
+    judge = NamingParser(
+        description="Draw a sheet of units and foils to judge by hand, or count a judged one."
+    )
+    judge.add_argument(
+        "file", type=str, help="a units file, or a folder of them; a sheet (.csv) is counted"
+    )
+    judge.add_argument("--n", type=PositiveInt, default=200, help="how many to draw")
+    judge.add_argument("--seed", type=int, default=0, help="settles which are drawn")
+    judge.add_argument("--edit", type=str, help="draw foils of this edit alone, as argument_swap")
+    judge.add_argument(
+        "--out",
+        type=str,
+        help="the sheet to write; UNITS.audit.csv beside the units file by default",
+    )
+    commands.add_subcommand("extract", make, help="write a units file")
+    commands.add_subcommand("show", view, help="print records of a units file")
+    commands.add_subcommand(
+        "audit", judge, help="draw a sheet of units and foils to judge by hand, or count one"
+    )
     return parser

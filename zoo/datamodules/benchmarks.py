@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
-from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.results.report import refuse_results
@@ -14,7 +14,7 @@ from zoo.results.show import show
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 
-class EvaluationDataModule(Ranged, BenchmarkedData):
+class EvaluationDataModule(Ranged, LightningDataModule):
     """Benchmarks and nothing else.
 
     Args:
@@ -55,7 +55,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
     ) -> None:
         super().__init__()
         self.quiet = quiet
-        self.evaluation: Evaluation = Evaluation(
+        self.evaluation = Evaluation(
             benchmarks,
             data_root,
             out,
@@ -69,9 +69,17 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             background=background,
         )
 
+    def check_files(self) -> None:
+        """Reads the benchmarks and finds their images, before a model is built.
+
+        Raises:
+            ZooError: Nothing can be scored with what is there.
+        """
+        self.evaluation.prepare()
+
     def setup(self, stage: str) -> None:
-        """Reads the benchmarks and finds their images, where `check_files` did not."""
-        self.check_files()
+        """Reads the benchmarks and finds their images."""
+        self.evaluation.prepare()
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the evaluation.

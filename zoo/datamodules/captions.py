@@ -2,16 +2,17 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
 
 import torch
+from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
 from zoo.batch import MISSING, Batch
-from zoo.caption_data import CaptionData
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Images
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
@@ -20,7 +21,6 @@ from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_n
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
-from zoo.needs import Provides
 from zoo.negatives.base import NegativeGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.pictures import Decoding
@@ -36,7 +36,20 @@ OVERLONG_SAMPLE = 10_000
 log = logging.getLogger(__name__)
 
 
-class CaptionDataModule(Ranged, CaptionData):
+@dataclass(frozen=True)
+class Provides:
+    """What the batches hold.
+
+    Attributes:
+        negatives: What makes the negatives, one name a column.
+        units: Whether units and foils are there.
+    """
+
+    negatives: tuple[str, ...]
+    units: bool
+
+
+class CaptionDataModule(Ranged, LightningDataModule):
     """Batches of images and captions.
 
     What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and
@@ -132,7 +145,7 @@ class CaptionDataModule(Ranged, CaptionData):
             overlong,
         )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
-        self.evaluation: Evaluation | None = evaluation
+        self.evaluation = evaluation
         self.decoding = Decoding(upright, background)
         self.broken: set[str] = set()
         self._resumed: dict[str, Any] | None = None
@@ -146,11 +159,6 @@ class CaptionDataModule(Ranged, CaptionData):
         return Provides(
             (("source",) if self.source_negatives else ()) + names, self.units is not None
         )
-
-    @property
-    def validates(self) -> bool:
-        """Whether there are captions for a validation loss."""
-        return any(c is not None for c in (self.val_reader, self.val_share, self.val_images))
 
     @cached_property
     def finder(self) -> ImageFinder:
@@ -181,7 +189,7 @@ class CaptionDataModule(Ranged, CaptionData):
             readers = [train.reader] if val is None else [train.reader, val.reader]
 
             def whole() -> list[Sample]:
-                return [sample for reader in readers for sample in reader.whole().samples()]
+                return [sample for reader in readers for sample in reader.whole().read()]
 
             records = check_units(self.units, [*train.samples, *elsewhere], whole)
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
@@ -193,9 +201,10 @@ class CaptionDataModule(Ranged, CaptionData):
         Raises:
             ZooError: Some of them are not there.
         """
-        # each is kept, so that `setup` looks for nothing again
-        _ = self.finder, self.sources, self.texts
-        super().check_files()
+        for looked_for in ("finder", "sources", "texts"):
+            getattr(self, looked_for)
+        if self.evaluation is not None:
+            self.evaluation.prepare()
 
     def check_devices(self, world: int) -> None:
         """Checks that a number of devices divides the batch sizes.
@@ -218,7 +227,8 @@ class CaptionDataModule(Ranged, CaptionData):
         if self.features is not None:
             drawn = self.generators or self.source_negatives or self.units is not None
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
-        self.check_files()
+        if self.evaluation is not None:
+            self.evaluation.prepare()
         train, val = self.sources
         self._check_count(train)
         self._check_companions(train)

@@ -1,17 +1,16 @@
 """Collate: makes a batch of rows, with one bank of distinct texts that the rows point into."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
 from zoo.datamodules.dataset import Row
 from zoo.datamodules.shards import Shards
 from zoo.sources.seeds import stable_hash
-
-Tokenizer = Callable[[list[str]], tuple[Tensor, Tensor, Tensor]]
 
 
 class Collate:
@@ -21,7 +20,7 @@ class Collate:
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenize) -> None:
         self.tokenizer = tokenizer
 
     def images(self, images: list[Tensor]) -> Tensor | Encoded:

@@ -36,7 +36,6 @@ from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
 from zoo.support.files import sweep, write_beside
 from zoo.support.ranges import PositiveNumber, RangedType
-from zoo.support.spec import spec
 from zoo.support.text_files import json_value
 
 VERSION = 1
@@ -219,13 +218,13 @@ def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
     wants = "data.features encodes images and texts once"
     if any(backbone.trains(tower) for tower in ("image", "text")):
         raise ZooError(
-            f"{wants}, and model.backbone.tune is {backbone.tune}: "
+            f"{wants}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
             "set it to none, or data.features to null"
         )
-    if spec(backbone)["init_args"]["augment"]:
+    if backbone.augmentation is not None:
         raise ZooError(
-            f"{wants}, and model.backbone.augment crops training images at random: "
-            "set it to false, or data.features to null"
+            f"{wants}, and model.backbone.augmentation crops training images at random: "
+            "set it to null, or data.features to null"
         )
     if redrawn:
         raise ZooError(

@@ -1,50 +1,37 @@
-"""Evaluation: encodes what benchmarks ask for, scores the pairs of cases, judges and reports.
+"""Evaluation: runs benchmarks on a model, by the strategy that its head needs, and reports."""
 
-Each image and text is encoded once.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
-from zoo.batch import Encoded
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import asked_for
 from zoo.errors import ZooError
-from zoo.evaluation import portions
-from zoo.evaluation.portions import FILLING, Maker, Portion, Window
-from zoo.evaluation.scoring import (
-    assembled,
-    finite,
-    judge_pooled,
-    pair_scores,
-    reads_tokens,
-    token_bytes,
-)
-from zoo.evaluation.shortlist import ShortLists, score_tiles, short_lists, tiles
+from zoo.evaluation.pooled import Pooled
+from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
+from zoo.evaluation.scoring import device_of, finite, token_bytes
+from zoo.evaluation.short_listed import ShortListed
+from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.windowed import Windowed, windows
 from zoo.heads.base import Head
 from zoo.results.averages import preset_named
 from zoo.results.outcomes import Row, rows, table
 from zoo.results.plan import Plan, Question, make_plan
-from zoo.results.protocols import RECALLS, Outcome, judge, recalls
-from zoo.results.report import CUT, SHORT_LISTS, Results, refuse_results, report
+from zoo.results.protocols import RECALLS, Outcome, judge
+from zoo.results.report import CUT, Results, refuse_results, report
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
-from zoo.support.distributed import gather_objects, rank, world_size
+from zoo.support.distributed import gather_made, gather_objects, rank
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
-
-Scores = NDArray[np.float32]
-Share = list[tuple[NDArray[np.int64], NDArray[np.float32]]]
 
 
 class Evaluation(Ranged):
@@ -107,9 +94,9 @@ class Evaluation(Ranged):
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self._plan: Plan | None = None
-        self._notes: dict[str, Any] = {}
         self._cut: dict[str, int] | None = None
-        self._clear()
+        self._strategies: list[Strategy] = []
+        self._towers, self._weights = "", ""
 
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once.
@@ -129,70 +116,35 @@ class Evaluation(Ranged):
         return self._plan
 
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
-        """Returns the loaders whose portions `step` takes.
-
-        They bring images and texts, or windows of both for a head that reads tokens.
-        """
+        """Returns the loaders whose portions `step` takes."""
         if self._cut is None and rank() == 0:
-            self._cut = portions.cut_texts(self.plan, backbone.tokenizer)
-        maker = self._maker(backbone)
-        if not reads_tokens(head):
-            return portions.item_loaders(
-                self.plan.questions, maker, self.image_batch, self.text_batch, self.workers
-            )
-        made = portions.windows(self.plan, *token_bytes(backbone, head), self.window_bytes)
-        images, texts = portions.encoded_twice(made)
-        self._notes = {
-            "windows": len(made),
-            "images encoded twice": images,
-            "texts encoded twice": texts,
-        }
-        galleries = [self.plan.questions[q] for q in self._galleries]
-        items = (
-            portions.item_loaders(galleries, maker, self.image_batch, self.text_batch, self.workers)
-            if galleries
-            else []
-        )
-        return [*items, portions.loader(made, Window(), maker.of_window, None, self.workers)]
+            self._cut = cut_texts(self.plan, backbone.tokenizer)
+        strategies = self._strategies_for(backbone, head)
+        return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head) -> None:
         """Forgets an unfinished run and remembers which weights are measured."""
-        self._clear()
-        self._weights = weights_hash(backbone, head)
+        self._strategies = self._strategies_for(backbone, head)
+        self._towers, self._weights = "", weights_hash(backbone, head)
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
-        """Encodes one portion, and scores its questions where it has any.
+        """Encodes one portion for the strategy whose loader brought it.
 
         Raises:
             ZooError: An image is broken.
         """
         portion.checked()
-        images = texts = None
-        # Items without a question are wanted for their pooled vectors, whatever the head reads.
-        image_keys, text_keys = (
-            (head.needs.image_keys, head.needs.text_keys)
-            if portion.questions
-            else (frozenset(), frozenset())
-        )
-        if portion.pixels is not None:
-            images = portions.encode_pixels(backbone, portion.pixels, image_keys, self.image_batch)
-            self._dtype = str(images.pooled.dtype).removeprefix("torch.")
-        if portion.texts is not None:
-            texts = backbone.encode_texts(portion.texts, text_keys).rows(portion.bank_rows)
-        if portion.questions:
-            assert images is not None
-            assert texts is not None
-            self._score_window(head, portion, images, texts)
-            return
-        if images is not None:
-            self._images.append(_share(portion.image_rows, images.pooled))
-        if texts is not None:
-            self._texts.append(_share(portion.text_rows, texts.pooled))
+        for strategy in self._strategies:
+            if strategy.takes(portion):
+                images, texts = encode(backbone, portion, strategy.needs(head), self.image_batch)
+                if images is not None:
+                    self._towers = str(images.pooled.dtype).removeprefix("torch.")
+                strategy.step(head, portion, images, texts)
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Results:
-        """Gathers, scores, judges and writes, and is then ready to start again.
+        """Gathers, judges and writes; `start` begins anew.
 
         Args:
             backbone: Encodes the pairs of short-lists, for heads that read tokens.
@@ -206,30 +158,19 @@ class Evaluation(Ranged):
             ZooError: On every rank, where scores are not finite, the results cannot be written, or
                 an image is broken.
         """
-        reranked: dict[int, Share] = {}
-        broken: ZooError | None = None
-        if reads_tokens(head) and self._galleries:
-            try:
-                reranked = self._rerank(backbone, head)
-            except ZooError as error:  # every rank stops, or the others would wait
-                broken = error
-        broken = next((error for error in gather_objects(broken) if error is not None), None)
-        if broken is not None:
-            raise broken
-        shares = gather_objects((self._images, self._texts, self._scores, reranked, self._dtype))
-        answer: Results | ZooError | None = None
-        if rank() == 0:
-            try:
-                answer = self._finish(head, shares, about)
-            except ZooError as error:
-                answer = error
-        self._clear()
-        answer = gather_objects(answer)[0]
-        if isinstance(answer, ZooError):
-            raise answer
-        assert answer is not None
-        self.results = answer
-        return answer
+        judged = [strategy.finish(backbone, head) for strategy in self._strategies]
+        towers = next(filter(None, gather_objects(self._towers)), "")
+
+        def reported() -> Results | None:
+            if rank() != 0:
+                return None
+            model = {**about, "weights_sha256": self._weights}
+            return self._report(chain.from_iterable(judged), model, self._notes(head, towers))
+
+        self.results = gather_made(reported)[0]
+        self._strategies = []
+        assert self.results is not None
+        return self.results
 
     def run(self, model: Any, name: str | None = None) -> Results:
         """Measures any object with score(images, texts) -> [n, m] case by case.
@@ -243,7 +184,7 @@ class Evaluation(Ranged):
         """
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
 
-        def scores(question: Question) -> Scores:
+        def scores(question: Question) -> NDArray[np.float32]:
             case = question.case
             parts = []
             for start in range(0, len(case.images), self.image_batch):
@@ -262,178 +203,93 @@ class Evaluation(Ranged):
             return np.concatenate(parts)
 
         judged = (
-            (question, judge(question.case, finite(question, scores(question))))
-            for question in self.plan.questions
+            (q, judge(question.case, finite(question, scores(question))))
+            for q, question in enumerate(self.plan.questions)
         )
-        self.results = self._report(
-            judged, [], {"model": named}, {"pairs": "as the model gives them"}
-        )
+        self.results = self._report(judged, {"model": named}, {"pairs": "as the model gives them"})
         return self.results
 
-    def _finish(
-        self,
-        head: Head,
-        shares: list[tuple[Share, Share, dict[int, Scores], dict[int, Share], str]],
-        about: dict[str, Any],
-    ) -> Results:
-        device = next((p.device for p in head.parameters()), torch.device("cpu"))
+    def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
+        plan = self.plan
+        maker = Maker(
+            plan.images, plan.texts, self.finder, backbone.eval_transform, backbone.tokenizer
+        )
+        loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
+        if not head.needs.tokens:
+            return [Pooled(plan, loading, self.shortlist)]
+        image_bytes, text_bytes = token_bytes(backbone, head)
+        windowed = Windowed(
+            plan, loading, windows(plan, image_bytes, text_bytes, self.window_bytes)
+        )
+        if not any(question.case.gallery for question in plan.questions):
+            return [windowed]
+        images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
+        return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
+
+    def _notes(self, head: Head, towers: str) -> dict[str, Any]:
+        """Returns what results say of the scoring.
+
+        Args:
+            head: Scored the pairs.
+            towers: The precision in which images were encoded.
+        """
+        device = device_of(head)
         notes = {
-            "towers": next((dtype for *_, dtype in shares if dtype), ""),
+            "towers": towers,
             "pairs": "float32",
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
             "image_batch": self.image_batch,
             "text_batch": self.text_batch,
             CUT: self._cut or {},
-            **self._notes,
         }
-        images, images_reached = assembled(
-            (part for share in shares for part in share[0]), len(self.plan.images)
-        )
-        texts, texts_reached = assembled(
-            (part for share in shares for part in share[1]), len(self.plan.texts)
-        )
-        reached = np.array(
-            [
-                images_reached[q.images].all() and texts_reached[q.texts].all()
-                for q in self.plan.questions
-            ]
-        )
-        if head.reranks and self._galleries:
-            notes[SHORT_LISTS] = (
-                f"the {self.shortlist} best by cosine of pooled vectors, "
-                f"ordered by {type(head).__name__}"
-            )
-        judged: Iterable[tuple[Question, list[Outcome]]]
-        if reads_tokens(head):
-            scores = {q: s for share in shares for q, s in share[2].items()}
-            reached = np.array(
-                [q in scores or (q in self._galleries and at) for q, at in enumerate(reached)]
-            )
-            pairs = {
-                q: [part for share in shares for part in share[3].get(q, [])]
-                for q in self._galleries
-            }
-            judged = (
-                (
-                    question,
-                    judge(question.case, scores[q]) if q in scores else self._reranked(q, pairs[q]),
-                )
-                for q, question in enumerate(self.plan.questions)
-                if reached[q]
-            )
-        else:
-            asked = [q for q, whole in zip(self.plan.questions, reached, strict=True) if whole]
-            judged = judge_pooled(head, images, texts, asked, self.shortlist, device)
-        left = [q for q, whole in zip(self.plan.questions, reached, strict=True) if not whole]
-        return self._report(judged, left, {**about, "weights_sha256": self._weights}, notes)
+        for strategy in self._strategies:
+            notes |= strategy.notes(head)
+        return notes
 
     def _report(
         self,
-        judged: Iterable[tuple[Question, list[Outcome]]],
-        left: Sequence[Question],
+        judged: Iterable[tuple[int, list[Outcome]]],
         about: dict[str, Any],
         notes: dict[str, Any],
     ) -> Results:
+        """Counts and writes.
+
+        Args:
+            judged: Rows of questions with their outcomes. Questions that are not among them were
+                not reached.
+            about: What results say of the model.
+            notes: What results say of the scoring.
+        """
+        left = dict(enumerate(self.plan.questions))
+        cases = table(self._rows(judged, left))
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
-        cases = table(self._rows(judged, left))
         return report(
             self.plan, self.benchmarks, self.roots, self.presets, cases, about, notes, self.out
         )
 
     def _rows(
-        self, judged: Iterable[tuple[Question, list[Outcome]]], left: Sequence[Question]
+        self, judged: Iterable[tuple[int, list[Outcome]]], left: dict[int, Question]
     ) -> Iterator[Row]:
+        """Yields the rows of cases that were judged, and then of all others.
+
+        Args:
+            judged: Rows of questions with their outcomes.
+            left: All questions by row. Those that were judged are taken out.
+        """
         trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
-        for question, outcomes in judged:
+        for q, outcomes in judged:
+            question = left.pop(q)
             yield from rows(question.benchmark, question.case, outcomes, trained)
-        for benchmark, case in [*self.plan.unscored, *((q.benchmark, q.case) for q in left)]:
+        for benchmark, case in [
+            *self.plan.unscored,
+            *((q.benchmark, q.case) for q in left.values()),
+        ]:
             blank = np.broadcast_to(np.float32(0), case.match.shape)
             yield from rows(benchmark, case, judge(case, blank), trained, scored=False)
 
-    def _rerank(self, backbone: Backbone, head: Head) -> dict[int, Share]:
-        """Returns which pairs of the galleries' short-lists this rank scored, and their scores."""
-        shares = gather_objects((self._images, self._texts))
-        images, images_reached = assembled(
-            (part for share in shares for part in share[0]), len(self.plan.images)
-        )
-        texts, texts_reached = assembled(
-            (part for share in shares for part in share[1]), len(self.plan.texts)
-        )
-        at_once = max(
-            1,
-            min(self.window_bytes // max(token_bytes(backbone, head)[0], 1), 8 * self.image_batch),
-        )
-        found = {}
-        for q in self._galleries:
-            question = self.plan.questions[q]
-            if not (images_reached[question.images].all() and texts_reached[question.texts].all()):
-                continue
-            lists = self._lists[q] = short_lists(
-                images[question.images], texts[question.texts], self.shortlist
-            )
-            runs = tiles(lists, question.images, question.texts, at_once, self.text_batch)
-            own = [tile for run in runs[rank() :: world_size()] for tile in run]
-            what = f"{question.benchmark}/{question.case.subset}, short-lists"
-            loader = portions.tile_loader(own, self._maker(backbone), self.workers)
-            made = track(loader, what, len(own), console=Console(stderr=True), disable=rank() != 0)
-            found[q] = list(score_tiles(backbone, head, own, made, self.image_batch))
-        return found
 
-    def _reranked(self, q: int, parts: Share) -> list[Outcome]:
-        question, lists = self.plan.questions[q], self._lists[q]
-        scores = np.full(len(lists.pairs), np.nan, np.float32)
-        for pairs, part in parts:
-            scores[pairs] = part
-        return list(
-            recalls(
-                question.case.match, *lists.ranks(question.case.match, finite(question, scores))
-            )
-        )
-
-    @property
-    def _galleries(self) -> list[int]:
-        return [q for q, question in enumerate(self.plan.questions) if question.case.gallery]
-
-    def _maker(self, backbone: Backbone) -> Maker:
-        return Maker(
-            self.plan.images,
-            self.plan.texts,
-            self.finder,
-            backbone.eval_transform,
-            backbone.tokenizer,
-        )
-
-    def _score_window(self, head: Head, portion: Portion, images: Encoded, texts: Encoded) -> None:
-        image_of = {row: i for i, row in enumerate(portion.image_rows.tolist())}
-        text_of = {row: j for j, row in enumerate(portion.text_rows.tolist())}
-        local = []
-        for q in portion.questions:
-            question = self.plan.questions[q]
-            own_images = np.array([image_of[row] for row in question.images.tolist()])
-            own_texts = np.array([text_of[row] for row in question.texts.tolist()])
-            local.append(Question(question.benchmark, question.case, own_images, own_texts))
-        prepared = head.prepare_images(images), head.prepare_texts(texts)
-        scored = pair_scores(head, *prepared, local)
-        self._scores.update(
-            {q: scores for q, (_, scores) in zip(portion.questions, scored, strict=True)}
-        )
-
-    def _clear(self) -> None:
-        self._images: Share = []
-        self._texts: Share = []
-        self._scores: dict[int, Scores] = {}
-        self._lists: dict[int, ShortLists] = {}
-        self._dtype, self._weights = "", ""
-
-
-def _share(row: Tensor, pooled: Tensor) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Returns rows and vectors without filling, in fp32."""
-    real = (row != FILLING).to(pooled.device)
-    return row[row != FILLING].cpu().numpy(), pooled[real].float().cpu().numpy()
-
-
-def as_array(scores: Any, model: str) -> Scores:
+def as_array(scores: Any, model: str) -> NDArray[np.float32]:
     """Returns scores of any make in fp32.
 
     Raises:

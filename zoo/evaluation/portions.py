@@ -1,10 +1,6 @@
-"""Portions: what one step of an evaluation encodes, and the loaders that bring it.
+"""Portions: images and texts that are encoded at once, and the loaders that bring them."""
 
-Each distinct image and text comes once. Heads that read tokens get windows of cases instead, with
-all that these need.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +12,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
-from zoo.batch import Encoded, TextBank, TokenKey, concatenate, text_bank
+from zoo.backbones.tokenizer import Tokenize
+from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
+from zoo.needs import Needs
 from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
@@ -27,7 +25,6 @@ from zoo.support.worker import Loader
 FILLING = -1
 
 Transform = Callable[[Any], Tensor]
-Tokenizer = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 
 
 def _no_rows() -> Tensor:
@@ -135,7 +132,7 @@ class Maker:
     texts: Sequence[str]
     finder: ImageFinder
     transform: Transform
-    tokenizer: Tokenizer
+    tokenizer: Tokenize
 
     def of_images(self, rows: Sequence[int]) -> Portion:
         """Returns the images of those rows; filling is the first image."""
@@ -175,7 +172,7 @@ class Maker:
         )
 
 
-class Rows(Dataset[Any]):
+class Entries(Dataset[Any]):
     """Entries of a list; the loader makes a portion of several at once.
 
     Args:
@@ -192,7 +189,46 @@ class Rows(Dataset[Any]):
         return self.entries[index]
 
 
-def loader(
+@dataclass(frozen=True)
+class Loading:
+    """Makes the loaders of portions.
+
+    Attributes:
+        maker: Makes the portions.
+        image_batch: Number of images in a portion.
+        text_batch: Number of texts in a portion.
+        workers: Number of processes that load images; texts have at most one.
+    """
+
+    maker: Maker
+    image_batch: int
+    text_batch: int
+    workers: int
+
+    def items(self, questions: Iterable[Question]) -> list[DataLoader[Any]]:
+        """Returns a loader of the questions' distinct images and one of their distinct texts.
+
+        Texts of like length come together.
+        """
+        asked = list(questions)
+        images = sorted({row for q in asked for row in q.images.tolist()})
+        texts = sorted({row for q in asked for row in q.texts.tolist()})
+        by_length = sorted(texts, key=lambda row: len(self.maker.texts[row]))
+        return [
+            _dealt(images, FILLING, self.maker.of_images, self.image_batch, self.workers),
+            _dealt(by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)),
+        ]
+
+    def windows(self, made: Sequence[Window]) -> DataLoader[Any]:
+        """Returns a loader of the portions of windows."""
+        return _dealt(made, Window(), self.maker.of_window, None, self.workers)
+
+    def tiles(self, made: Sequence[Tile]) -> DataLoader[Any]:
+        """Returns a loader of the portions of tiles, in order, all on the rank that asks."""
+        return Loader(Entries(made), None, num_workers=self.workers, collate_fn=self.maker.of_tile)
+
+
+def _dealt(
     entries: Sequence[Any],
     filling: Any,
     make: Callable[[Any], Portion],
@@ -208,8 +244,7 @@ def loader(
         batch: Number of entries that are loaded at once; one by itself where None.
         workers: Number of processes that load.
     """
-    whole = [*entries, *[filling] * max(0, world_size() - len(entries))]
-    data = Rows(whole)
+    data = Entries([*entries, *[filling] * max(0, world_size() - len(entries))])
     return Loader(
         data,
         batch,
@@ -219,52 +254,33 @@ def loader(
     )
 
 
-def item_loaders(
-    questions: Sequence[Question], maker: Maker, image_batch: int, text_batch: int, workers: int
-) -> list[DataLoader[Any]]:
-    """Returns a loader of the questions' distinct images and one of their distinct texts.
-
-    Texts of like length come together.
-
-    Args:
-        questions: The questions.
-        maker: Makes the portions.
-        image_batch: Number of images in a portion.
-        text_batch: Number of texts in a portion.
-        workers: Number of processes that load images; texts have at most one.
-    """
-    images, texts = (
-        sorted({row for q in questions for row in getattr(q, side).tolist()})
-        for side in ("images", "texts")
-    )
-    by_length = sorted(texts, key=lambda row: len(maker.texts[row]))
-    return [
-        loader(images, FILLING, maker.of_images, image_batch, workers),
-        loader(by_length, FILLING, maker.of_texts, text_batch, min(workers, 1)),
-    ]
-
-
-def tile_loader(made: Sequence[Tile], maker: Maker, workers: int) -> DataLoader[Any]:
-    """Returns a loader of the portions of tiles, in order, all of them on the rank that asks."""
-    make: Callable[[Any], Portion] = maker.of_tile
-    return Loader(Rows(made), None, num_workers=workers, collate_fn=make)
-
-
-def encode_pixels(
-    backbone: Backbone, pixels: Tensor, keys: frozenset[TokenKey], batch: int
-) -> Encoded:
-    """Encodes images a few at a time.
+def encode(
+    backbone: Backbone,
+    portion: Portion,
+    needs: Needs,
+    image_batch: int,
+) -> tuple[Encoded | None, Encoded | None]:
+    """Encodes what a portion holds.
 
     Args:
-        backbone: Encodes them.
-        pixels: Images, `[n, 3, H, W]`.
-        keys: Tokens that are wanted.
-        batch: Number of images that are encoded at once.
+        backbone: Encodes it.
+        portion: Images and texts.
+        needs: Which tokens are wanted beside pooled vectors.
+        image_batch: Number of images that are encoded at once.
+
+    Returns:
+        The images and the texts, None for what the portion lacks.
     """
-    return concatenate([backbone.encode_images(part, keys) for part in torch.split(pixels, batch)])
+    images = texts = None
+    if portion.pixels is not None:
+        few = torch.split(portion.pixels, image_batch)
+        images = concatenate([backbone.encode_images(part, needs.image_keys) for part in few])
+    if portion.texts is not None:
+        texts = backbone.encode_texts(portion.texts, needs.text_keys).rows(portion.bank_rows)
+    return images, texts
 
 
-def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
+def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     """Returns how many distinct texts are over the context and lose their tail.
 
     They are counted by 'benchmark/subset', where there are any.
@@ -276,46 +292,3 @@ def cut_texts(plan: Plan, tokenizer: Tokenizer) -> dict[str, int]:
             cut.intersection(question.texts.tolist())
         )
     return {place: len(rows) for place, rows in found.items() if rows}
-
-
-def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """Returns windows of all questions but galleries, sorted by image.
-
-    Args:
-        plan: What is asked.
-        image_bytes: Bytes of one encoded image.
-        text_bytes: Bytes of one encoded text.
-        limit: Bytes that a window holds at most; one question may take more.
-    """
-    named = [q for q, question in enumerate(plan.questions) if not question.case.gallery]
-    order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
-    return list(_windows(plan, order, image_bytes, text_bytes, limit))
-
-
-def _windows(
-    plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int
-) -> Iterator[Window]:
-    questions: list[int] = []
-    images: dict[int, None] = {}
-    texts: dict[int, None] = {}
-    for q in order:
-        more_images = images | dict.fromkeys(plan.questions[q].images.tolist())
-        more_texts = texts | dict.fromkeys(plan.questions[q].texts.tolist())
-        if questions and len(more_images) * image_bytes + len(more_texts) * text_bytes > limit:
-            yield Window(tuple(questions), tuple(images), tuple(texts))
-            questions = []
-            more_images = dict.fromkeys(plan.questions[q].images.tolist())
-            more_texts = dict.fromkeys(plan.questions[q].texts.tolist())
-        questions.append(q)
-        images, texts = more_images, more_texts
-    if questions:
-        yield Window(tuple(questions), tuple(images), tuple(texts))
-
-
-def encoded_twice(made: Sequence[Window]) -> tuple[int, int]:
-    """Returns how many images and texts more the windows encode than there are distinct ones."""
-    counts = [
-        np.array([row for w in made for row in getattr(w, side)], dtype=np.int64)
-        for side in ("images", "texts")
-    ]
-    return len(counts[0]) - len(np.unique(counts[0])), len(counts[1]) - len(np.unique(counts[1]))

@@ -30,7 +30,7 @@ from zoo.support.ranges import (
 )
 
 WHOLE_TEXTS = (
-    "set model.backbone.text_lengths to [] and data.features to null, since a feature store keeps "
+    "set model.backbone.text.lengths to [] and data.features to null, since a feature store keeps "
     "no padding, or set attend_pads to false"
 )
 
@@ -57,7 +57,7 @@ class CrossModal(Head):
         separator: What separates image and text: a `token` between them, or a `type` vector that
             is added to every token of each.
         attend_pads: Whether padding of texts takes part. It needs texts at full length:
-            backbone.text_lengths [], and no feature store.
+            backbone.text.lengths [], and no feature store.
         init_std: Standard deviation of CLS, separator and positions at the start.
         chunk: How many pairs are scored at once. Their activations are made again in the backward
             pass, so that memory is that of one chunk.

@@ -1,5 +1,6 @@
-from .tagger import SpacyTagger as SpacyTagger
+from .spacy_tagger import SpacyTagger as SpacyTagger
 from .tagger import Tagger as Tagger
-from .tagger import TextBlobTagger as TextBlobTagger
 from .tagger import Token as Token
+from .taggers import default_tagger as default_tagger
+from .textblob_tagger import TextBlobTagger as TextBlobTagger
 from .wordnet import WordNet as WordNet

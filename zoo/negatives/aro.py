@@ -9,7 +9,7 @@ from random import Random
 
 from zoo.errors import ZooError, near
 from zoo.language.tagger import Tagger, Token
-from zoo.language.tagger import tagger as tagger_named
+from zoo.language.taggers import default_tagger
 from zoo.language.text import attach_marks, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
@@ -73,7 +73,7 @@ def perturbations(text: str, rng: Random, tagger: Tagger) -> list[str]:
         rng: The source of random numbers.
         tagger: Finds tokens and their tags.
     """
-    tokens = tagger.analyse(text)
+    tokens = tagger.tokens(text)
     return [" ".join(perturbation(tokens, rng)) for perturbation in PERTURBATIONS.values()]
 
 
@@ -123,16 +123,18 @@ class AROShuffle(NegativeGenerator):
     Args:
         kinds: The perturbations to draw from: `shuffle_nouns_and_adj`,
             `shuffle_allbut_nouns_and_adj`, `shuffle_within_trigrams`, `shuffle_trigrams`.
-        tagger: What finds words and tags: `textblob`, `spacy`, or `auto`, which is spaCy where it
-            and its English pipeline are installed, else TextBlob.
+        tagger: What finds words and tags. Where None, spaCy's where it and its English pipeline
+            are installed, else TextBlob's.
 
     Raises:
-        ZooError: A kind or the tagger does not exist.
+        ZooError: There is no such kind.
     """
 
     name = "aro_shuffle"
 
-    def __init__(self, kinds: Sequence[str] = tuple(PERTURBATIONS), tagger: str = "auto") -> None:
+    def __init__(
+        self, kinds: Sequence[str] = tuple(PERTURBATIONS), tagger: Tagger | None = None
+    ) -> None:
         if not kinds:
             raise ZooError(
                 f"aro_shuffle was given no kinds: choose among {', '.join(PERTURBATIONS)}"
@@ -143,16 +145,15 @@ class AROShuffle(NegativeGenerator):
                     f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose "
                     f"among {', '.join(PERTURBATIONS)}"
                 )
-        tagger_named(tagger)
-        self.kinds, self.tagger = tuple(kinds), tagger
+        self.kinds, self.tagger = tuple(kinds), tagger or default_tagger()
 
     def describe(self) -> dict[str, str]:
         """Returns the generator and its tagger."""
-        return super().describe() | tagger_named(self.tagger).describe()
+        return super().describe() | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns a perturbed caption, or None where no kind changes it."""
-        tokens = tagger_named(self.tagger).analyse(caption)
+        tokens = self.tagger.tokens(caption)
         set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):
             for _ in range(DRAWS):

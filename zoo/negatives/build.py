@@ -30,7 +30,7 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
         {
             (part.word, part.tag)
             for caption in captions
-            for part in parts_of(tagger.analyse(caption))
+            for part in parts_of(tagger.tokens(caption))
             if part.tag is not None
         }
     )

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from zoo.language.tagger import Token
-from zoo.language.tagger import tagger as tagger_named
+from zoo.language.tagger import Tagger, Token
+from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, replace_spans, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
@@ -24,32 +24,26 @@ class NegCLIPSwap(NegativeGenerator):
     that it draws are equal; here another pair is drawn. Spacing, case and a or an stay as they are.
 
     Args:
-        tagger: What finds words, tags and phrases: `textblob`, `spacy`, or `auto`, which is spaCy
-            where it and its English pipeline are installed, else TextBlob.
+        tagger: What finds words, tags and phrases. Where None, spaCy's where it and its English
+            pipeline are installed, else TextBlob's.
         reorder_lists: Whether members joined by "and", "or" or a comma may change places, as
             published, though "a white and black dog" is "a black and white dog".
-
-    Raises:
-        ZooError: The tagger does not exist.
     """
 
     name = "negclip_swap"
 
-    def __init__(self, tagger: str = "auto", reorder_lists: bool = True) -> None:
-        tagger_named(tagger)
-        self.tagger, self.reorder_lists = tagger, reorder_lists
+    def __init__(self, tagger: Tagger | None = None, reorder_lists: bool = True) -> None:
+        self.tagger, self.reorder_lists = tagger or default_tagger(), reorder_lists
 
     def describe(self) -> dict[str, str]:
         """Returns the generator, its tagger, and `reorder_lists` where it is false."""
         kept = {} if self.reorder_lists else {"reorder_lists": "false"}
-        return super().describe() | kept | tagger_named(self.tagger).describe()
+        return super().describe() | kept | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with two members of a kind swapped, or None where it has no pair."""
         categories = [
-            spans
-            for spans in swappable(tagger_named(self.tagger).analyse(caption)).values()
-            if len(spans) > 1
+            spans for spans in swappable(self.tagger.tokens(caption)).values() if len(spans) > 1
         ]
         for spans in rng.sample(categories, len(categories)):
             for first in rng.sample(spans, len(spans)):

@@ -11,8 +11,8 @@ from random import Random
 
 from zoo.errors import ZooError
 from zoo.language.prepositions import other_prepositions, preposition_words
-from zoo.language.tagger import Token
-from zoo.language.tagger import tagger as tagger_named
+from zoo.language.tagger import Tagger, Token
+from zoo.language.taggers import recorded_tagger
 from zoo.language.text import cased_like, mend_article, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
@@ -34,22 +34,34 @@ class Replace(NegativeGenerator):
     and the case of the old one, and an a or an before it follows the new word.
 
     Args:
-        table: The table that `zoo negatives build` made of the captions. Its tagger is used.
+        table: The table that `zoo negatives build` made of the captions.
         min_entities: How many noun phrases a caption needs to get a negative; 2 in the public code.
         max_unknown: The share of the captions' words that the table may lack, from 0 to 1, since it
             may be built from other captions. Words that it lacks are never changed.
+        tagger: The tagger that the table was made with. Where None, it is known by the name that
+            the table has of it, which serves for those of this package.
 
     Raises:
-        ZooError: The table cannot be read.
+        ZooError: The table cannot be read, or was made with another tagger.
     """
 
     name = "replace"
 
     def __init__(
-        self, table: Path, min_entities: NonNegativeInt = 2, max_unknown: ClosedUnitInterval = 0.05
+        self,
+        table: Path,
+        min_entities: NonNegativeInt = 2,
+        max_unknown: ClosedUnitInterval = 0.05,
+        tagger: Tagger | None = None,
     ) -> None:
         self.table, self.min_entities, self.max_unknown = Path(table), min_entities, max_unknown
-        tagger_named(table_at(self.table).settings["tagger"])
+        made_with = table_at(self.table).settings["tagger"]
+        self.tagger = tagger or recorded_tagger(made_with, self.table)
+        if self.tagger.name != made_with:
+            raise ZooError(
+                f"{self.table} was made with the tagger {made_with}, and {self.tagger.name} finds "
+                "other words: give the table's own tagger, or build a table with this one"
+            )
 
     def describe(self) -> dict[str, str]:
         """Returns the generator, its tagger, and what made its table."""
@@ -59,12 +71,7 @@ class Replace(NegativeGenerator):
             for key, value in settings.items()
             if key not in ("tagger", "tagger_version")
         }
-        return (
-            super().describe()
-            | tagger_named(settings["tagger"]).describe()
-            | {"table": str(self.table)}
-            | made_by
-        )
+        return super().describe() | self.tagger.describe() | {"table": str(self.table)} | made_by
 
     def check(self, captions: Iterable[str]) -> None:
         """Checks, on about two thousand of the captions, whether the table knows their words.
@@ -77,12 +84,11 @@ class Replace(NegativeGenerator):
         """
         captions = list(captions)
         table = table_at(self.table)
-        tagger = tagger_named(table.settings["tagger"])
         looked_at = captions[:: -(-len(captions) // CHECKED) or 1]
         keys = [
             (part.word, part.tag)
             for caption in looked_at
-            for part in parts_of(tagger.analyse(caption))
+            for part in parts_of(self.tagger.tokens(caption))
             if part.tag is not None
         ]
         unknown = [key for key in keys if key not in table]
@@ -97,7 +103,7 @@ class Replace(NegativeGenerator):
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with one word changed, or None where no word can be."""
         table = table_at(self.table)
-        tokens = tagger_named(table.settings["tagger"]).analyse(caption)
+        tokens = self.tagger.tokens(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
             return None
         parts = parts_of(tokens)

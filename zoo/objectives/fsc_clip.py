@@ -129,7 +129,7 @@ class FSCCLIP(Objective):
             raise ZooError(
                 "FSCCLIP's local term reads tokens as the towers give them, and has nothing to "
                 "train where these are frozen and its scale is not learned: set lambda_l to 0, or "
-                "train a tower by model.backbone.tune"
+                "train a tower by model.backbone.tuning.towers"
             )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:

@@ -1,8 +1,6 @@
 """Sources: the samples of a reader, and which of them are used."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -11,6 +9,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
+from zoo.support.collector import collector_off
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
@@ -84,8 +83,8 @@ def read(reader: Reader) -> Source:
     Raises:
         ZooError: It gives nothing.
     """
-    with _collector_off():
-        samples = reader.samples()
+    with collector_off():
+        samples = reader.read()
     if not samples:
         raise ZooError(
             f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: "
@@ -170,18 +169,3 @@ def split_by_image(
     return source.where(lambda s: s.image_id not in held_out), source.where(
         lambda s: s.image_id in held_out
     )
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Halves the time of reading COCO's captions.
-
-    All that is made there is kept, and the garbage collector looks through it in vain.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -6,13 +6,17 @@ batch. The backward pass of `gather` therefore *sums* what every rank's loss say
 """
 
 from collections.abc import Callable, Iterator, Sequence, Sized
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.utils.data import DistributedSampler
+
+from zoo.errors import ZooError
+
+T = TypeVar("T")
 
 
 def world_size() -> int:
@@ -148,6 +152,27 @@ def gather_objects(value: Any) -> list[Any]:
     out: list[Any] = [None] * world_size()
     dist.all_gather_object(out, value)
     return out
+
+
+def gather_made(make: Callable[[], T]) -> list[T]:
+    """Returns what every rank makes, in rank order, on every rank.
+
+    Args:
+        make: Makes this rank's value.
+
+    Raises:
+        ZooError: On every rank, where one rank raised it: the others would wait for that rank.
+    """
+    made: T | ZooError
+    try:
+        made = make()
+    except ZooError as error:
+        made = error
+    every: list[T | ZooError] = gather_objects(made)
+    failed = next((value for value in every if isinstance(value, ZooError)), None)
+    if failed is not None:
+        raise failed
+    return [value for value in every if not isinstance(value, ZooError)]
 
 
 class Shard(DistributedSampler[Any]):

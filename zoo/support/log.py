@@ -15,6 +15,7 @@ LINES = (
     "Seed set to",
     "Detected KeyboardInterrupt",
     "Loading `train_dataloader` to estimate",
+    "`Trainer.fit` stopped",
 )
 WARNINGS = (
     ".*does not have many workers.*",

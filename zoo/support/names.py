@@ -25,8 +25,15 @@ ROOMS = {
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",
     "extractors": "UnitExtractor",
+    "taggers": "Tagger",
+    "published_weights": "PublishedWeights",
 }
-FACES = {"readers": "sources.readers", "extractors": "units"}  # kinds that another room shows
+FACES = {  # kinds that another room shows
+    "readers": "sources.readers",
+    "extractors": "units",
+    "taggers": "language",
+    "published_weights": "backbones.published",
+}
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
@@ -137,20 +144,29 @@ def meant(path: str) -> str:
 @cache
 def _built_in(what: str) -> list[tuple[str, str, str]]:
     room = FACES.get(what, what)
-    package = Path(__file__).parents[1]
-    defined = _defined((package / room.replace(".", "/")).rglob("*.py"))
-    # a class may descend from the kind over one at the top of the package
-    kin = _kin(ROOMS[what], [*_defined(package.glob("*.py")), *defined])
-    return [_entry(f"zoo.{room}", node) for node in defined if node.name in kin]
-
-
-def _defined(files: Iterable[Path]) -> list[ast.ClassDef]:
-    return [
+    folder = Path(__file__).parents[1] / room.replace(".", "/")
+    defined = [
         node
-        for file in sorted(files)
+        for file in sorted(folder.rglob("*.py"))
         for node in ast.parse(file.read_text("utf-8")).body
         if isinstance(node, ast.ClassDef)
     ]
+    kin = _kin(ROOMS[what], defined)
+    return [
+        _entry(f"zoo.{room}", node)
+        for node in defined
+        if node.name in kin and not _is_abstract(node)
+    ]
+
+
+def _is_abstract(node: ast.ClassDef) -> bool:
+    """Whether a class leaves methods of its own to its descendants, and cannot be built."""
+    return any(
+        ast.unparse(decorator) == "abstractmethod"
+        for method in node.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+        for decorator in method.decorator_list
+    )
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
@@ -177,13 +193,16 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
     return str(named[0]) if named else node.name, f"{room}.{node.name}", text
 
 
-def import_all() -> None:
+def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
     """Imports every class that can be named, so that its short name is enough.
 
     What an installed package offers and cannot be imported is logged, and stops nothing that does
     not need it.
+
+    Args:
+        kinds: Their kinds, keys of ROOMS.
     """
-    for what in ROOMS:
+    for what in kinds:
         for _, path, _ in classes(what):
             try:
                 imported(path)

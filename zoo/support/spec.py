@@ -8,10 +8,14 @@ import inspect
 import sys
 from abc import ABCMeta
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
+
+from jsonargparse import ArgumentParser
 
 from zoo.errors import ZooError
 from zoo.support.ranges import in_range
+
+Part = TypeVar("Part")
 
 
 class _Record(ABCMeta):
@@ -71,6 +75,22 @@ def spec(part: Recorded) -> dict[str, Any]:
     """
     init_args = {name: _plain(value, part, name) for name, value in part._recorded.items()}
     return {"class_path": class_path(type(part)), "init_args": init_args}
+
+
+def built(described: dict[str, Any], kind: type[Part]) -> Part:
+    """Builds the part that `spec` described.
+
+    Args:
+        described: {"class_path", "init_args"}, with parts within it described so too.
+        kind: The class that it descends from.
+
+    Raises:
+        jsonargparse.ArgumentError: There is no such class, or it takes other arguments.
+    """
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(kind, "part")
+    part: Part = parser.instantiate_classes(parser.parse_object({"part": described})).part
+    return part
 
 
 def _plain(value: Any, part: Recorded, name: str) -> Any:

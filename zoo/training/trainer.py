@@ -14,6 +14,7 @@ from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.finite import Finite
 from zoo.training.sharding import Sharded
+from zoo.training.shown import plain
 from zoo.training.stopping import Signals, StepLoop
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
@@ -79,7 +80,7 @@ class ZooTrainer(Ranged, Trainer):
             raise ZooError(
                 f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not "
                 f"Lightning's to change: set trainer.limit_train_batches to {overfit_batches}, "
-                "and data.redraw and model.backbone.augment to false"
+                "data.redraw to false and model.backbone.augmentation to null"
             )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
@@ -113,6 +114,7 @@ class ZooTrainer(Ranged, Trainer):
         steps = self.fit_loop.epoch_loop
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
         self._signal_connector = Signals(self)
+        plain(self.callbacks)  # type: ignore[attr-defined]
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(

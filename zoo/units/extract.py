@@ -2,9 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any, ClassVar
 
+from zoo.errors import ZooError
 from zoo.support.spec import Recorded
 from zoo.units.record import UnitRecord
 
@@ -19,13 +22,14 @@ class UnitExtractor(Recorded, ABC):
 
     Attributes:
         name: What units files and results call the extractor.
-        dropped: How many foils each filter has dropped so far.
     """
 
     name: ClassVar[str]
 
-    def __init__(self) -> None:
-        self.dropped: Counter[str] = Counter()
+    @cached_property
+    def dropped(self) -> Counter[str]:
+        """How many foils each filter has dropped so far."""
+        return Counter()
 
     @abstractmethod
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
@@ -55,6 +59,28 @@ class UnitExtractor(Recorded, ABC):
             yield self.extract(caption, caption_id, image_id)
             if progress:
                 progress(1)
+
+    def records(
+        self, captions: Sequence[Captioned], progress: Callable[[int], None] | None = None
+    ) -> Iterator[UnitRecord]:
+        """Yields what `extract_all` does, once it is known to be the record of each caption.
+
+        Args:
+            captions: Captions, each as (caption, caption_id, image_id).
+            progress: Is told how many more captions are done.
+
+        Raises:
+            ZooError: Something else comes, or more or fewer records than captions.
+        """
+        asked = (caption_id for _, caption_id, _ in captions)
+        for record, caption_id in zip_longest(self.extract_all(captions, progress), asked):
+            if not isinstance(record, UnitRecord) or record.caption_id != caption_id:
+                place = "after the last caption" if caption_id is None else f"for {caption_id!r}"
+                raise ZooError(
+                    f"{type(self).__name__} gave {record!r:.80} {place}: an extractor gives one "
+                    "zoo.units.UnitRecord a caption, in order and with its caption_id"
+                )
+            yield record
 
     def describe(self) -> dict[str, Any]:
         """Returns what a record's source says of its maker."""

@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from zoo.errors import ZooError
-from zoo.support.fields import list_field, object_field, text_field
+from zoo.support.schema import Text, record
 from zoo.support.text_files import NotJson, json_value, opened
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -20,6 +22,44 @@ _SWAPS = ("swap", "subject_object_swap", "argument_swap")
 _PART_OF_EDIT = {"object_change": "head", "attribute_change": "attribute"}
 _COCO_NUMBER = re.compile(r"(\d{12})\.jpe?g$")
 _BARE_EDIT = "entity_change"
+
+
+class _EntityFoil(Struct):
+    negative: Text
+    change_type: str | None = None
+
+
+class _RelationFoil(Struct):
+    """A relation, of which what is left out is as in the relation that it belongs to."""
+
+    subject: str | None = None
+    relation_type: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    change_type: str | None = None
+
+
+class _Relation(Struct):
+    subject: Text
+    object: Text
+    relation_type: Text | None = None
+    predicate: Text | None = None
+    negatives: list[Text | _RelationFoil] | None = None
+
+
+class _Row(Struct):
+    """A record. The second of two names of a field is that of older files."""
+
+    sample_id: Text
+    original_caption: Text | None = None
+    caption: Text | None = None
+    image_path: str | None = None
+    entities: list[Text] | None = None
+    positive_components: list[Text] | None = None
+    negative_entities: dict[str, Any] | None = None
+    negative_components: dict[str, Any] | None = None
+    relations: list[_Relation] | None = None
+    negative_relations: list[_RelationFoil] | None = None
 
 
 def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
@@ -49,71 +89,59 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(rows):
         where = f"{file}[{i}]"
-        yield where, _record(object_field(row, where), where, source)
+        yield where, _record(record(row, _Row, where), where, source)
 
 
-def _record(row: dict[str, Any], where: str, source: dict[str, Any]) -> UnitRecord:
-    caption_id = text_field(row, "sample_id", where)
+def _record(row: _Row, where: str, source: dict[str, Any]) -> UnitRecord:
     entities = _entities(row, where)
     foils_of = {e.text: e.foils for e in entities}
-    loose = _loose_foils(row, where)
     relations = tuple(
-        _relation(r, where, f"relations[{i}]", foils_of, loose)
-        for i, r in enumerate(_maybe_list(row, "relations", where))
+        _relation(r, where, f"relations[{i}]", foils_of, row.negative_relations or [])
+        for i, r in enumerate(row.relations or [])
     )
-    caption = text_field(row, _spelling(row, "original_caption", "caption"), where).strip()
-    image = _COCO_NUMBER.search(_part(row, "image_path", where, ""))
-    image_id = f"coco:{int(image[1])}" if image else caption_id.rpartition("_")[0] or caption_id
-    return UnitRecord(caption_id, image_id, caption, entities, relations, source)
+    caption = _either(row.original_caption, row.caption, where, "original_caption").strip()
+    image = _COCO_NUMBER.search(row.image_path or "")
+    image_id = f"coco:{int(image[1])}" if image else row.sample_id.rpartition("_")[0]
+    return UnitRecord(
+        row.sample_id, image_id or row.sample_id, caption, entities, relations, source
+    )
 
 
-def _entities(row: dict[str, Any], where: str) -> tuple[Entity, ...]:
+def _entities(row: _Row, where: str) -> tuple[Entity, ...]:
     """Reads the entities, also those that have foils but are not listed.
 
     The published extractor lost some entities from its list.
     """
-    listed = _spelling(row, "entities", "positive_components")
-    negatives = _spelling(row, "negative_entities", "negative_components")
     foils: dict[str, tuple[EntityFoil, ...]] = {}
-    for name in object_field(row.get(negatives) or {}, where, negatives):
-        path = f"{negatives}.{name}"
-        options = enumerate(list_field(row[negatives], name, where, negatives))
-        foils[name.strip()] = tuple(_entity_foil(f, where, f"{path}[{i}]") for i, f in options)
-    texts = [
-        _text(t, where, f"{listed}[{i}]") for i, t in enumerate(_maybe_list(row, listed, where))
-    ]
+    negatives = "negative_components" if row.negative_entities is None else "negative_entities"
+    for name, options in (getattr(row, negatives) or {}).items():
+        made = record(options, list[Text | _EntityFoil], where, path=f"{negatives}.{name}")
+        foils[name.strip()] = tuple(map(_entity_foil, made))
+    listed = row.positive_components if row.entities is None else row.entities
+    texts = [text.strip() for text in listed or []]
     return tuple(Entity(text, foils.get(text, ())) for text in dict.fromkeys([*texts, *foils]))
 
 
-def _entity_foil(foil: Any, where: str, path: str) -> EntityFoil:
+def _entity_foil(foil: str | _EntityFoil) -> EntityFoil:
     if isinstance(foil, str):
-        return EntityFoil(_text(foil, where, path), _BARE_EDIT)
-    edit = object_field(foil, where, path).get("change_type") or _BARE_EDIT
-    return EntityFoil(text_field(foil, "negative", where, path).strip(), edit)
+        return EntityFoil(foil.strip(), _BARE_EDIT)
+    return EntityFoil(foil.negative.strip(), foil.change_type or _BARE_EDIT)
 
 
 def _relation(
-    row: Any,
+    row: _Relation,
     where: str,
     path: str,
     foils_of: dict[str, tuple[EntityFoil, ...]],
-    loose: list[tuple[dict[str, Any], str]],
+    loose: list[_RelationFoil],
 ) -> Relation:
-    subject, object_ = (text_field(row, k, where, path).strip() for k in ("subject", "object"))
-    predicate = _words(text_field(row, _spelling(row, "relation_type", "predicate"), where, path))
+    """Makes a relation, whose foils stand in it or, in older files, loose beside all relations."""
+    subject, object_ = row.subject.strip(), row.object.strip()
+    predicate = _words(_either(row.relation_type, row.predicate, where, f"{path}.relation_type"))
     relation = Relation(subject, predicate, object_)
-    own = [
-        (f, f"{path}.negatives[{i}]")
-        for i, f in enumerate(_maybe_list(row, "negatives", where, path))
-    ]
-    if not own:
-        ends = {subject, object_}
-        own = [
-            (f, at)
-            for f, at in loose
-            if {_part(f, "subject", where, at), _part(f, "object", where, at)} == ends
-        ]
-    foils = [_relation_foil(f, relation, where, at) for f, at in own]
+    ends = {subject, object_}
+    own = row.negatives or [f for f in loose if {_part(f.subject), _part(f.object)} == ends]
+    foils = [_relation_foil(foil, relation) for foil in own]
     for component, argument in (("subject", subject), ("object", object_)):
         for foil in foils_of.get(argument, ()):
             changed = {"subject": subject, "object": object_, component: foil.text}
@@ -135,58 +163,37 @@ def _relation(
     )
 
 
-def _loose_foils(row: dict[str, Any], where: str) -> list[tuple[dict[str, Any], str]]:
-    """Returns relation foils that stand beside the relations, as in older files.
-
-    They belong to the relation between the same two entities.
-    """
-    foils = _maybe_list(row, "negative_relations", where)
-    return [
-        (object_field(f, where, f"negative_relations[{i}]"), f"negative_relations[{i}]")
-        for i, f in enumerate(foils)
-    ]
-
-
-def _relation_foil(row: Any, relation: Relation, where: str, path: str) -> RelationFoil:
+def _relation_foil(row: str | _RelationFoil, relation: Relation) -> RelationFoil:
     """What a foil does not say is as in the relation. A bare text is another predicate."""
     if isinstance(row, str):
         return RelationFoil(
-            relation.subject,
-            _words(_text(row, where, path)),
-            relation.object,
-            "predicate_change",
-            "predicate",
+            relation.subject, _words(row), relation.object, "predicate_change", "predicate"
         )
-    edit = object_field(row, where, path).get("change_type") or "relation_change"
+    edit = row.change_type or "relation_change"
     if edit in _SWAPS:
         return RelationFoil(relation.object, relation.predicate, relation.subject, "argument_swap")
-    subject = _part(row, "subject", where, path) or relation.subject
-    predicate = (
-        _words(_part(row, _spelling(row, "relation_type", "predicate"), where, path))
-        or relation.predicate
+    foil = RelationFoil(
+        _part(row.subject) or relation.subject,
+        _words(row.relation_type or row.predicate or "") or relation.predicate,
+        _part(row.object) or relation.object,
+        edit,
     )
-    object_ = _part(row, "object", where, path) or relation.object
-    foil = RelationFoil(subject, predicate, object_, edit)
     changed = [
         c for c in ("subject", "predicate", "object") if getattr(foil, c) != getattr(relation, c)
     ]
     return replace(foil, component=changed[0]) if len(changed) == 1 else foil
 
 
-def _spelling(row: dict[str, Any], first: str, second: str) -> str:
-    return second if first not in row and second in row else first
+def _either(first: str | None, second: str | None, where: str, field: str) -> str:
+    """Returns a field of two names, of which one is there."""
+    found = second if first is None else first
+    if found is None:
+        raise ZooError(f"{where}: field '{field}' is missing: mend the record")
+    return found
 
 
-def _maybe_list(row: dict[str, Any], field: str, where: str, path: str = "") -> list[Any]:
-    return list_field(row, field, where, path) if row.get(field) is not None else []
-
-
-def _part(row: dict[str, Any], field: str, where: str, path: str) -> str:
-    return text_field(row, field, where, path).strip() if row.get(field) else ""
-
-
-def _text(value: Any, where: str, path: str) -> str:
-    return text_field({path: value}, path, where).strip()
+def _part(text: str | None) -> str:
+    return (text or "").strip()
 
 
 def _words(text: str) -> str:

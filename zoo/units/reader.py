@@ -5,12 +5,38 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from zoo.errors import ZooError
-from zoo.support.fields import list_field, object_field, text_field
+from zoo.support.collector import collector_off
 from zoo.support.files import whole
-from zoo.support.text_files import NotJson, json_value, numbered_lines, opened
+from zoo.support.schema import Text, record
+from zoo.support.text_files import json_line, numbered_lines, opened
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+
+class _Entity(Struct):
+    text: Text
+    foils: tuple[EntityFoil, ...]
+
+
+class _Relation(Struct):
+    subject: Text
+    predicate: Text
+    object: Text
+    foils: tuple[RelationFoil, ...]
+
+
+class _Line(Struct):
+    """A line of a units file. Lists that are empty stand in it as such."""
+
+    caption_id: Text
+    image_id: Text
+    caption: Text
+    entities: list[_Entity]
+    relations: list[_Relation]
+    source: dict[str, Any] = {}
 
 
 def read_units(path: str | Path) -> dict[str, UnitRecord]:
@@ -25,16 +51,16 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
             twice. The error names file, line (entry, in an array) and field of what is wrong.
     """
     records: dict[str, UnitRecord] = {}
-    found: dict[str, str] = {}
-    for file in unit_files(path):
-        for where, record in _read_file(file):
-            if record.caption_id in records:
+    places: dict[str, str] = {}
+    with collector_off():
+        for where, units in (found for file in unit_files(path) for found in _read_file(file)):
+            if units.caption_id in records:
                 raise ZooError(
-                    f"{where}: caption_id '{record.caption_id}' was given before, at "
-                    f"{found[record.caption_id]}: leave one of the two out"
+                    f"{where}: caption_id '{units.caption_id}' was given before, at "
+                    f"{places[units.caption_id]}: leave one of the two out"
                 )
-            records[record.caption_id] = record
-            found[record.caption_id] = where
+            records[units.caption_id] = units
+            places[units.caption_id] = where
     if not records:
         raise ZooError(
             f"{path} holds no units: "
@@ -72,8 +98,8 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     """
     count = 0
     with whole(Path(path)) as part, part.open("w", encoding="utf-8") as out:
-        for record in records:
-            out.write(json.dumps(to_json(record), ensure_ascii=False) + "\n")
+        for units in records:
+            out.write(json.dumps(to_json(units), ensure_ascii=False) + "\n")
             count += 1
     return count
 
@@ -121,63 +147,13 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
 
 
 def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
-    try:
-        row = json_value(line)
-    except NotJson as error:
-        raise ZooError(f"{where}: not a JSON object ({error}): mend or remove the line") from error
-    source = object_field(object_field(row, where).get("source", {}), where, "source")
+    row = record(json_line(line, where, "mend or remove the line"), _Line, where)
     return UnitRecord(
-        caption_id=text_field(row, "caption_id", where),
-        image_id=text_field(row, "image_id", where),
-        caption=text_field(row, "caption", where),
-        entities=tuple(
-            _entity(e, where, f"entities[{i}]")
-            for i, e in enumerate(list_field(row, "entities", where))
-        ),
-        relations=tuple(
-            _relation(r, where, f"relations[{i}]")
-            for i, r in enumerate(list_field(row, "relations", where))
-        ),
+        row.caption_id,
+        row.image_id,
+        row.caption,
+        tuple(Entity(entity.text, entity.foils) for entity in row.entities),
+        tuple(Relation(r.subject, r.predicate, r.object, r.foils) for r in row.relations),
         # a source is the same in every line as a rule: one object for all of them
-        source=sources.setdefault(json.dumps(source, sort_keys=True), source),
+        sources.setdefault(json.dumps(row.source, sort_keys=True), row.source),
     )
-
-
-def _entity(row: Any, where: str, path: str) -> Entity:
-    foils = enumerate(list_field(row, "foils", where, path))
-    return Entity(
-        text_field(row, "text", where, path),
-        tuple(_entity_foil(f, where, f"{path}.foils[{i}]") for i, f in foils),
-    )
-
-
-def _entity_foil(row: Any, where: str, path: str) -> EntityFoil:
-    return EntityFoil(text_field(row, "text", where, path), text_field(row, "edit", where, path))
-
-
-def _relation(row: Any, where: str, path: str) -> Relation:
-    foils = enumerate(list_field(row, "foils", where, path))
-    return Relation(
-        *_triple(row, where, path),
-        foils=tuple(_relation_foil(f, where, f"{path}.foils[{i}]") for i, f in foils),
-    )
-
-
-def _relation_foil(row: Any, where: str, path: str) -> RelationFoil:
-    component, part = (
-        text_field(row, k, where, path) if row.get(k) is not None else None
-        for k in ("component", "part")
-    )
-    return RelationFoil(
-        *_triple(row, where, path),
-        edit=text_field(row, "edit", where, path),
-        component=component,
-        part=part,
-    )
-
-
-def _triple(row: Any, where: str, path: str) -> tuple[str, str, str]:
-    subject, predicate, object_ = (
-        text_field(row, k, where, path) for k in ("subject", "predicate", "object")
-    )
-    return subject, predicate, object_

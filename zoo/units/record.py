@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from zoo.support.schema import Text
+
 
 @dataclass(frozen=True)
 class EntityFoil:
@@ -13,8 +15,8 @@ class EntityFoil:
         edit: How it was made: object_change, attribute_change or any other word.
     """
 
-    text: str
-    edit: str
+    text: Text
+    edit: Text
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Entity:
         foils: Its foils.
     """
 
-    text: str
+    text: Text
     foils: tuple[EntityFoil, ...] = ()
 
 
@@ -44,12 +46,12 @@ class RelationFoil:
         part: What of a changed argument was changed, head or attribute; None where it is unknown.
     """
 
-    subject: str
-    predicate: str
-    object: str
-    edit: str
-    component: str | None = None
-    part: str | None = None
+    subject: Text
+    predicate: Text
+    object: Text
+    edit: Text
+    component: Text | None = None
+    part: Text | None = None
 
     @property
     def text(self) -> str:
@@ -68,9 +70,9 @@ class Relation:
         foils: Its foils.
     """
 
-    subject: str
-    predicate: str
-    object: str
+    subject: Text
+    predicate: Text
+    object: Text
     foils: tuple[RelationFoil, ...] = ()
 
     @property
@@ -92,9 +94,9 @@ class UnitRecord:
         source: What made the units (extractor, tagger, versions).
     """
 
-    caption_id: str
-    image_id: str
-    caption: str
+    caption_id: Text
+    image_id: Text
+    caption: Text
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)

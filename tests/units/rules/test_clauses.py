@@ -2,11 +2,11 @@
 
 import pytest
 
-from zoo.language.tagger import tagger
+from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.units.rules.clauses import triples
 from zoo.units.rules.phrases import phrases
 
-TAGGER = tagger("textblob")
+TAGGER = TextBlobTagger()
 
 
 def relations(caption: str) -> list[str]:

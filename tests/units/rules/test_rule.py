@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.support.spec import spec
 from zoo.units.record import UnitRecord
 from zoo.units.rules.filters import phrase_fault, relation_fault
@@ -14,7 +15,8 @@ from zoo.units.rules.lexicon import NUMBERS
 from zoo.units.rules.phrases import phrases
 from zoo.units.rules.rule import RuleExtractor
 
-EXTRACTOR = RuleExtractor(tagger="textblob")
+TAGGER = TextBlobTagger()
+EXTRACTOR = RuleExtractor(tagger=TAGGER)
 NOUNS = [
     "dog",
     "dogs",
@@ -69,7 +71,7 @@ def test_where_one_thing_is_to_another_has_a_contrary(one: str, other: str) -> N
 
 
 def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
-    extractor = RuleExtractor(tagger="textblob")
+    extractor = RuleExtractor(tagger=TAGGER)
     (relation,) = extract("A dog next to a cat", extractor).relations
     assert "argument_swap" not in {f.edit for f in relation.foils}
     assert extractor.dropped["symmetric_swap"] == 1
@@ -81,7 +83,7 @@ def test_who_images_something_is_not_where_that_is() -> None:
 
 def test_what_the_caption_names_makes_no_foil() -> None:
     for seed in range(20):
-        record = extract("A man and a woman with a boy", RuleExtractor(seed, "textblob"))
+        record = extract("A man and a woman with a boy", RuleExtractor(seed, TAGGER))
         assert all(f.text == "girl" for e in record.entities for f in e.foils)
 
 
@@ -92,7 +94,7 @@ def test_two_alike_share_their_foils() -> None:
 
 def test_coats_and_ages_stay_plausible() -> None:
     for seed in range(20):
-        dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, "textblob")).entities
+        dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, TAGGER)).entities
         assert all(
             f.text.split()[0] in ("black", "white", "grey", "spotted")
             for f in dog.foils
@@ -103,15 +105,15 @@ def test_coats_and_ages_stay_plausible() -> None:
 
 def test_a_foil_is_not_what_the_rest_of_the_phrase_says_or_what_may_be_true_too() -> None:
     for seed in range(20):
-        (dog,) = extract("A white and gray dog", RuleExtractor(seed, "textblob")).entities
+        (dog,) = extract("A white and gray dog", RuleExtractor(seed, TAGGER)).entities
         assert not {"grey", "silver"} & {word for f in dog.foils for word in f.text.split()}
-        woman, men = extract("A woman near two men", RuleExtractor(seed, "textblob")).entities
+        woman, men = extract("A woman near two men", RuleExtractor(seed, TAGGER)).entities
         assert not {"girl", "two boys"} & {f.text for f in (*woman.foils, *men.foils)}
 
 
 def foils(caption: str) -> set[str]:
     """The foils of a caption under many seeds."""
-    records = [extract(caption, RuleExtractor(seed, "textblob")) for seed in range(20)]
+    records = [extract(caption, RuleExtractor(seed, TAGGER)) for seed in range(20)]
     return {f.text for r in records for u in (*r.entities, *r.relations) for f in u.foils}
 
 
@@ -235,7 +237,7 @@ def test_every_foil_passes_the_filters_and_every_argument_is_an_entity(
     parts: list[tuple[str, str]], seed: int
 ) -> None:
     caption = " ".join(f"a {noun} {link}" for noun, link in parts)
-    check(extract(caption, RuleExtractor(seed, "textblob")))
+    check(extract(caption, RuleExtractor(seed, TAGGER)))
 
 
 @given(st.text(max_size=60))
@@ -268,16 +270,15 @@ def check(record: UnitRecord) -> None:
 
 def test_foils_are_a_function_of_caption_and_seed() -> None:
     caption = "A man in a red shirt rides a brown horse"
-    assert extract(caption, RuleExtractor(3, "textblob")) == extract(
-        caption, RuleExtractor(3, "textblob")
-    )
-    assert (
-        len({extract(caption, RuleExtractor(seed, "textblob")).entities for seed in range(5)}) > 1
-    )
+    assert extract(caption, RuleExtractor(3, TAGGER)) == extract(caption, RuleExtractor(3, TAGGER))
+    assert len({extract(caption, RuleExtractor(seed, TAGGER)).entities for seed in range(5)}) > 1
 
 
 def test_its_arguments_are_plain_data() -> None:
-    assert spec(RuleExtractor(7, "textblob"))["init_args"] == {"seed": 7, "tagger": "textblob"}
+    assert spec(RuleExtractor(7, TAGGER))["init_args"] == {
+        "seed": 7,
+        "tagger": {"class_path": "zoo.language.TextBlobTagger", "init_args": {}},
+    }
 
 
 def test_real_captions_yield_units(shared_data: Path) -> None:

@@ -15,6 +15,8 @@ from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, 
 from zoo.benchmarks.aro.order import ordered
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
+from zoo.language.tagger import Tagger
+from zoo.language.taggers import default_tagger
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.text_files import field
@@ -44,7 +46,8 @@ class ARO(Benchmark):
         files: Other places of the annotations, by subset. For an order set it may also be a file of
             perturbed captions (.jsonl) that another run made.
         seed: Settles the perturbations of the order sets.
-        tagger: The tagger of the perturbations, one of `zoo.language`: textblob, spacy or auto.
+        tagger: The tagger of the perturbations. Where None, spaCy's where it and its English
+            pipeline are installed, else TextBlob's.
         order_dir: The folder where perturbed captions are kept. None takes the user's cache folder;
             the data root is only read.
         subsets: The subsets wanted, None for all four.
@@ -57,7 +60,7 @@ class ARO(Benchmark):
         self,
         files: dict[str, str] | None = None,
         seed: int = 1,
-        tagger: str = "auto",
+        tagger: Tagger | None = None,
         order_dir: str | None = None,
         subsets: list[str] | None = None,
     ) -> None:
@@ -130,7 +133,8 @@ class ARO(Benchmark):
                 cases = list(_swapped(path, subset.name))
                 contents.files.append(path)
             else:
-                order = ordered(path, subset.name, self.seed, self.tagger, self.order_dir)
+                tagger = self.tagger or default_tagger()
+                order = ordered(path, subset.name, self.seed, tagger, self.order_dir)
                 cases = list(order.cases)
                 contents.files.extend(order.files)
                 contents.notes[subset.name] = order.note

@@ -16,8 +16,8 @@ from zoo.benchmarks.annotations import content
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
 from zoo.errors import ZooError
-from zoo.language.tagger import SPACY_MODEL, Tagger
-from zoo.language.tagger import tagger as tagger_named
+from zoo.language.spacy_tagger import SPACY_MODEL
+from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
 from zoo.sources.images import image_ref
 from zoo.support.files import beside
@@ -42,7 +42,7 @@ class Order:
     note: str
 
 
-def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | None) -> Order:
+def ordered(source: Path, subset: str, seed: int, tagger: Tagger, folder: Path | None) -> Order:
     """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
 
     Perturbed captions that are there are used again, where the file's name says the same captions,
@@ -52,7 +52,7 @@ def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | No
         source: BLIP's caption file, or a file of perturbed captions (.jsonl).
         subset: The order set.
         seed: Settles the perturbations.
-        tagger: The name of the tagger that they need.
+        tagger: The tagger that they need.
         folder: The folder where perturbed captions are looked for and kept. None keeps them in the
             user's cache, since data are shared, and also reads those that somebody put in `order`
             beside the captions.
@@ -62,15 +62,14 @@ def ordered(source: Path, subset: str, seed: int, tagger: str, folder: Path | No
     """
     if source.suffix == ".jsonl":
         return _read(source, subset)
-    made_by = tagger_named(tagger)
-    header = _header(source, subset, seed, made_by)
+    header = _header(source, subset, seed, tagger)
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
     name = f"{subset}_{header['tagger']}_seed{seed}_{digest[:12]}.jsonl"
     written_to = user_cache() if folder is None else folder
     folders = [written_to] if folder is not None else [source.parent / "order", written_to]
     kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
     if kept is None:
-        rows = list(_perturbed(source, subset, seed, made_by))
+        rows = list(_perturbed(source, subset, seed, tagger))
         kept = _write(written_to, name, header, rows)
     return _read(kept, subset, source)
 

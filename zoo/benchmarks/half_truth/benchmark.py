@@ -131,7 +131,7 @@ class HalfTruth(Benchmark):
         """Returns the image of every record that is asked about, by caption id."""
         records = {made.record.caption_id: made.record for made in texts}
         if self.captions is not None:
-            known = {sample.caption_id: sample.image for sample in self.captions.samples()}
+            known = {sample.caption_id: sample.image for sample in self.captions.read()}
             unknown = next((caption_id for caption_id in records if caption_id not in known), None)
             if unknown is not None:
                 raise ZooError(
@@ -147,7 +147,7 @@ class HalfTruth(Benchmark):
         if self.captions is None:
             return {}
         of_image: dict[str, list[str]] = {}
-        samples = {sample.caption_id: sample for sample in self.captions.samples()}
+        samples = {sample.caption_id: sample for sample in self.captions.read()}
         for sample in samples.values():
             of_image.setdefault(sample.image_id, []).append(sample.caption)
         asked = {r.image_id: samples.get(r.caption_id) for r in records}

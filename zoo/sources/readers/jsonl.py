@@ -3,11 +3,24 @@
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from zoo.errors import ZooError
 from zoo.sources.images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
-from zoo.support.text_files import caption, field, json_line, numbered_lines
+from zoo.support.schema import Text, record
+from zoo.support.text_files import json_line, numbered_lines
+
+
+class _Line(Struct):
+    image: Text
+    caption: Text
+    caption_id: str | int | None = None
+    image_id: str | int | None = None
+    split: str | None = None
+    negatives: tuple[str, ...] = ()
+    companions: tuple[int, ...] = ()
 
 
 class JsonLines(Reader):
@@ -37,38 +50,26 @@ class JsonLines(Reader):
         ]
         images = OwnImages(self.file.parent)
         return [
-            _sample(entry, str(i), len(entries), origin, images)
+            _sample(entry, i, len(entries), origin, images)
             for i, (origin, entry) in enumerate(entries)
         ]
 
 
-def _sample(entry: Any, number: str, n: int, origin: str, images: OwnImages) -> Sample:
-    ref = images.ref(field(entry, "image", str, origin))
-    text = caption(field(entry, "caption", str, origin), origin)
-    negatives = _list(entry, "negatives", str, origin)
-    companions = _list(entry, "companions", int, origin)
-    if not all(0 <= c < n for c in companions):
+def _sample(entry: Any, number: int, n: int, origin: str, images: OwnImages) -> Sample:
+    line = record(entry, _Line, origin)
+    if not all(0 <= c < n for c in line.companions):
         raise ZooError(
-            f"{origin} has companions {list(companions)}, and the file has {n} entries: "
+            f"{origin} has companions {list(line.companions)}, and the file has {n} entries: "
             "number them from 0"
         )
+    ref = images.ref(line.image)
     return Sample(
         ref,
-        text,
-        str(entry.get("image_id", ref)),
-        str(entry.get("caption_id", number)),
-        entry.get("split"),
-        negatives,
-        companions,
+        line.caption.strip(),
+        str(ref if line.image_id is None else line.image_id),
+        str(number if line.caption_id is None else line.caption_id),
+        line.split,
+        line.negatives,
+        line.companions,
         origin,
     )
-
-
-def _list(entry: Any, name: str, kind: type, origin: str) -> tuple[Any, ...]:
-    values = field(entry, name, list, origin) if name in entry else []
-    for value in values:
-        if type(value) is not kind:
-            raise ZooError(
-                f"{origin} has {str(value)[:40]!r} in {name!r}: expected a list of {kind.__name__}"
-            )
-    return tuple(values)

@@ -8,7 +8,8 @@ from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
-from zoo.language.tagger import tagger as named_tagger
+from zoo.language.tagger import Tagger
+from zoo.language.taggers import default_tagger
 from zoo.units.extract import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.clauses import triples
@@ -30,21 +31,20 @@ class RuleExtractor(UnitExtractor):
 
     Args:
         seed: Settles, with the caption, which foils are made.
-        tagger: The tagger: textblob, spacy or auto, which is spaCy where it and its English
-            pipeline are installed, else TextBlob.
+        tagger: What finds words, tags and phrases. Where None, spaCy's where it and its English
+            pipeline are installed, else TextBlob's.
     """
 
     name: ClassVar[str] = "rule"
 
-    def __init__(self, seed: int = 0, tagger: str = "auto") -> None:
-        super().__init__()
+    def __init__(self, seed: int = 0, tagger: Tagger | None = None) -> None:
         self.seed = seed
-        self.tagger = named_tagger(tagger)
+        self.tagger = tagger or default_tagger()
         self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption, which depend on the caption, seed and tagger alone."""
-        tokens = self.tagger.analyse(caption)
+        tokens = self.tagger.tokens(caption)
         found = phrases(tokens)
         nouns = _visible(found)
         relations = _relations(found, set(nouns))

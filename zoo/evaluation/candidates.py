@@ -1,22 +1,17 @@
-"""Short-lists: where a pair costs a head too much for a whole gallery, it orders candidates alone.
+"""Candidates: where a pair costs a head too much for a whole gallery, it orders short-lists.
 
 The cosine of pooled vectors chooses K texts for every image and K images for every text, and the
 head orders those.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from zoo.backbones.backbone import Backbone
-from zoo.evaluation.portions import Portion, Tile, encode_pixels
 from zoo.heads.base import Head
 from zoo.results.protocols import Ranks
-
-Rows = NDArray[np.int64]
+from zoo.results.report import SHORT_LISTS
 
 
 @dataclass(frozen=True)
@@ -30,12 +25,12 @@ class ShortLists:
             `[P]`.
     """
 
-    texts: Rows
-    images: Rows
-    pairs: Rows
+    texts: NDArray[np.int64]
+    images: NDArray[np.int64]
+    pairs: NDArray[np.int64]
 
     @property
-    def rows(self) -> tuple[Rows, Rows]:
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The image and the text of every pair, `[P]` each."""
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
@@ -82,85 +77,16 @@ def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int)
     )
 
 
-def tiles(
-    lists: ShortLists, images: Rows, texts: Rows, images_at_once: int, texts_at_once: int
-) -> list[list[Tile]]:
-    """Cuts the pairs of a gallery into runs of tiles that hold every pair once.
-
-    There is a run for each `images_at_once` images. The first tile of a run brings the images, and
-    each tile its texts.
-
-    Args:
-        lists: Short-lists of the gallery.
-        images: The gallery's images, as rows of the plan.
-        texts: The gallery's texts, as rows of the plan.
-        images_at_once: Number of images in a run.
-        texts_at_once: Number of texts in a tile.
-    """
-    i, j = lists.rows
-    runs = []
-    for start in range(0, len(images), images_at_once):
-        inside = np.flatnonzero((i >= start) & (i < start + images_at_once))
-        needed, place = np.unique(j[inside], return_inverse=True)
-        run: list[Tile] = []
-        for first in range(0, len(needed), texts_at_once):
-            here = (place >= first) & (place < first + texts_at_once)
-            own = images[start : start + images_at_once] if not run else images[:0]
-            columns = texts[needed[first : first + texts_at_once]]
-            run.append(
-                Tile(
-                    tuple(own.tolist()),
-                    tuple(columns.tolist()),
-                    inside[here],
-                    i[inside[here]] - start,
-                    place[here] - first,
-                )
-            )
-        runs.append(run)
-    return runs
-
-
-@torch.no_grad()
-def score_tiles(
-    backbone: Backbone,
-    head: Head,
-    made: Sequence[Tile],
-    portions: Iterable[Portion],
-    image_batch: int,
-) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
-    """Yields for each tile which pairs were scored, and their scores in fp32.
-
-    Args:
-        backbone: Encodes images and texts.
-        head: Scores the pairs.
-        made: The tiles.
-        portions: Portions of the tiles, in their order.
-        image_batch: Number of images that are encoded at once.
-
-    Raises:
-        ZooError: An image is broken.
-    """
-    device = next(backbone.parameters()).device
-    images = None
-    for tile, portion in zip(made, portions, strict=True):
-        portion = portion.checked().to(device)
-        if portion.pixels is not None:
-            images = head.prepare_images(
-                encode_pixels(backbone, portion.pixels, head.needs.image_keys, image_batch)
-            )
-        assert images is not None
-        assert portion.texts is not None
-        texts = head.prepare_texts(
-            backbone.encode_texts(portion.texts, head.needs.text_keys).rows(portion.bank_rows)
-        )
-        i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
-        with torch.autocast(device.type, enabled=False):
-            yield tile.pairs, head.pairs(images, texts, i, j).float().cpu().numpy()
+def short_lists_note(head: Head, k: int) -> dict[str, str]:
+    """Returns what results say of galleries that were scored by short-lists of k candidates."""
+    return {
+        SHORT_LISTS: f"the {k} best by cosine of pooled vectors, ordered by {type(head).__name__}"
+    }
 
 
 def _nearest(
     queries: NDArray[np.float32], candidates: NDArray[np.float32], k: int, step: int = 256
-) -> Rows:
+) -> NDArray[np.int64]:
     """Returns the k candidates of each query with the highest products, `[q, k]`."""
     if k >= len(candidates):
         return np.tile(np.arange(len(candidates)), (len(queries), 1))

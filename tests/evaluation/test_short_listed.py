@@ -17,15 +17,16 @@ from tests.evaluation.fakes import (
     drawn_images,
     evaluation,
     measured,
+    recalled,
 )
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
+from zoo.evaluation.candidates import short_lists
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.shortlist import short_lists, tiles
+from zoo.evaluation.short_listed import tiles
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
-from zoo.results.protocols import recalls, retrieval
 
 
 class Dear(Cosine):
@@ -38,69 +39,6 @@ class Dear(Cosine):
 
 def gallery(folder: Path, n: int) -> Case:
     return next(case for case in cases(drawn_images(folder, n)) if case.protocol == "retrieval")
-
-
-def recalled(
-    cosines: np.ndarray, scores: np.ndarray, right: np.ndarray, k: int, depth: int
-) -> bool:
-    """One query, written out: its k nearest by cosine, ordered by score.
-
-    A right answer before place `depth`, ties against it.
-    """
-    candidates = sorted(range(len(cosines)), key=lambda c: -cosines[c])[:k]
-    best = max((scores[c] for c in candidates if right[c]), default=None)
-    if best is None:
-        return False
-    return sum(1 for c in candidates if not right[c] and scores[c] >= best) < depth
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 14), st.integers(1, 25), st.integers(10, 16), st.integers(0, 10_000))
-def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    images, texts = (generator.normal(size=(count, 4)).astype(np.float32) for count in (n, m))
-    scores, match = (
-        generator.integers(0, 6, (n, m)).astype(np.float32),
-        generator.random((n, m)) < 0.2,
-    )
-    lists = short_lists(images, texts, k)
-    i, j = lists.rows
-    cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (
-        texts / np.linalg.norm(texts, axis=1)[:, None]
-    ).T
-    found = {
-        (o.metric, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
-    }
-    for depth in (1, 5, 10):
-        for q in range(n):
-            if match[q].any():
-                assert found[f"i2t_r@{depth}", q] == recalled(
-                    cosines[q], scores[q], match[q], k, depth
-                )
-        for q in range(m):
-            if match[:, q].any():
-                assert found[f"t2i_r@{depth}", q] == recalled(
-                    cosines[:, q], scores[:, q], match[:, q], k, depth
-                )
-
-
-@given(st.integers(1, 10), st.integers(1, 10), st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
-def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    scores, match = (
-        generator.integers(0, 5, (n, m)).astype(np.float32),
-        generator.random((n, m)) < 0.3,
-    )
-    lists = short_lists(
-        generator.normal(size=(n, 3)).astype(np.float32),
-        generator.normal(size=(m, 3)).astype(np.float32),
-        10,
-    )
-    kept = list(recalls(match, *lists.ranks(match, scores.reshape(-1))))
-    assert [(o.metric, o.query, o.right, o.tie) for o in kept] == [
-        (o.metric, o.query, o.right, o.tie) for o in retrieval(match, scores)
-    ]
 
 
 @settings(max_examples=30, deadline=None)

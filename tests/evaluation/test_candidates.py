@@ -1,0 +1,58 @@
+"""Short-lists against loops over each query's own candidates."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.evaluation.fakes import recalled
+from zoo.evaluation.candidates import short_lists
+from zoo.results.protocols import recalls, retrieval
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 14), st.integers(1, 25), st.integers(10, 16), st.integers(0, 10_000))
+def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    images, texts = (generator.normal(size=(count, 4)).astype(np.float32) for count in (n, m))
+    scores, match = (
+        generator.integers(0, 6, (n, m)).astype(np.float32),
+        generator.random((n, m)) < 0.2,
+    )
+    lists = short_lists(images, texts, k)
+    i, j = lists.rows
+    cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (
+        texts / np.linalg.norm(texts, axis=1)[:, None]
+    ).T
+    found = {
+        (o.metric, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
+    }
+    for depth in (1, 5, 10):
+        for q in range(n):
+            if match[q].any():
+                assert found[f"i2t_r@{depth}", q] == recalled(
+                    cosines[q], scores[q], match[q], k, depth
+                )
+        for q in range(m):
+            if match[:, q].any():
+                assert found[f"t2i_r@{depth}", q] == recalled(
+                    cosines[:, q], scores[:, q], match[:, q], k, depth
+                )
+
+
+@given(st.integers(1, 10), st.integers(1, 10), st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    scores, match = (
+        generator.integers(0, 5, (n, m)).astype(np.float32),
+        generator.random((n, m)) < 0.3,
+    )
+    lists = short_lists(
+        generator.normal(size=(n, 3)).astype(np.float32),
+        generator.normal(size=(m, 3)).astype(np.float32),
+        10,
+    )
+    kept = list(recalls(match, *lists.ranks(match, scores.reshape(-1))))
+    assert [(o.metric, o.query, o.right, o.tie) for o in kept] == [
+        (o.metric, o.query, o.right, o.tie) for o in retrieval(match, scores)
+    ]

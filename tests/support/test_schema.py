@@ -1,0 +1,56 @@
+"""Records of JSON: what is wrong is said with place, field and what it must be."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from zoo.errors import ZooError
+from zoo.support.schema import Text, record
+
+
+class Foil(msgspec.Struct):
+    text: Text
+    edit: str | None = None
+
+
+class Entry(msgspec.Struct):
+    caption: Text
+    foils: list[Foil | str] = []
+    box: tuple[float, float] = (0, 0)
+
+
+def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> None:
+    held = record({"caption": "a", "foils": ["b", {"text": "c"}], "more": 1}, Entry, "f:1")
+    assert held == Entry("a", ["b", Foil("c")])
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([], "f:1: the record is a list where an object is needed: mend the record"),
+        ({}, "f:1: field 'caption' is missing: mend the record"),
+        ({"caption": None}, "f:1: field 'caption' is missing where a text is needed"),
+        ({"caption": " "}, "f:1: field 'caption' is blank where a text is needed"),
+        ({"caption": 1}, "f:1: field 'caption' is a whole number where a text is needed"),
+        ({"caption": "a", "foils": {}}, "field 'foils' is an object where a list is needed"),
+        ({"caption": "a", "foils": [{}]}, "field 'foils[0].text' is missing"),
+        (
+            {"caption": "a", "foils": [True]},
+            "field 'foils[0]' is true or false where a text or an object is needed",
+        ),
+        (
+            {"caption": "a", "box": [1]},
+            "field 'box' is wrong (Expected `array` of length 2, got 1)",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(value: Any, says: str) -> None:
+    with pytest.raises(ZooError) as raised:
+        record(value, Entry, "f:1")
+    assert says in str(raised.value)
+
+
+def test_the_fields_above_a_record_are_named_too() -> None:
+    with pytest.raises(ZooError, match=r"field 'negatives.cat\[1\].text' is missing: leave it out"):
+        record(["a", {}], list[Foil | str], "f:1", "leave it out", path="negatives.cat")

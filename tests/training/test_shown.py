@@ -1,0 +1,56 @@
+"""What a run shows: the model in words, and nothing that Lightning counts and nobody asked for."""
+
+from pathlib import Path
+
+import pytest
+from lightning.pytorch.callbacks import RichModelSummary
+from torch import nn
+
+from zoo.cli import main
+from zoo.training.shown import Bar, Summary, lines
+from zoo.training.trainer import ZooTrainer
+
+NOISE = ("FLOPs", "train mode", "v_num", "`Trainer.fit` stopped", "to estimate", "Trainable")
+
+
+class Part(nn.Linear):
+    name = "ViT-X"
+
+
+def test_a_line_names_each_part_with_its_parameters() -> None:
+    module = nn.Module()
+    module.backbone, module.head, module.objective = Part(3, 2), nn.Linear(1, 1), nn.Identity()
+    module.backbone.bias.requires_grad_(False)
+    assert list(lines(module)) == [
+        "backbone ViT-X: trained parameters 6, frozen 2",
+        "head Linear: trained parameters 2, frozen 0",
+        "objective Identity: no parameters",
+    ]
+
+
+def test_a_run_shows_its_model_and_none_of_lightnings_counts(
+    made_root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = str(made_root / "recipe.yaml")
+    settings = ["--trainer.max_steps", "1", "--trainer.enable_progress_bar", "true"]
+    settings += ["--trainer.enable_model_summary", "true"]
+    assert main(["fit", "--config", recipe, *settings]) == 0
+    told = "".join(capfd.readouterr())
+    assert "head Cosine: trained parameters 1, frozen 0" in told
+    assert "trained to 1 steps" in told
+    assert [noise for noise in NOISE if noise in told] == []
+
+
+def test_what_a_user_asks_for_stays() -> None:
+    quiet = {"logger": False, "enable_checkpointing": False}
+    kinds = [type(c) for c in ZooTrainer(**quiet).callbacks]
+    assert Bar in kinds
+    assert Summary in kinds
+    deep = ZooTrainer(callbacks=[RichModelSummary(max_depth=2)], **quiet)
+    assert Summary not in [type(c) for c in deep.callbacks]
+    none = ZooTrainer(enable_progress_bar=False, enable_model_summary=False, **quiet)
+    assert not {Bar, Summary} & {type(c) for c in none.callbacks}

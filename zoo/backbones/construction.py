@@ -1,0 +1,175 @@
+"""A backbone's model, from architecture and weights to adapters and compiled blocks."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from zoo.backbones.factory import (
+    Activation,
+    architecture,
+    build,
+    check_tag,
+    checked_preprocess,
+    settle_activation,
+)
+from zoo.backbones.published.base import PublishedWeights
+from zoo.backbones.settings import TextInput, Tuning
+from zoo.backbones.towers import Tower
+from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
+from zoo.errors import ZooError, near, need
+from zoo.support import provenance
+from zoo.support.names import paths
+
+NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
+
+
+@dataclass(frozen=True)
+class Built:
+    """An open_clip model, and what was settled while it was built.
+
+    Attributes:
+        name: The architecture.
+        known_as: The name that open_clip knows it by.
+        config: Its configuration, in open_clip's format.
+        model: The model, with its weights.
+        activation: The activation of its blocks.
+        text: How texts become token ids, with what the weights say of that.
+        came: How the weights of each tower came about (`zoo.support.provenance`).
+    """
+
+    name: str
+    known_as: str
+    config: dict[str, Any]
+    model: Any  # open_clip's models share an interface and no class
+    activation: Activation
+    text: TextInput
+    came: dict[str, str]
+
+
+def construct(
+    name: str | None,
+    pretrained: str | PublishedWeights | None,
+    activation: Activation | None,
+    preprocess: dict[str, Any] | None,
+    text: TextInput,
+) -> Built:
+    """Builds the model that a backbone's arguments ask for.
+
+    Args:
+        name: As in Backbone.
+        pretrained: As in Backbone.
+        activation: As in Backbone.
+        preprocess: As in Backbone.
+        text: As in Backbone.
+
+    Raises:
+        ZooError: A name is unknown, a file does not fit, or the activation would have to be
+            guessed.
+    """
+    chosen = name or NAME
+    known_as, config = architecture(chosen)
+    asked = checked_preprocess(preprocess or {}, "backbone.preprocess")
+    weights = _read(pretrained, known_as)
+    # what was given, as people know it: a tag, or a path
+    source = str(pretrained.path) if isinstance(pretrained, PublishedWeights) else pretrained
+    if weights is not None:
+        text = replace(
+            text,
+            tokenizer=text.tokenizer or weights.tokenizer,
+            context_length=text.context_length or weights.context_length,
+        )
+    settled = settle_activation(
+        known_as,
+        config,
+        source,
+        activation,
+        weights.activation if weights else None,
+        named=name is not None,
+    )
+    model = build(
+        known_as,
+        None if weights else source,
+        settled,
+        text.context_length,
+        ((weights.preprocess or {}) if weights else {}) | asked,
+    )
+    if weights is not None:
+        load_weights(model, weights, resize_text=text.context_length is not None)
+    return Built(chosen, known_as, config, model, settled, text, _came(source, weights))
+
+
+def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights | None:
+    """Returns the weights of a file or a publication; None for those of a tag, and random ones."""
+    if isinstance(pretrained, PublishedWeights):
+        return pretrained.read(known_as)
+    if pretrained is None:
+        return None
+    if (file := weights_file(pretrained)) is not None:
+        return read_weights(file)
+    if pretrained in paths("published_weights"):
+        raise ZooError(
+            f"backbone.pretrained is {pretrained}, a publication, and its file is not named: give "
+            "backbone.pretrained.path"
+        )
+    check_tag(known_as, pretrained)
+    return None
+
+
+def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
+    """Returns how the towers' weights came about; a checkpoint of zoo may hold random ones too."""
+    towers = (provenance.IMAGE, provenance.TEXT)
+    if source is None:
+        return dict.fromkeys(towers, provenance.RANDOM)
+    recorded = (weights.came if weights is not None else None) or {}
+    return {
+        tower: provenance.RANDOM
+        if recorded.get(tower) == provenance.RANDOM
+        else provenance.pretrained(source)
+        for tower in towers
+    }
+
+
+def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None:
+    """Puts adapters into the towers that are trained, where `tuning` asks for them.
+
+    Args:
+        model: The open_clip model. It is changed in place.
+        tuning: What is trained.
+        tower: Maps a module's name to its tower, `image` or `text`.
+
+    Raises:
+        ZooError: Adapters need an extra that is not installed, or cannot be put in.
+    """
+    if tuning.lora is None:
+        return
+    need("peft", "lora")
+    from zoo.backbones.adapters import add_adapters
+
+    trained = [side for side in ("image", "text") if tuning.trains(side)]
+    add_adapters(model, tuning.lora, tower, trained)
+
+
+def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
+    """Compiles the blocks of towers in place, so that parameters keep their names.
+
+    Args:
+        towers: The towers.
+        backend: A backend of torch.compile; None leaves the blocks as they are.
+
+    Raises:
+        ZooError: There is no such backend.
+    """
+    if backend is None:
+        return
+    if backend not in torch.compiler.list_backends(exclude_tags=()):
+        known = torch.compiler.list_backends()
+        raise ZooError(
+            f"backbone.compute.compile {backend!r} is no backend of "
+            f"torch.compile{near(backend, known)}: set it to inductor or null"
+        )
+    for tower in towers:
+        for module in tower.busiest():
+            module.compile(backend=backend)

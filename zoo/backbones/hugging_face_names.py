@@ -1,0 +1,114 @@
+"""Names of a plain CLIP in open_clip and in Hugging Face's CLIPModel: one table, read both ways."""
+
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from zoo.backbones.weights import TEXT_TOWER, listed
+from zoo.errors import ZooError
+
+State = dict[str, Tensor]
+# open_clip's name and Hugging Face's. These begin a tensor's name.
+BEGINNINGS = (
+    ("visual.class_embedding", "vision_model.embeddings.class_embedding"),
+    ("visual.conv1.", "vision_model.embeddings.patch_embedding."),
+    ("visual.positional_embedding", "vision_model.embeddings.position_embedding.weight"),
+    ("visual.ln_pre.", "vision_model.pre_layrnorm."),
+    ("visual.ln_post.", "vision_model.post_layernorm."),
+    ("visual.transformer.resblocks.", "vision_model.encoder.layers."),
+    ("token_embedding.", "text_model.embeddings.token_embedding."),
+    ("positional_embedding", "text_model.embeddings.position_embedding.weight"),
+    ("ln_final.", "text_model.final_layer_norm."),
+    ("transformer.resblocks.", "text_model.encoder.layers."),
+)
+# These are parts of a block.
+PARTS = (
+    (".ln_1.", ".layer_norm1."),
+    (".ln_2.", ".layer_norm2."),
+    (".mlp.c_fc.", ".mlp.fc1."),
+    (".mlp.c_proj.", ".mlp.fc2."),
+    (".attn.out_proj.", ".self_attn.out_proj."),
+)
+# These are transposed.
+PROJECTIONS = (
+    ("visual.proj", "visual_projection.weight"),
+    ("text_projection", "text_projection.weight"),
+)
+# Queries, keys and values are one tensor in open_clip and three in Hugging Face.
+JOINED = re.compile(r"(.*)\.attn\.in_proj_(weight|bias)$")
+QUERIES = re.compile(r"(.*)\.self_attn\.q_proj\.(weight|bias)$")
+
+
+def hugging_face_state(state: State) -> State:
+    """Returns a state under Hugging Face's names.
+
+    Args:
+        state: The state of a plain CLIP under open_clip's names.
+    """
+    projections = dict(PROJECTIONS)
+    out: State = {}
+    for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
+        joined = JOINED.match(key)
+        if joined is not None:
+            names = _queries_keys_values(_renamed(joined[1] + ".", 0, 1), joined[2])
+            parts = zip(names, tensor.chunk(3), strict=True)
+            out |= {name: part.clone() for name, part in parts}
+        elif key in projections:
+            out[projections[key]] = tensor.T.contiguous()
+        else:
+            out[_renamed(key, 0, 1)] = tensor
+    return out
+
+
+def open_clip_state(file: Path, state: State, separate_text: bool = False) -> State:
+    """Returns a state under open_clip's names.
+
+    Unknown names stay as they are, and loading refuses them.
+
+    Args:
+        file: The file of the state, as errors name it.
+        state: The state of one tower or of both, under Hugging Face's names.
+        separate_text: Whether open_clip has the text tower under `text.`.
+
+    Raises:
+        ZooError: Of queries, keys and values of a layer, some are missing.
+    """
+    projections = {theirs: ours for ours, theirs in PROJECTIONS}
+    out: State = {}
+    joined: set[str] = set()
+    for key in state:
+        queries = QUERIES.match(key)
+        if queries is not None:
+            members = _queries_keys_values(queries[1] + ".", queries[2])
+            if missing := [member for member in members if member not in state]:
+                raise ZooError(f"{file} lacks {listed(missing)} beside {key}: download it anew")
+            name = f"{_renamed(queries[1] + '.', 1, 0)}attn.in_proj_{queries[2]}"
+            out[name] = torch.cat([state[member] for member in members])
+            joined |= set(members)
+    for key in state.keys() - joined:
+        if key in projections:
+            out[projections[key]] = state[key].T.contiguous()
+        else:
+            out[_renamed(key, 1, 0)] = state[key]
+    return {
+        f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
+        for key, tensor in out.items()
+    }
+
+
+def _queries_keys_values(block: str, kind: str) -> list[str]:
+    """Returns Hugging Face's names of three tensors of a block, whose own name ends in a dot."""
+    return [f"{block}self_attn.{part}_proj.{kind}" for part in "qkv"]
+
+
+def _renamed(key: str, source: int, target: int) -> str:
+    """Returns a name by the table, from one of its columns to the other."""
+    for row in BEGINNINGS:
+        if key.startswith(row[source]):
+            key = row[target] + key.removeprefix(row[source])
+            break
+    for row in PARTS:
+        key = key.replace(row[source], row[target])
+    return key

@@ -1,0 +1,5 @@
+"""Weights that other projects published, one class a publication."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

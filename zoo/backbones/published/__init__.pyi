@@ -1,0 +1,9 @@
+from .base import PublishedWeights as PublishedWeights
+from .clove import CLoVe as CLoVe
+from .cs_clip import CSCLIP as CSCLIP
+from .dac import DAC as DAC
+from .fsc_clip import FSCCLIP as FSCCLIP
+from .fsc_clip import FSCCLIPLoRA as FSCCLIPLoRA
+from .negclip import NegCLIP as NegCLIP
+from .tripletclip import TripletCLIP as TripletCLIP
+from .tsvlc import TSVLC as TSVLC

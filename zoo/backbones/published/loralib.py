@@ -1,0 +1,73 @@
+"""Adapters of loralib beside the weights, as TSVLC, DAC and FSC-CLIP publish them."""
+
+import re
+from pathlib import Path
+
+from torch import Tensor
+
+from zoo.backbones.weights import listed
+from zoo.errors import ZooError
+
+State = dict[str, Tensor]
+ALPHA = 1  # in the code of all three; no file records it
+
+
+def merged(file: Path, state: State) -> State:
+    """Merges the adapters of loralib's layers into their weights: W + alpha / r B A.
+
+    The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose
+    product is reshaped into the kernel, as published.
+
+    Args:
+        file: The file of the state, as errors name it.
+        state: Weights with the adapters `lora_A` and `lora_B` beside them.
+
+    Returns:
+        The merged weights.
+
+    Raises:
+        ZooError: Adapters lack their twin or their weight, or have other shapes; the message lists
+            them.
+    """
+    out = {key: value for key, value in state.items() if not is_adapter(key)}
+    faults = []
+    for key in filter(is_adapter, state):
+        weight, twin = _adapted(key), key[:-1] + ("B" if key.endswith("A") else "A")
+        if weight not in out or twin not in state:
+            faults.append(f"{key} without {weight if weight not in out else twin}")
+        elif key.endswith("A"):
+            whole, a, b = out[weight].float(), state[key].float(), state[twin].float()
+            side = whole.shape[-1] if whole.ndim == 4 else 1
+            rows, columns = (n * side for n in (*whole.shape, 0, 0)[:2])
+            if (
+                whole.shape[2:] not in ((), (side, side))
+                or a.ndim != 2
+                or (a.shape[1:], b.shape) != ((columns,), (rows, len(a)))
+                or not len(a)
+                or len(a) % side
+            ):
+                faults.append(
+                    f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of "
+                    f"{tuple(whole.shape)}"
+                )
+            else:
+                out[weight] = whole + ALPHA * side / len(a) * (b @ a).view(whole.shape)
+    if faults:
+        raise ZooError(
+            f"{file} has LoRA tensors that cannot be merged ({listed(faults)}): download it anew, "
+            "or name another publication as backbone.pretrained"
+        )
+    return out
+
+
+def is_adapter(key: str) -> bool:
+    """Returns whether a tensor is an adapter's."""
+    return key.endswith(("lora_A", "lora_B"))
+
+
+def _adapted(key: str) -> str:
+    """Returns the weight that an adapter changes.
+
+    `c_fc.lora_A` changes the layer's weight, `in_proj_weight_lora_A` the tensor of that name.
+    """
+    return re.sub(r"_lora_[AB]$", "", re.sub(r"\.lora_[AB]$", ".weight", key))

@@ -1,0 +1,52 @@
+"""TripletCLIP's weights (Patel et al., 2024): two towers under Hugging Face's names."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from zoo.backbones.hugging_face_names import open_clip_state
+from zoo.backbones.published.base import PublishedWeights
+from zoo.errors import ZooError
+from zoo.support.tensors import read_tensors
+
+State = dict[str, Tensor]
+
+
+class TripletCLIP(PublishedWeights):
+    """TripletCLIP (Patel et al., 2024): a folder of two towers under Hugging Face's names.
+
+    It holds `vision-encoder` and `text-encoder`.
+    """
+
+    def state(self, architecture: str) -> State:
+        """Returns both towers, each of which holds the tensors of a CLIP tower under `model.`.
+
+        Neither has a temperature, so the state has open_clip's at the start of training.
+
+        Args:
+            architecture: Not used.
+
+        Raises:
+            ZooError: A tower is missing or cannot be read.
+        """
+        state: State = {}
+        for tower in ("vision-encoder", "text-encoder"):
+            file = self._file(tower)
+            held = {
+                key.removeprefix("model."): value
+                for key, value in read_tensors(file).items()
+                if isinstance(value, Tensor) and not key.endswith("position_ids")
+            }
+            state |= open_clip_state(file, held)
+        state.setdefault("logit_scale", torch.tensor(1 / 0.07).log())
+        return state
+
+    def _file(self, tower: str) -> Path:
+        for name in ("model.safetensors", "pytorch_model.bin"):
+            if (file := self.path / tower / name).is_file():
+                return file
+        raise ZooError(
+            f"{self.path} has no {tower}/model.safetensors: give backbone.pretrained.path the "
+            "folder that holds both towers"
+        )

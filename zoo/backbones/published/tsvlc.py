@@ -1,0 +1,10 @@
+"""TSVLC's weights (Doveh et al., 2023)."""
+
+from zoo.backbones.published.base import PublishedWeights
+
+
+class TSVLC(PublishedWeights):
+    """TSVLC (Doveh et al., CVPR 2023), with adapters beside the weights."""
+
+    activation = "quickgelu"
+    lora = True

@@ -1,0 +1,103 @@
+"""Groups of a backbone's arguments: what is trained, texts, training images, memory and time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from zoo.backbones.lora import LoRA
+from zoo.errors import ZooError
+from zoo.support.ranges import PositiveInt, RangedType
+
+SHORTEST = 3  # tokens of a context: a start, a word, an end
+
+
+@dataclass(frozen=True)
+class Tuning(metaclass=RangedType):
+    """What of a backbone is trained.
+
+    Args:
+        towers: Which towers are trained. All weights of the others are frozen. The model's own
+            temperature and bias are always frozen, since the head has them.
+        lora: Adapters that are trained in place of the weights of these towers. None trains the
+            weights themselves. Adapters need the extra `zoo[lora]`.
+        batch_norm: What BatchNorm does in training, in towers that have it: run on frozen
+            statistics, or update them. `updated` cannot be combined with chunks, since the
+            statistics would be those of a chunk.
+    """
+
+    towers: Literal["both", "image", "text", "none"] = "both"
+    lora: LoRA | None = None
+    batch_norm: Literal["frozen", "updated"] = "frozen"
+
+    def __post_init__(self) -> None:
+        if self.lora is not None and self.towers == "none":
+            raise ZooError(
+                "backbone.tuning.lora trains adapters and backbone.tuning.towers is none: set "
+                "towers to both, image or text, or lora to null"
+            )
+
+    def trains(self, tower: Literal["image", "text"]) -> bool:
+        """Returns whether a tower is trained."""
+        return self.towers in ("both", tower)
+
+
+@dataclass(frozen=True)
+class TextInput(metaclass=RangedType):
+    """How texts become token ids.
+
+    Args:
+        tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
+            checkpoint of zoo was trained with, or else the architecture's own.
+        context_length: The longest text in tokens, at least 3. The table of text positions of the
+            weights is interpolated to it. None takes the publication's length, or else the
+            architecture's.
+        lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
+            holds it. The context length is always one of them, so an empty list cuts no text.
+            Towers that need their padding ignore them.
+    """
+
+    tokenizer: str | None = None
+    context_length: PositiveInt | None = None
+    lengths: Sequence[PositiveInt] = (8, 16, 24, 32, 48)
+
+    def __post_init__(self) -> None:
+        if self.context_length is not None and self.context_length < SHORTEST:
+            raise ZooError(
+                f"backbone.text.context_length is {self.context_length}: give {SHORTEST} or more, "
+                "room for a start, a word and an end"
+            )
+
+
+@dataclass(frozen=True)
+class Augmentation(metaclass=RangedType):
+    """How training images are changed at random.
+
+    Args:
+        crop_scale: The least and the greatest share of an image's area that a random crop keeps,
+            above 0 and up to 1.
+    """
+
+    crop_scale: tuple[float, float] = (0.9, 1.0)
+
+    def __post_init__(self) -> None:
+        if len(self.crop_scale) != 2 or not 0 < self.crop_scale[0] <= self.crop_scale[1] <= 1:
+            raise ZooError(
+                f"backbone.augmentation.crop_scale is {list(self.crop_scale)}: give the least and "
+                "the greatest share of an image's area, as in [0.9, 1.0]"
+            )
+
+
+@dataclass(frozen=True)
+class Compute(metaclass=RangedType):
+    """How the towers are run, which bounds memory and time and leaves the result as it is.
+
+    Args:
+        chunk: How many images or texts a tower encodes at once. A trained tower then runs under
+            activation checkpointing: it needs the memory of one chunk, gives the same gradients and
+            runs twice. None encodes all at once.
+        compile: A backend of torch.compile, such as `inductor`, for the blocks of both towers. None
+            runs them as they are.
+    """
+
+    chunk: PositiveInt | None = None
+    compile: str | None = None

@@ -1,0 +1,79 @@
+"""Pooled: each image and text is encoded once, and pairs are scored from pooled vectors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+from zoo.backbones.backbone import Backbone
+from zoo.batch import Encoded
+from zoo.evaluation.candidates import short_lists, short_lists_note
+from zoo.evaluation.portions import Loading, Portion
+from zoo.evaluation.scoring import finite, gallery_rows, pair_scores, prepared, scored
+from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.vectors import RankVectors, joined
+from zoo.heads.base import Head
+from zoo.results.plan import Plan
+from zoo.results.protocols import Outcome, judge, recalls, retrieval_by_rows
+from zoo.support.distributed import gather_objects
+
+
+class Pooled(Strategy):
+    """All questions, for a head that reads no tokens.
+
+    A gallery is scored whole, in blocks of rows, or by short-lists where the head reranks.
+
+    Args:
+        plan: What is asked.
+        loading: Loads images and texts.
+        shortlist: Number of candidates on a short-list.
+    """
+
+    def __init__(self, plan: Plan, loading: Loading, shortlist: int) -> None:
+        self.plan, self.loading, self.shortlist = plan, loading, shortlist
+        self._own = RankVectors()
+
+    def loaders(self) -> list[DataLoader[Any]]:
+        """Returns a loader of images and one of texts."""
+        return self.loading.items(self.plan.questions)
+
+    def step(
+        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+    ) -> None:
+        """Keeps the pooled vectors."""
+        self._own.add(portion, images, texts)
+
+    def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
+        """Gathers the vectors of all ranks; cases are judged first and then galleries."""
+        return self._judged(head, gather_objects(self._own))
+
+    def _judged(
+        self, head: Head, ranks: Sequence[RankVectors]
+    ) -> Iterator[tuple[int, list[Outcome]]]:
+        vectors, questions = joined(ranks, self.plan), self.plan.questions
+        images, texts = prepared(head, vectors)
+        reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
+        cases = [q for q in reached if not questions[q].case.gallery]
+        scores = pair_scores(head, images, texts, [questions[q] for q in cases])
+        for q, found in zip(cases, scores, strict=True):
+            yield q, judge(questions[q].case, found)
+        for q in reached:
+            question, case = questions[q], questions[q].case
+            if not case.gallery:
+                continue
+            if head.reranks:
+                lists = short_lists(*vectors.of(question), self.shortlist)
+                i, j = lists.rows
+                found = scored(head, images, texts, question.images[i], question.texts[j])
+                yield (
+                    q,
+                    list(recalls(case.match, *lists.ranks(case.match, finite(question, found)))),
+                )
+            else:
+                rows = gallery_rows(head, images, texts, question)
+                yield q, list(retrieval_by_rows(case.match, rows))
+
+    def notes(self, head: Head) -> dict[str, Any]:
+        """Returns how galleries are scored where the head reranks."""
+        galleries = any(question.case.gallery for question in self.plan.questions)
+        return short_lists_note(head, self.shortlist) if head.reranks and galleries else {}

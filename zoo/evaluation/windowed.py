@@ -1,0 +1,120 @@
+"""Windowed: cases that share images are encoded together and scored at once, from tokens."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from zoo.backbones.backbone import Backbone
+from zoo.batch import Encoded
+from zoo.evaluation.portions import Loading, Portion, Window
+from zoo.evaluation.scoring import pair_scores
+from zoo.evaluation.strategy import Strategy
+from zoo.heads.base import Head
+from zoo.needs import Needs
+from zoo.results.plan import Plan, Question
+from zoo.results.protocols import Outcome, judge
+from zoo.support.distributed import gather_objects
+
+
+class Windowed(Strategy):
+    """All questions but galleries, for a head that reads tokens, which are too many to keep.
+
+    Args:
+        plan: What is asked.
+        loading: Loads the windows.
+        windows: The questions, with all images and texts that these need.
+    """
+
+    def __init__(self, plan: Plan, loading: Loading, windows: Sequence[Window]) -> None:
+        self.plan, self.loading, self.windows = plan, loading, windows
+        self._scores: dict[int, NDArray[np.float32]] = {}
+
+    def loaders(self) -> list[DataLoader[Any]]:
+        """Returns a loader of windows."""
+        return [self.loading.windows(self.windows)]
+
+    def takes(self, portion: Portion) -> bool:
+        """Returns whether a portion is a window."""
+        return bool(portion.questions)
+
+    def needs(self, head: Head) -> Needs:
+        """Returns what the head needs."""
+        return head.needs
+
+    def step(
+        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+    ) -> None:
+        """Scores the window's questions."""
+        assert images is not None
+        assert texts is not None
+        inside = _inside(portion, [self.plan.questions[q] for q in portion.questions])
+        scores = pair_scores(head, head.prepare_images(images), head.prepare_texts(texts), inside)
+        self._scores.update(zip(portion.questions, scores, strict=True))
+
+    def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
+        """Gathers the scores of all ranks."""
+        ranks: list[dict[int, NDArray[np.float32]]] = gather_objects(self._scores)
+        scores = {q: found for rank in ranks for q, found in rank.items()}
+        return ((q, judge(self.plan.questions[q].case, scores[q])) for q in sorted(scores))
+
+    def notes(self, head: Head) -> dict[str, Any]:
+        """Returns the number of windows, and of items that more than one of them encodes."""
+        images = [row for window in self.windows for row in window.images]
+        texts = [row for window in self.windows for row in window.texts]
+        return {
+            "windows": len(self.windows),
+            "images encoded twice": len(images) - len(set(images)),
+            "texts encoded twice": len(texts) - len(set(texts)),
+        }
+
+
+def _inside(portion: Portion, questions: Sequence[Question]) -> list[Question]:
+    """Returns questions whose images and texts are rows of a portion that holds them."""
+    image_at = {row: i for i, row in enumerate(portion.image_rows.tolist())}
+    text_at = {row: j for j, row in enumerate(portion.text_rows.tolist())}
+    return [
+        replace(
+            question,
+            images=np.array([image_at[row] for row in question.images.tolist()]),
+            texts=np.array([text_at[row] for row in question.texts.tolist()]),
+        )
+        for question in questions
+    ]
+
+
+def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
+    """Returns windows of all questions but galleries, sorted by image.
+
+    Args:
+        plan: What is asked.
+        image_bytes: Bytes of one encoded image.
+        text_bytes: Bytes of one encoded text.
+        limit: Bytes that a window holds at most; one question may take more.
+    """
+    named = [q for q, question in enumerate(plan.questions) if not question.case.gallery]
+    order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
+    return list(_windows(plan, order, image_bytes, text_bytes, limit))
+
+
+def _windows(
+    plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int
+) -> Iterator[Window]:
+    questions: list[int] = []
+    images: dict[int, None] = {}
+    texts: dict[int, None] = {}
+    for q in order:
+        more_images = images | dict.fromkeys(plan.questions[q].images.tolist())
+        more_texts = texts | dict.fromkeys(plan.questions[q].texts.tolist())
+        if questions and len(more_images) * image_bytes + len(more_texts) * text_bytes > limit:
+            yield Window(tuple(questions), tuple(images), tuple(texts))
+            questions = []
+            more_images = dict.fromkeys(plan.questions[q].images.tolist())
+            more_texts = dict.fromkeys(plan.questions[q].texts.tolist())
+        questions.append(q)
+        images, texts = more_images, more_texts
+    if questions:
+        yield Window(tuple(questions), tuple(images), tuple(texts))

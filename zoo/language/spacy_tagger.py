@@ -1,0 +1,76 @@
+"""SpacyTagger: tags and chunks by a pipeline of spaCy."""
+
+import re
+from functools import cache
+from typing import Any
+
+from zoo.errors import ZooError, need
+from zoo.language.tagger import Tagger, Token
+
+SPACY_MODEL = "en_core_web_sm"
+
+
+class SpacyTagger(Tagger):
+    """spaCy's tags, noun chunks and parts of speech, from an installed English pipeline.
+
+    Args:
+        model: The package or folder of the pipeline.
+
+    Raises:
+        ZooError: spaCy or the pipeline is not installed.
+    """
+
+    name = "spacy"
+
+    def __init__(self, model: str = SPACY_MODEL) -> None:
+        self.model = model
+        self.version = f"{_spacy().__version__} {model} {_pipeline(model).meta['version']}"
+
+    def analyse(self, text: str) -> list[Token]:
+        """Returns the tokens of a text by spaCy's pipeline."""
+        return tokens_of(_pipeline(self.model)(text))
+
+
+def _spacy() -> Any:
+    return need("spacy", "text")
+
+
+@cache
+def _pipeline(model: str) -> Any:
+    """Returns a pipeline, which is loaded once a process."""
+    try:
+        return _spacy().load(model, exclude=["ner", "lemmatizer"])
+    except OSError as error:
+        raise ZooError(
+            f"spaCy has no pipeline {model}: `python -m spacy download {model}` brings it, or "
+            "use TextBlobTagger"
+        ) from error
+
+
+def tokens_of(doc: Any) -> list[Token]:
+    """Returns the tokens of a spaCy Doc.
+
+    Verb phrases are VERB? ADV* AUX* VERB+ by part of speech. Prepositions that follow one another
+    are one PP.
+    """
+    chunks = ["O"] * len(doc)
+    pos = "".join(_POS_LETTER.get(token.pos_, "-") for token in doc)
+    for kind, rule in (("VP", _VERB_PHRASE), ("PP", _PREPOSITIONS)):
+        for match in rule.finditer(pos):
+            _mark(chunks, match.start(), match.end(), kind)
+    for noun_chunk in doc.noun_chunks:
+        _mark(chunks, noun_chunk.start, noun_chunk.end, "NP")
+    return [
+        Token(token.text, token.idx, token.idx + len(token.text), token.tag_, chunk)
+        for token, chunk in zip(doc, chunks, strict=True)
+        if not token.is_space
+    ]
+
+
+_POS_LETTER = {"VERB": "v", "AUX": "x", "ADV": "a", "ADP": "p"}
+_VERB_PHRASE = re.compile(r"v?a*x*v+")
+_PREPOSITIONS = re.compile(r"p+")
+
+
+def _mark(chunks: list[str], start: int, end: int, kind: str) -> None:
+    chunks[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
