@@ -33,7 +33,7 @@ from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
-from zoo.results.averages import PRESETS
+from zoo.support.names import classes
 
 ROOT = Path(__file__).parents[1]
 INDEX = "docs/index.md"
@@ -381,8 +381,8 @@ def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> No
 def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     text = text_of("docs/guides/benchmarks.md")
     assert set(offered()) <= set(re.findall(r"^## .*`(\w+)`", text, re.MULTILINE))
-    for preset in PRESETS:
-        assert f"| `{preset}` |" in text
+    for name, _, _ in (*classes("presets"), *classes("protocols")):
+        assert f"| `{name}` |" in text
     subsets: list[Subset] = [
         subset
         for name in ("sugarcrepe", "aro", "winoground", "retrieval")

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from simulated_answers import answers, design, spread_chances
 
-from zoo.results.protocols import ranks
+from zoo.benchmarks.protocols.recall import ranks
 from zoo.results.statistics import Sample, interval
 
 CHANCES = (0.02, 0.3, 0.5, 0.95)

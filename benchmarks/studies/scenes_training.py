@@ -26,7 +26,6 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
-from zoo.results.protocols import judge
 from zoo.results.statistics import Sample, interval, wilson
 from zoo.scenes.cache import read_lines
 
@@ -162,7 +161,7 @@ def ask(
     scores = module.head.pairs(v, t, i, j).split([len(case.texts) for case in cases])
     outcomes: dict[str, list[tuple[str, str, bool]]] = {}  # metric: image, condition, right
     for case, own in zip(cases, scores, strict=True):
-        for outcome in judge(case, own[None].numpy()):
+        for outcome in case.judge(own[None].numpy()):
             outcomes.setdefault(outcome.metric, []).append(
                 (case.images[0].key, case.subset, outcome.right)
             )

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evaluation.fakes import recalled
+from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import short_lists
-from zoo.results.protocols import recalls, retrieval
 
 
 @settings(max_examples=60, deadline=None)
@@ -24,7 +24,8 @@ def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, see
         texts / np.linalg.norm(texts, axis=1)[:, None]
     ).T
     found = {
-        (o.metric, o.query): o.right for o in recalls(match, *lists.ranks(match, scores[i, j]))
+        (o.metric, o.query): o.right
+        for o in Recall().judge_ranks(match, *lists.ranks(match, scores[i, j]))
     }
     for depth in (1, 5, 10):
         for q in range(n):
@@ -52,7 +53,7 @@ def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: i
         generator.normal(size=(m, 3)).astype(np.float32),
         10,
     )
-    kept = list(recalls(match, *lists.ranks(match, scores.reshape(-1))))
+    kept = list(Recall().judge_ranks(match, *lists.ranks(match, scores.reshape(-1))))
     assert [(o.metric, o.query, o.right, o.tie) for o in kept] == [
-        (o.metric, o.query, o.right, o.tie) for o in retrieval(match, scores)
+        (o.metric, o.query, o.right, o.tie) for o in Recall().judge(match, scores)
     ]

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from zoo.errors import ZooError
-from zoo.results.averages import Average, averages, preset_named
+from zoo.results.averages import Average, averages
 from zoo.results.metrics import Metric
+from zoo.results.presets import preset_of
 from zoo.results.statistics import Observations, interval
+
+OFFICIAL = preset_of("official")
 
 SIZES = {
     "replace_obj": 1652,
@@ -47,7 +50,7 @@ def metric(benchmark: str, subset: str, name: str, value: float | None, of: int 
 
 
 def taken(preset: str, metrics: list[Metric]) -> dict[str, Average]:
-    return {average.name: average for average in averages(preset_named(preset), metrics)}
+    return {average.name: average for average in averages(preset, preset_of(preset).means, metrics)}
 
 
 def rows(path: Path) -> dict[tuple[str, str], dict[str, str]]:
@@ -177,7 +180,7 @@ def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members()
     }
     (mean,) = [
         a
-        for a in averages(preset_named("official"), list(metrics), metrics)
+        for a in averages("official", OFFICIAL.means, list(metrics), metrics)
         if a.name == "sugarcrepe, mean of 7 subsets"
     ]
     low, high, how = interval(list(metrics.values()), [1 / 7] * 7)
@@ -190,7 +193,7 @@ def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members()
     assert mean.high is not None
     assert mean.low < 50.0 < mean.high
     *samples, _ = metrics.items()
-    for average in averages(preset_named("official"), list(metrics), dict(samples)):
+    for average in averages("official", OFFICIAL.means, list(metrics), dict(samples)):
         assert (average.low, average.high, average.interval) == (None, None, "")
 
 
@@ -219,7 +222,7 @@ def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> N
 
 def test_an_unknown_preset_gets_near_names() -> None:
     with pytest.raises(ZooError, match="near: official"):
-        preset_named("offical")
+        preset_of("offical")
 
 
 def test_published_right_or_wrong_gives_the_published_metrics(shared_data: Path) -> None:

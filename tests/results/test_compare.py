@@ -11,14 +11,13 @@ import pytest
 
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.results.averages import preset_named
 from zoo.results.compare import differences, largest_difference, matched, paired
 from zoo.results.outcomes import Row, rows, table
-from zoo.results.protocols import judge
+from zoo.results.presets import preset_of
 from zoo.results.statistics import paired_test
 from zoo.sources.sample import ImageRef
 
-OFFICIAL, STRICT = preset_named("official").rules, preset_named("strict").rules
+OFFICIAL, STRICT = preset_of("official").rules, preset_of("strict").rules
 PLACE = ("aro", "order", "i2t")
 
 
@@ -33,7 +32,7 @@ def asked(
     match = np.array([[True] + [False] * (len(texts) - 1)])
     ref = ImageRef("coco", image or name)
     case = Case((ref,), texts, match, "i2t", "order", name, correct_first=True)
-    outcomes = judge(case, np.array([scores], dtype=np.float32))
+    outcomes = case.judge(np.array([scores], dtype=np.float32))
     return list(rows("aro", case, outcomes, frozenset(), scored))
 
 
@@ -47,7 +46,7 @@ def gallery(n: int, right: bool) -> pa.Table:
     texts = tuple(f"text {i}" for i in range(n))
     case = Case(images, texts, match, "retrieval", "gallery", "all")
     scores = (match if right else ~match).astype(np.float32)
-    return table(rows("retrieval", case, judge(case, scores), frozenset()))
+    return table(rows("retrieval", case, case.judge(scores), frozenset()))
 
 
 def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:

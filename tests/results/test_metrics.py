@@ -10,14 +10,13 @@ import pytest
 from scipy import stats
 
 from zoo.benchmarks.base import Case
-from zoo.results.averages import preset_named
 from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
 from zoo.results.outcomes import Row, rows, table
-from zoo.results.protocols import judge
+from zoo.results.presets import preset_of
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef
 
-OFFICIAL, STRICT = preset_named("official").rules, preset_named("strict").rules
+OFFICIAL, STRICT = preset_of("official").rules, preset_of("strict").rules
 NO_MACRO = Rules(official_ties=False, drop_identical=False, macros={})
 
 
@@ -41,7 +40,7 @@ def order_case(
         correct_first=first,
     )
     given = np.array([scores if scores is not None else [0.0] * len(texts)], dtype=np.float32)
-    return list(rows("aro", case, judge(case, given), frozenset(), scored=scores is not None))
+    return list(rows("aro", case, case.judge(given), frozenset(), scored=scores is not None))
 
 
 def only(rows_: list[Row], rules: Rules) -> Metric:
@@ -142,7 +141,7 @@ def winoground(scores: list[np.ndarray]) -> list[Row]:
             "w",
             str(k),
         )
-        made += rows("winoground", case, judge(case, given.astype(np.float32)), frozenset())
+        made += rows("winoground", case, case.judge(given.astype(np.float32)), frozenset())
     return made
 
 
@@ -197,7 +196,7 @@ def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
         made += rows(
             "retrieval",
             case,
-            judge(case, match.astype(np.float32)) if part else [],
+            case.judge(match.astype(np.float32)) if part else [],
             frozenset(),
             scored,
         )

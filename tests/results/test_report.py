@@ -14,9 +14,9 @@ from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.results import report
-from zoo.results.averages import preset_named
 from zoo.results.compare import differences, matched, paired
 from zoo.results.outcomes import fingerprint
+from zoo.results.presets import preset_of
 from zoo.results.report import Results, read
 from zoo.results.show import show
 from zoo.results.tables import TextTable
@@ -140,7 +140,7 @@ def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Re
 
 def test_metrics_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
     folder, results = run
-    assert read(folder).recounted([preset_named("strict")]).counted == results.counted[1:]
+    assert read(folder).recounted([preset_of("strict")]).counted == results.counted[1:]
 
 
 def test_rescore_counts_under_another_preset_and_writes_it(
@@ -182,7 +182,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
         content = content.replace(f'"{name}": ', f'"{former}": ')
     content = json.dumps({**json.loads(content), "schema": 1})
     (folder / "results.json").write_text(content, encoding="utf-8")
-    again = read(folder).recounted([preset_named("strict")]).metrics
+    again = read(folder).recounted([preset_of("strict")]).metrics
     assert [f.value for f in again] == [f.value for f in results.counted[1].metrics]
     (folder / "results.json").unlink()
     with pytest.raises(ZooError, match="older zoo"):

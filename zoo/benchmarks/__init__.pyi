@@ -5,6 +5,14 @@ from .base import Contents as Contents
 from .base import Subset as Subset
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
+from .protocols.base import Outcome as Outcome
+from .protocols.base import Protocol as Protocol
+from .protocols.base import above_all as above_all
+from .protocols.group import GroupScore as GroupScore
+from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
+from .protocols.image_to_text import ImageToText as ImageToText
+from .protocols.recall import Recall as Recall
+from .protocols.text_to_image import TextToImage as TextToImage
 from .retrieval import Retrieval as Retrieval
 from .scene_swaps import SceneSwaps as SceneSwaps
 from .sugarcrepe import SugarCrepe as SugarCrepe

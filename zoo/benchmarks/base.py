@@ -1,6 +1,7 @@
 """Benchmark: reads published files and gives cases."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -8,6 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.benchmarks.protocols.base import Outcome, Protocol, protocol_of
+from zoo.benchmarks.protocols.recall import Recall
+from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.spec import Recorded
 
@@ -20,8 +24,7 @@ class Case:
         images: The images.
         texts: The texts.
         match: Which text belongs to which image, bool `[images, texts]`.
-        protocol: The name of a protocol in `zoo.results.protocols`: 'i2t', 't2i', 'group',
-            'half_truth' or 'retrieval'.
+        protocol: How scores become outcomes: a protocol, or the name of one (`zoo ls protocols`).
         subset: The subset that the case is of.
         id: The case's id, unique within the subset.
         group: What a macro average is taken over (a relation, an attribute pair); None where there
@@ -33,11 +36,16 @@ class Case:
     images: tuple[ImageRef, ...]
     texts: tuple[str, ...]
     match: NDArray[np.bool_]
-    protocol: str
+    protocol: Protocol | str
     subset: str
     id: str
     group: str | None = None
     correct_first: bool = False
+
+    @property
+    def judged_by(self) -> Protocol:
+        """The protocol."""
+        return protocol_of(self.protocol)
 
     @property
     def gallery(self) -> bool:
@@ -45,7 +53,23 @@ class Case:
 
         Such a case is scored over the images that are there; any other case needs all of its own.
         """
-        return self.protocol == "retrieval"
+        return isinstance(self.judged_by, Recall)
+
+    def judge(self, scores: NDArray[np.float32]) -> list[Outcome]:
+        """Returns the outcomes of scores, `[images, texts]`.
+
+        Raises:
+            ZooError: The protocol gives something else than outcomes.
+        """
+        found = self.judged_by.judge(self.match, scores)
+        outcomes = list(found) if isinstance(found, Iterable) else [found]
+        for outcome in outcomes:
+            if not isinstance(outcome, Outcome):
+                raise ZooError(
+                    f"{type(self.judged_by).__name__}.judge gave a {type(outcome).__name__}: "
+                    "a protocol gives an Outcome for each answer"
+                )
+        return outcomes
 
 
 @dataclass(frozen=True)

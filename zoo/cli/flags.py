@@ -83,7 +83,7 @@ FLAGS = (
         "what is measured (`zoo ls benchmarks`); by fit, at every validation",
     ),
     Flag("out", "DIR", "where results.json and cases.parquet go"),
-    Flag("presets", "A,B", "ways of counting: official, strict, cs_clip, vl_compo"),
+    Flag("presets", "A,B", "ways of counting (`zoo ls presets`), official where none is named"),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )
 

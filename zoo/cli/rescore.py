@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from zoo.results.averages import PRESETS, Preset, preset_named
 from zoo.results.compare import Matched, differences, largest_difference, matched, paired
+from zoo.results.presets import Preset, preset_of
 from zoo.results.report import read, refuse_results, write
 from zoo.results.show import screen, show
 from zoo.support.arguments import Parser, listed
@@ -15,7 +15,7 @@ def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets, and returns the exit status."""
     given = parser().parse_args(argv)
     refuse_results(given.out, given.overwrite)
-    presets = [preset_named(name) for name in listed(given.preset, "--preset")]
+    presets = [preset_of(name) for name in listed(given.preset, "--preset")]
     results = read(given.run).recounted(presets)
     if given.out is not None:
         write(results, given.out)
@@ -38,7 +38,7 @@ def parser() -> Parser:
         "--preset",
         "--presets",
         default="official",
-        help=f"one or several, by commas: {', '.join(PRESETS)}",
+        help="one or several, by commas, of `zoo ls presets`, or the dotted path of a Preset",
     )
     parser.add_argument(
         "--out", type=Path, help="a folder for the new results; without it they are only printed"

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 from zoo.benchmarks.base import Benchmark
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
+from zoo.results.presets import Preset
 from zoo.results.report import refuse_results
 from zoo.results.show import show
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
@@ -43,7 +44,7 @@ class EvaluationDataModule(Ranged, LightningDataModule):
         benchmarks: list[str | Benchmark],
         data_root: str | list[str] = ".",
         out: str | None = None,
-        presets: list[str] | None = None,
+        presets: list[str | Preset] | None = None,
         image_batch: PositiveInt = 64,
         text_batch: PositiveInt = 256,
         shortlist: PositiveInt = 32,

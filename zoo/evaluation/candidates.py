@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.benchmarks.protocols.recall import Ranks
 from zoo.heads.base import Head
-from zoo.results.protocols import Ranks
 from zoo.results.report import SHORT_LISTS
 
 

@@ -15,6 +15,8 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import asked_for
+from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
@@ -23,10 +25,9 @@ from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.heads.base import Head
-from zoo.results.averages import preset_named
 from zoo.results.outcomes import Row, rows, table
 from zoo.results.plan import Plan, Question, make_plan
-from zoo.results.protocols import RECALLS, Outcome, judge
+from zoo.results.presets import Preset, preset_of
 from zoo.results.report import CUT, Results, refuse_results, report
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
@@ -64,7 +65,7 @@ class Evaluation(Ranged):
         benchmarks: list[str | Benchmark],
         data_root: str | list[str] = ".",
         out: str | None = None,
-        presets: list[str] | None = None,
+        presets: list[str | Preset] | None = None,
         image_batch: PositiveInt = 64,
         text_batch: PositiveInt = 256,
         window_bytes: PositiveInt = 1 << 28,
@@ -77,12 +78,13 @@ class Evaluation(Ranged):
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
-        if shortlist < max(RECALLS):
+        deepest = max(Recall.depths)
+        if shortlist < deepest:
             raise ZooError(
-                f"Evaluation(shortlist={shortlist}): give a whole number from {max(RECALLS)} up"
+                f"Evaluation(shortlist={shortlist}): give a whole number from {deepest} up"
             )
         self.benchmarks = asked_for(benchmarks)
-        self.presets = [preset_named(name) for name in presets or ["official"]]
+        self.presets = [preset_of(named) for named in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
         ]
@@ -203,7 +205,7 @@ class Evaluation(Ranged):
             return np.concatenate(parts)
 
         judged = (
-            (q, judge(question.case, finite(question, scores(question))))
+            (q, question.case.judge(finite(question, scores(question))))
             for q, question in enumerate(self.plan.questions)
         )
         self.results = self._report(judged, {"model": named}, {"pairs": "as the model gives them"})
@@ -286,7 +288,7 @@ class Evaluation(Ranged):
             *((q.benchmark, q.case) for q in left.values()),
         ]:
             blank = np.broadcast_to(np.float32(0), case.match.shape)
-            yield from rows(benchmark, case, judge(case, blank), trained, scored=False)
+            yield from rows(benchmark, case, case.judge(blank), trained, scored=False)
 
 
 def as_array(scores: Any, model: str) -> NDArray[np.float32]:

@@ -7,6 +7,8 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
+from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import short_lists, short_lists_note
 from zoo.evaluation.portions import Loading, Portion
 from zoo.evaluation.scoring import finite, gallery_rows, pair_scores, prepared, scored
@@ -14,7 +16,6 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import RankVectors, joined
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
-from zoo.results.protocols import Outcome, judge, recalls, retrieval_by_rows
 from zoo.support.distributed import gather_objects
 
 
@@ -56,22 +57,21 @@ class Pooled(Strategy):
         cases = [q for q in reached if not questions[q].case.gallery]
         scores = pair_scores(head, images, texts, [questions[q] for q in cases])
         for q, found in zip(cases, scores, strict=True):
-            yield q, judge(questions[q].case, found)
+            yield q, questions[q].case.judge(found)
         for q in reached:
-            question, case = questions[q], questions[q].case
-            if not case.gallery:
+            question, match = questions[q], questions[q].case.match
+            protocol = question.case.judged_by
+            if not isinstance(protocol, Recall):
                 continue
             if head.reranks:
                 lists = short_lists(*vectors.of(question), self.shortlist)
                 i, j = lists.rows
                 found = scored(head, images, texts, question.images[i], question.texts[j])
-                yield (
-                    q,
-                    list(recalls(case.match, *lists.ranks(case.match, finite(question, found)))),
-                )
+                placed = lists.ranks(match, finite(question, found))
+                yield q, list(protocol.judge_ranks(match, *placed))
             else:
                 rows = gallery_rows(head, images, texts, question)
-                yield q, list(retrieval_by_rows(case.match, rows))
+                yield q, list(protocol.judge_rows(match, rows))
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns how galleries are scored where the head reranks."""

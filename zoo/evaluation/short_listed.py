@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
+from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import ShortLists, short_lists, short_lists_note
 from zoo.evaluation.portions import Loading, Portion, Tile, encode
 from zoo.evaluation.scoring import finite
@@ -20,7 +22,6 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import RankVectors, joined
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
-from zoo.results.protocols import Outcome, recalls
 from zoo.support.distributed import gather_made, gather_objects, rank, world_size
 
 
@@ -125,8 +126,12 @@ class ShortListed(Strategy):
             scores = np.full(len(lists.pairs), np.nan, np.float32)
             for found in ranks:
                 scores[found[q].pairs] = found[q].scores
-            match = question.case.match
-            yield q, list(recalls(match, *lists.ranks(match, finite(question, scores))))
+            match, protocol = question.case.match, question.case.judged_by
+            assert isinstance(protocol, Recall)
+            yield (
+                q,
+                list(protocol.judge_ranks(match, *lists.ranks(match, finite(question, scores)))),
+            )
 
 
 def tiles(

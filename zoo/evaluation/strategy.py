@@ -8,10 +8,10 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
+from zoo.benchmarks.protocols.base import Outcome
 from zoo.evaluation.portions import Portion
 from zoo.heads.base import Head
 from zoo.needs import Needs
-from zoo.results.protocols import Outcome
 
 
 class Strategy(ABC):

@@ -10,13 +10,13 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
+from zoo.benchmarks.protocols.base import Outcome
 from zoo.evaluation.portions import Loading, Portion, Window
 from zoo.evaluation.scoring import pair_scores
 from zoo.evaluation.strategy import Strategy
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.results.plan import Plan, Question
-from zoo.results.protocols import Outcome, judge
 from zoo.support.distributed import gather_objects
 
 
@@ -59,7 +59,7 @@ class Windowed(Strategy):
         """Gathers the scores of all ranks."""
         ranks: list[dict[int, NDArray[np.float32]]] = gather_objects(self._scores)
         scores = {q: found for rank in ranks for q, found in rank.items()}
-        return ((q, judge(self.plan.questions[q].case, scores[q])) for q in sorted(scores))
+        return ((q, self.plan.questions[q].case.judge(scores[q])) for q in sorted(scores))
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns the number of windows, and of items that more than one of them encodes."""

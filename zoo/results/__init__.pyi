@@ -1,1 +1,10 @@
+from .averages import Mean as Mean
+from .averages import Member as Member
+from .metrics import Macro as Macro
+from .metrics import Rules as Rules
+from .presets import CSCLIPTable11 as CSCLIPTable11
+from .presets import Official as Official
+from .presets import Preset as Preset
+from .presets import Strict as Strict
+from .presets import VLCompo as VLCompo
 from .report import Results as Results

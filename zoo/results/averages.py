@@ -1,16 +1,11 @@
-"""Averages: named presets that say what counts as right and which metrics enter which mean.
-
-A mean that lacks a member is withheld.
-"""
+"""Averages: means of metrics and of means. A mean that lacks a member is withheld."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
-from zoo.errors import ZooError, near
-from zoo.results.metrics import MACRO, Macro, Metric, Rules, plain
+from zoo.results.metrics import Metric, plain
 from zoo.results.statistics import Observations, interval
 
 
@@ -85,41 +80,26 @@ class Average:
     interval: str = ""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A way of counting and averaging.
-
-    Attributes:
-        name: Name by which it is asked for.
-        says: What the report says of it.
-        rules: What counts as right.
-        means: Means that are taken.
-    """
-
-    name: str
-    says: str
-    rules: Rules
-    means: tuple[Mean, ...]
-
-
 def averages(
-    preset: Preset,
+    preset: str,
+    means: Sequence[Mean],
     metrics: Sequence[Metric],
     observations: Mapping[Metric, Observations | None] | None = None,
 ) -> list[Average]:
-    """Takes the preset's means that have at least one of their members among the metrics.
+    """Takes the means that have at least one of their members among the metrics.
 
     Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
 
     Args:
-        preset: The preset.
-        metrics: Metrics that were counted under it.
+        preset: Name of the preset that the means are of.
+        means: The means.
+        metrics: Metrics that were counted under the preset.
         observations: What the metrics were made of; without them, averages have no intervals.
     """
     taken: dict[Average, None] = {}
     for run, chosen in _runs(metrics).items():
-        for mean in preset.means:
-            average = _average(preset.name, mean, chosen, observations or {}, run)
+        for mean in means:
+            average = _average(preset, mean, chosen, observations or {}, run)
             if average.n:
                 taken[average] = None
     return list(taken)
@@ -225,133 +205,3 @@ def _named(metric: Metric) -> str:
         else ""
     )
     return f"{metric.benchmark}/{metric.subset}/{metric.metric}{gallery}"
-
-
-def preset_named(name: str) -> Preset:
-    """Returns the preset of that name.
-
-    Raises:
-        ZooError: There is none; the sentence offers near names.
-    """
-    if name not in PRESETS:
-        raise ZooError(
-            f"there is no preset {name!r}{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
-        )
-    return PRESETS[name]
-
-
-def _members(benchmark: str, subsets: Iterable[str], metric: str = "i2t") -> tuple[Member, ...]:
-    return tuple(Member(benchmark, subset, metric) for subset in subsets)
-
-
-def _absent(*names: str) -> tuple[Member, ...]:
-    return tuple(Member(name, unscorable=True) for name in names)
-
-
-ARO_MACRO = _members("aro", ("VG-Relation", "VG-Attribution"), MACRO)
-ARO_ORDER = _members("aro", ("COCO-Order", "Flickr30k-Order"))
-REPLACE = _members("sugarcrepe", ("replace_obj", "replace_att", "replace_rel"))
-SWAP = _members("sugarcrepe", ("swap_obj", "swap_att"))
-ADD = _members("sugarcrepe", ("add_obj", "add_att"))
-WINOGROUND = {
-    metric: Member("winoground", "winoground", metric) for metric in ("text", "image", "group")
-}
-
-# The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or
-# odd, VG-Attribution without pairs of fewer than 25 cases.
-PUBLISHED_MACROS = {
-    ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
-    ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
-}
-ALL_GROUPS = {("aro", "VG-Relation"): Macro(), ("aro", "VG-Attribution"): Macro()}
-
-OWN_MEANS = (
-    Mean("sugarcrepe, mean of 7 subsets", (*ADD, *REPLACE, *SWAP)),
-    Mean("sugarcrepe, by cases", (*ADD, *REPLACE, *SWAP), "cases"),
-    Mean("aro, mean of 4", (*ARO_MACRO, *ARO_ORDER)),
-    Mean("half_truth, by cases", (Member("half_truth", metric="half_truth"),), "cases"),
-)
-CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
-    Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
-    Mean("sugarcrepe", (*ADD, *REPLACE, *SWAP)),
-    WINOGROUND["text"],
-    *_absent(
-        "bla",
-        "coco_cf",
-        "cola",
-        "colorfoil",
-        "colorswap",
-        "whatsup",
-        "mmvp",
-        "negbench",
-        "spec",
-        "sugarcrepe_pp",
-        "valse",
-        "vl_checklist",
-        "vismin",
-    ),
-)
-VL_COMPO_BENCHMARKS = (
-    Mean("aro", (*ARO_MACRO, *ARO_ORDER)),
-    Mean(
-        "sugarcrepe",
-        (Mean("replace", REPLACE, "cases"), Mean("swap", SWAP, "cases"), Mean("add", ADD, "cases")),
-    ),
-    Mean("winoground", (WINOGROUND["group"],)),
-)
-
-PRESETS = {
-    preset.name: preset
-    for preset in (
-        Preset(
-            "official",
-            "counted as each benchmark's own script does: a tie is right where its script says so, "
-            "permutations that change nothing are kept",
-            Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
-            OWN_MEANS,
-        ),
-        Preset(
-            "strict",
-            "ties are wrong everywhere, options equal to the right text are dropped",
-            Rules(official_ties=False, drop_identical=True, macros=PUBLISHED_MACROS),
-            OWN_MEANS,
-        ),
-        Preset(
-            "cs_clip",
-            "averages as in CS-CLIP's Table 11 over official protocols: "
-            "not the table's own values, which come from other protocols",
-            Rules(official_ties=True, drop_identical=False, macros=ALL_GROUPS),
-            (
-                *(m for m in CS_CLIP_BENCHMARKS if isinstance(m, Mean)),
-                Mean("suite of 16", CS_CLIP_BENCHMARKS),
-            ),
-        ),
-        Preset(
-            "vl_compo",
-            "the averages of vl_compo's tables, deduced from its published values",
-            Rules(official_ties=True, drop_identical=False, macros=PUBLISHED_MACROS),
-            (
-                *VL_COMPO_BENCHMARKS,
-                Mean(
-                    "comp_avg",
-                    (
-                        *VL_COMPO_BENCHMARKS,
-                        *_absent(
-                            "colorswap",
-                            "crepe",
-                            "eqben",
-                            "imagecode",
-                            "mmvp",
-                            "svo_probes",
-                            "valse",
-                            "vl_checklist",
-                            "whatsup",
-                        ),
-                    ),
-                ),
-                Mean("i2t_avg", _members("retrieval", ("coco_karpathy", "flickr30k"), "i2t_r@1")),
-                Mean("t2i_avg", _members("retrieval", ("coco_karpathy", "flickr30k"), "t2i_r@1")),
-            ),
-        ),
-    )
-}

@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from zoo.benchmarks.protocols.base import protocol_of
+from zoo.benchmarks.protocols.recall import Recall
 from zoo.results.outcomes import Judged, judged
-from zoo.results.protocols import recall_depth
 from zoo.results.statistics import Observations, interval
 
 MACRO = "macro"
-# chance is one in the number of options; other metrics take it from the benchmark
-BY_OPTIONS = ("i2t", "t2i", "half_truth", "completion")
 
 Place = tuple[str, str, str]
 
@@ -64,7 +63,7 @@ class Rules:
 
     official_ties: bool
     drop_identical: bool
-    macros: Mapping[tuple[str, str], Macro]
+    macros: Mapping[tuple[str, str], Macro] = field(default_factory=dict)
 
     def macro(self, benchmark: str, subset: str) -> Macro | None:
         """Returns how a subset is averaged over groups, None where it is not."""
@@ -240,7 +239,8 @@ def _metric(
     }
     images = len({image for images in scored.images for image in images})
     images_of = len({image for images in outcome.images for image in images})
-    gallery_of = None if recall_depth(name) is None else max(images_of, known.n or 0)
+    gallery = any(isinstance(protocol_of(text), Recall) for text in set(outcome.protocol))
+    gallery_of = max(images_of, known.n or 0) if gallery else None
     whole = gallery_of is None or images == gallery_of
     return Metric(
         *place,
@@ -261,16 +261,15 @@ def _metric(
 
 
 def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
-    """Returns the mean chance of queries, None where their options do not tell it.
-
-    Of a recall at K, with m right answers among N: 1 - C(N - m, K) / C(N, K), by factors.
-    """
-    depth = recall_depth(metric)
-    if depth is not None and scored.right_options.all():
-        i = np.arange(depth)
-        left = np.clip(scored.options[:, None] - scored.right_options[:, None] - i, 0, None)
-        return float(weight @ (1 - (left / np.clip(scored.options[:, None] - i, 1, None)).prod(1)))
-    return float(weight @ (1 / scored.options)) if metric in BY_OPTIONS else None
+    """Returns the mean chance of queries, None where their options do not tell it."""
+    chance = np.zeros(len(weight))
+    for text in set(scored.protocol):
+        asked = scored.protocol == text
+        found = protocol_of(text).chance(metric, scored.options[asked], scored.right_options[asked])
+        if found is None:
+            return None
+        chance[asked] = found
+    return float(weight @ chance)
 
 
 def _per_cent(share: float | None) -> float | None:

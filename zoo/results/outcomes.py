@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
-from zoo.results.protocols import Outcome, above_all
+from zoo.benchmarks.protocols.base import Outcome, above_all, written
 from zoo.sources.images import identity
 
 _BLANKS = re.compile(r"\s+(?=[^\w\s])")
@@ -30,22 +30,22 @@ class Row:
         subset: Name of the subset.
         case: Id of the case.
         group: What a macro average is taken over, None where there is none.
-        protocol: Name of the case's protocol.
+        protocol: The case's protocol, as `written` names it.
         query: Row or column that asks, as in `Outcome`.
         metric: Name of the metric that the outcome counts towards.
         scores: Scores that were compared, as in `Outcome`. None where the case was not scored.
         match: Which of the scores are right.
-        identical: Which wrong texts have the same words as the right one. None except for image to
-            text.
+        identical: Which wrong texts have the same words as the right one. None where the
+            protocol does not drop such.
         right: Whether the answer is right by the strict rule. None where the case was not scored.
         tie: Whether `>=` would make a wrong answer right. None where the case was not scored.
         correct_first: Whether the official script counts a tie as right.
-        options: Number of answers of a retrieval, None elsewhere.
-        right_options: Number of right answers of a retrieval, None elsewhere.
+        options: Number of answers of a recall, None elsewhere.
+        right_options: Number of right answers of a recall, None elsewhere.
         images: Identities of the images that the outcome is about.
         trained: Which of these images the model was trained on.
         texts: Texts that the outcome is about, in the order of `scores` where each score is of one
-            text. Of a retrieval they are the query's own, without the rest of the gallery.
+            text. Of a recall they are the query's own, without the rest of the gallery.
         question: The `fingerprint` of the case.
     """
 
@@ -112,6 +112,7 @@ def rows(
         scored: Whether the case was scored.
     """
     images, question = [identity(image) for image in case.images], fingerprint(case)
+    protocol, drops_identical = written(case.judged_by), case.judged_by.drops_identical
     for outcome in outcomes:
         about = [images[i] for i in outcome.images]
         yield Row(
@@ -119,12 +120,12 @@ def rows(
             subset=case.subset,
             case=case.id,
             group=case.group,
-            protocol=case.protocol,
+            protocol=protocol,
             query=outcome.query,
             metric=outcome.metric,
             scores=outcome.scores.tolist() if scored else None,
             match=outcome.match.tolist(),
-            identical=identical(case, outcome.query) if outcome.metric == "i2t" else None,
+            identical=identical(case, outcome.query) if drops_identical else None,
             right=outcome.right if scored else None,
             tie=outcome.tie if scored else None,
             correct_first=case.correct_first,
@@ -144,7 +145,7 @@ def fingerprint(case: Case) -> str:
     image asks something else.
     """
     images = [(identity(image), image.crop) for image in case.images]
-    asked = json.dumps([case.protocol, images, case.texts]).encode()
+    asked = json.dumps([written(case.judged_by), images, case.texts]).encode()
     return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
@@ -189,6 +190,7 @@ class Judged:
         options: Number of answers to choose from.
         right_options: Number of right answers among them, 0 where it is not kept.
         group: What a macro average is taken over.
+        protocol: Protocol, as `written` names it.
         images: Identities of the images that each outcome is about.
         trained: Which of these images the model was trained on.
     """
@@ -200,6 +202,7 @@ class Judged:
     options: NDArray[np.int64]
     right_options: NDArray[np.int64]
     group: NDArray[np.object_]
+    protocol: NDArray[np.object_]
     images: list[list[str]]
     trained: list[list[bool]]
 
@@ -219,6 +222,7 @@ class Judged:
             self.options[keep],
             self.right_options[keep],
             self.group[keep],
+            self.protocol[keep],
             [self.images[i] for i in index],
             [self.trained[i] for i in index],
         )
@@ -256,8 +260,10 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
                     np.array(part["scores"][q].as_py(), np.float32)[others], match
                 )
     counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
-    group = np.array(part["group"].to_pylist(), dtype=object)
+    group, protocol = (
+        np.array(part[name].to_pylist(), dtype=object) for name in ("group", "protocol")
+    )
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))
-    every = Judged(row, counted, tie, scored, options, right_options, group, images, trained)
-    return every.where(keep)
+    counts = counted, tie, scored, options, right_options
+    return Judged(row, *counts, group, protocol, images, trained).where(keep)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.catalog import ARGUMENT
+from zoo.benchmarks.protocols.base import written
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
@@ -172,19 +173,14 @@ def _check(benchmark: str, case: Case) -> None:
             f"{place} has {len(case.images)} images and {len(case.texts)} texts, "
             f"and a match of shape {case.match.shape}: mend the reader"
         )
-    if case.protocol in ("i2t", "half_truth", "group") and not (
-        case.match.any(1).all() and (~case.match).any(1).all()
-    ):
+    try:
+        lacks = case.judged_by.lacks(case.match)
+    except ZooError as error:
+        raise ZooError(f"{place}: {error}") from error
+    if lacks:
         raise ZooError(
-            f"{place} has an image without a right or without a wrong text: "
-            f"{case.protocol} needs both"
-        )
-    if case.protocol in ("t2i", "group") and not (
-        case.match.any(0).all() and (~case.match).any(0).all()
-    ):
-        raise ZooError(
-            f"{place} has a text without a right or without a wrong image: "
-            f"{case.protocol} needs both"
+            f"{place} {lacks}, which protocol {written(case.judged_by)} cannot judge: "
+            "mend the reader"
         )
 
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.protocols.base import VERSION
 from zoo.errors import ZooError, near, need
-from zoo.results import protocols
-from zoo.results.averages import Average, Preset, averages, preset_named
+from zoo.results.averages import Average, averages
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.plan import Plan
+from zoo.results.presets import Official, Preset
 from zoo.results.tables import TextTable, averages_table, metrics_table
 from zoo.support.files import beside
 from zoo.support.provenance import random_weights
@@ -214,7 +215,7 @@ def report(
     """
     header: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
-        "protocols": protocols.VERSION,
+        "protocols": VERSION,
         "software": software(),
         "model": dict(model),
         "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
@@ -257,11 +258,11 @@ def count(
         for subset in benchmark["parts"]
     ]
     place = {key: i for i, key in enumerate(order)}
-    known, official, counted = references(header), preset_named("official").rules, []
+    known, official, counted = references(header), Official.rules, []
     for preset in presets:
         observations = metrics(cases, preset.rules, known, official)
         found = sorted(observations, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
-        means = averages(preset, found, observations)
+        means = averages(preset.name, preset.means, found, observations)
         counted.append(Counted(preset.name, preset.says, tuple(found), tuple(means)))
     return tuple(counted)
 
@@ -374,7 +375,7 @@ def read(run: Path) -> Results:
         raise ZooError(
             f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
         ) from error
-    return Results(header, counted or count(cases, [preset_named("official")], header), cases)
+    return Results(header, counted or count(cases, [Official()], header), cases)
 
 
 def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,12 +27,16 @@ ROOMS = {
     "extractors": "UnitExtractor",
     "taggers": "Tagger",
     "published_weights": "PublishedWeights",
+    "protocols": "Protocol",
+    "presets": "Preset",
 }
 FACES = {  # kinds that another room shows
     "readers": "sources.readers",
     "extractors": "units",
     "taggers": "language",
     "published_weights": "backbones.published",
+    "protocols": "benchmarks",
+    "presets": "results",
 }
 
 

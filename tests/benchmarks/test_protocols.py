@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
+from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
-from zoo.results.protocols import Outcome, judge, ranks, retrieval_by_rows
 from zoo.sources.sample import ImageRef
 
 
@@ -32,27 +33,27 @@ def by_metric(outcomes: list[Outcome]) -> dict[str, Outcome]:
 
 def test_image_to_text_is_sugarcrepes_strict_comparison() -> None:
     for scores in tied_scores(1, 2):
-        outcome = by_metric(judge(case(np.array([[True, False]]), "i2t"), scores))["i2t"]
+        outcome = by_metric(case(np.array([[True, False]]), "i2t").judge(scores))["i2t"]
         assert outcome.right == (scores[0, 0] > scores[0, 1])
         assert outcome.tie == (scores[0, 0] == scores[0, 1])
 
 
 def test_order_sets_are_right_where_argmax_takes_the_first_or_ties_count() -> None:
     for scores in tied_scores(1, 5):
-        outcome = judge(case(np.array([[True, False, False, False, False]]), "i2t"), scores)[0]
+        outcome = case(np.array([[True, False, False, False, False]]), "i2t").judge(scores)[0]
         assert (outcome.right or outcome.tie) == (np.argmax(scores[0]) == 0)
         assert outcome.right == (scores[0, 0] > max(scores[0, 1:]))
 
 
 def test_visual_genome_sets_are_wrong_where_argmax_takes_the_false_caption_before() -> None:
     for scores in tied_scores(1, 2):
-        outcome = judge(case(np.array([[False, True]]), "i2t"), scores)[0]
+        outcome = case(np.array([[False, True]]), "i2t").judge(scores)[0]
         assert outcome.right == (np.argmax(scores[0]) == 1)
 
 
 def test_text_to_image_compares_down_a_column() -> None:
     for scores in tied_scores(3, 1):
-        outcome = by_metric(judge(case(np.array([[False], [True], [False]]), "t2i"), scores))["t2i"]
+        outcome = by_metric(case(np.array([[False], [True], [False]]), "t2i").judge(scores))["t2i"]
         assert outcome.right == (scores[1, 0] > scores[0, 0] and scores[1, 0] > scores[2, 0])
 
 
@@ -62,7 +63,7 @@ def test_group_has_winogrounds_three_scores() -> None:
         c0_i0, c1_i0, c0_i1, c1_i1 = scores.ravel()
         text = c0_i0 > c1_i0 and c1_i1 > c0_i1
         image = c0_i0 > c0_i1 and c1_i1 > c1_i0
-        found = by_metric(judge(case(np.eye(2, dtype=bool), "group"), scores))
+        found = by_metric(case(np.eye(2, dtype=bool), "group").judge(scores))
         assert (found["text"].right, found["image"].right, found["group"].right) == (
             text,
             image,
@@ -75,15 +76,15 @@ def test_group_has_winogrounds_three_scores() -> None:
 def test_half_truth_compares_the_anchor_and_completion_the_completed_anchor() -> None:
     for scores in tied_scores(1, 3):
         anchor, false, true = scores[0]
-        found = by_metric(judge(case(np.array([[True, False, True]]), "half_truth"), scores))
+        found = by_metric(case(np.array([[True, False, True]]), "half_truth").judge(scores))
         assert found["half_truth"].right == (anchor > false)
         assert found["half_truth"].tie == (anchor == false)
         assert found["completion"].right == (true > false)
 
 
 def test_half_truth_without_a_completed_anchor_has_one_metric() -> None:
-    found = judge(
-        case(np.array([[True, False]]), "half_truth"), np.array([[1.0, 0.5]], dtype=np.float32)
+    found = case(np.array([[True, False]]), "half_truth").judge(
+        np.array([[1.0, 0.5]], dtype=np.float32)
     )
     assert [o.metric for o in found] == ["half_truth"]
 
@@ -103,7 +104,7 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
         scores = generator.integers(0, 40, (n, m)).astype(np.float32)
         found = {
             (o.metric, o.query): o
-            for o in retrieval_by_rows(match, lambda rows, s=scores: s[rows], step)
+            for o in Recall().judge_rows(match, lambda rows, s=scores: s[rows], step)
         }
         for side, sides_match, sides_scores in (("i2t", match, scores), ("t2i", match.T, scores.T)):
             for q in range(len(sides_match)):
@@ -129,7 +130,7 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
 def test_retrieval_outcomes_name_the_images_they_are_about() -> None:
     match = np.array([[True, True, False], [False, False, True]])
     found = {
-        (o.metric, o.query): o for o in judge(case(match, "retrieval"), match.astype(np.float32))
+        (o.metric, o.query): o for o in case(match, "retrieval").judge(match.astype(np.float32))
     }
     assert found["i2t_r@1", 1].images == (1,)
     assert found["t2i_r@1", 1].images == (0,)
@@ -150,4 +151,4 @@ def test_ranks_hold_best_and_hardest_scores() -> None:
 
 def test_an_unknown_protocol_is_named_with_near_ones() -> None:
     with pytest.raises(ZooError, match=r"'i2tt'.*near: i2t"):
-        judge(case(np.array([[True, False]]), "i2tt"), np.zeros((1, 2), dtype=np.float32))
+        case(np.array([[True, False]]), "i2tt").judge(np.zeros((1, 2), dtype=np.float32))

@@ -1,0 +1,1 @@
+"""Protocols: how the scores of a case become outcomes, one file each."""

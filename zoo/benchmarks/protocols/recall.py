@@ -1,0 +1,141 @@
+"""Recall: any right answer among the first k, of images among texts and of texts among images."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.protocols.base import Outcome, Protocol
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where each query has its best right answer; all arrays are `[q]`.
+
+    Attributes:
+        best: Best right score.
+        hardest: Highest wrong score.
+        above: Number of wrong answers that score higher than the best right one.
+        level: Number of wrong answers that score the same as the best right one.
+    """
+
+    best: NDArray[np.float32]
+    hardest: NDArray[np.float32]
+    above: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class Recall(Protocol):
+    """Recall at 1, 5 and 10 both ways: any right answer among the first k.
+
+    A case of this protocol is a gallery. It is ranked in blocks of rows or from short-lists,
+    without all of its scores at once, and over those of its images that are there.
+
+    Attributes:
+        depths: The values of k.
+    """
+
+    name = "retrieval"
+    depths: ClassVar[tuple[int, ...]] = (1, 5, 10)
+
+    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+        """Yields an outcome at each depth for each image and text that has a right answer."""
+        return self.judge_rows(match, lambda rows: scores[rows])
+
+    def judge_rows(
+        self,
+        match: NDArray[np.bool_],
+        rows: Callable[[slice], NDArray[np.float32]],
+        step: int = 256,
+    ) -> Iterator[Outcome]:
+        """Yields the outcomes of `judge`, with no more than `step` rows of scores in memory.
+
+        Args:
+            match: Which texts are right for which images, `[images, texts]`.
+            rows: Gives the scores of a slice of images, `[step, texts]`.
+            step: Number of images in a slice.
+        """
+        yield from self.judge_ranks(match, *ranks(match, rows, step))
+
+    def judge_ranks(
+        self, match: NDArray[np.bool_], images: Ranks, texts: Ranks
+    ) -> Iterator[Outcome]:
+        """Yields the outcomes of `judge`.
+
+        Args:
+            match: Which texts are right for which images, `[images, texts]`.
+            images: Ranks of images among texts.
+            texts: Ranks of texts among images.
+        """
+        for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
+            for q in np.flatnonzero(side_match.any(1)):
+                asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
+                of_images, of_texts = (asks, answers) if side == "i2t" else (answers, asks)
+                scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
+                among = (side_match.shape[1], int(side_match[q].sum()))
+                for k in self.depths:
+                    right = bool(found.above[q] + found.level[q] < k)
+                    tie = not right and bool(found.above[q] < k)
+                    yield Outcome(
+                        f"{side}_r@{k}",
+                        int(q),
+                        right,
+                        tie,
+                        scores,
+                        np.array([True, False]),
+                        of_images,
+                        of_texts,
+                        *among,
+                    )
+
+    def chance(
+        self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Returns 1 - C(N - m, k) / C(N, k), by factors, with m right answers among N."""
+        if not right_options.all():
+            return None
+        i = np.arange(int(metric.partition("_r@")[2]))
+        left = np.clip(options[:, None] - right_options[:, None] - i, 0, None)
+        missed: NDArray[np.float64] = (left / np.clip(options[:, None] - i, 1, None)).prod(1)
+        return 1 - missed
+
+
+def ranks(
+    match: NDArray[np.bool_], rows: Callable[[slice], NDArray[np.float32]], step: int = 256
+) -> tuple[Ranks, Ranks]:
+    """Ranks images among texts and texts among images, in two passes over the rows.
+
+    Args:
+        match: Which texts are right for which images, `[n, m]`.
+        rows: Gives the scores of a slice of images, `[step, m]`.
+        step: Number of images in a slice.
+
+    Returns:
+        The ranks of n images among texts, and those of m texts among images.
+    """
+    n, m = match.shape
+    image_best, image_hardest = np.full(n, -np.inf, np.float32), np.full(n, -np.inf, np.float32)
+    text_best, text_hardest = np.full(m, -np.inf, np.float32), np.full(m, -np.inf, np.float32)
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    for part in parts:
+        scores, right = rows(part), match[part]
+        true, false = np.where(right, scores, -np.inf), np.where(right, -np.inf, scores)
+        image_best[part], image_hardest[part] = true.max(1), false.max(1)
+        text_best, text_hardest = (
+            np.maximum(text_best, true.max(0)),
+            np.maximum(text_hardest, false.max(0)),
+        )
+    image_above, image_level = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    text_above, text_level = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    for part in parts:
+        scores, wrong = rows(part), ~match[part]
+        image_above[part] = ((scores > image_best[part, None]) & wrong).sum(1)
+        image_level[part] = ((scores == image_best[part, None]) & wrong).sum(1)
+        text_above += ((scores > text_best) & wrong).sum(0)
+        text_level += ((scores == text_best) & wrong).sum(0)
+    return (
+        Ranks(image_best, image_hardest, image_above, image_level),
+        Ranks(text_best, text_hardest, text_above, text_level),
+    )
