@@ -1,6 +1,7 @@
 """`zoo units` from the command line's side."""
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fake_model import FakeServer
 from tests.support.mistakes import said
 from zoo.cli.units import main
 from zoo.errors import ZooError
@@ -288,3 +290,38 @@ def test_a_caption_id_that_comes_twice_is_named_before_anything_is_written(tmp_p
     with pytest.raises(ZooError, match=r"c\.jsonl:2 has caption id '7', and so has .*c\.jsonl:1"):
         main(["extract", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "u.jsonl")])
     assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]
+
+
+def test_a_language_model_is_named_with_arguments_of_its_own_and_asked_again_on_demand(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = captions.parent / "units.jsonl"
+    with FakeServer().running() as server:
+        server.unanswerable = "Two dogs"
+        arguments = ["extract", str(captions), "--out", str(out), "--seed", "5"]
+        arguments += ["--extractor", "OpenAICompatible", "--extractor.model", "fake"]
+        arguments += ["--extractor.base_url", server.url]
+        assert main(arguments) == 0
+        records = list(read_units(out).values())
+        assert [bool(record.entities) for record in records] == [True, False, False]
+        assert "malformed" in str(records[1].source["error"])
+        assert {record.source["seed"] for record in records} == {5}
+        printed = capsys.readouterr().out
+        assert re.search(r"captions with an error +│ +1 ", printed)
+        assert "extractor openai_compatible, model fake" in printed
+        assert (captions.parent / "units.jsonl.journal").is_file()
+        server.unanswerable = None
+        assert main([*arguments, "--overwrite", "--extractor.retry_failed", "true"]) == 0
+    assert [bool(r.entities) for r in read_units(out).values()] == [True, True, False]
+    assert "with an error" not in capsys.readouterr().out
+
+
+def test_units_of_other_settings_are_not_mixed_with_those_kept(captions: Path) -> None:
+    out = captions.parent / "units.jsonl"
+    arguments = ["extract", str(captions), "--out", str(out), "--overwrite"]
+    arguments += ["--extractor", "OpenAICompatible"]
+    with FakeServer().running() as server:
+        arguments += ["--extractor.base_url", server.url]
+        assert main(arguments) == 0
+        with pytest.raises(ZooError, match=r"were given with temperature 0.3, and 0.9 is asked"):
+            main([*arguments, "--extractor.temperature", "0.9"])

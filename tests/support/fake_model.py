@@ -101,12 +101,14 @@ class FakeServer:
     Attributes:
         answered: How often each question was answered as it should be, by its text and seed.
         faults: How many requests were spoilt, by fault.
+        unanswerable: Captions with these words get prose.
     """
 
     def __init__(self, share: float = 0.0, late: float = 1.0, seed: int = 0) -> None:
         self.share, self.late = share, late
         self.answered: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.unanswerable: str | None = None
         self._rng = Random(seed)
         self._spoilt: Counter[str] = Counter()
         self.port = 0
@@ -153,6 +155,8 @@ class FakeServer:
         about = json.dumps([body["messages"], body["seed"]])
         asked = json.dumps(body["messages"])
         text, status, headers = answer_to(body), 200, ""
+        if self.unanswerable and self.unanswerable in question_of(body)["caption"]:
+            text = "I cannot say."
         fault = None
         if self._rng.random() < self.share and self._spoilt[asked] < 2:
             fault = self._rng.choice(FAULTS)

@@ -72,12 +72,14 @@ class Yield:
 
     Attributes:
         captions: How many captions there are.
+        failed: How many of them are kept with an error.
         having: How many of them have entities, relations, or such with a foil.
         units: How many entities and relations there are.
         foils: How many foils there are, by edit.
     """
 
     captions: int = 0
+    failed: int = 0
     having: Counter[str] = field(default_factory=Counter)
     units: Counter[str] = field(default_factory=Counter)
     foils: Counter[str] = field(default_factory=Counter)
@@ -85,6 +87,7 @@ class Yield:
     def count(self, record: UnitRecord) -> None:
         """Counts the units and foils of one caption."""
         self.captions += 1
+        self.failed += "error" in record.source
         for name, units in (("entities", record.entities), ("relations", record.relations)):
             self.units[name] += len(units)
             self.having[name] += bool(units)
@@ -110,6 +113,8 @@ class Yield:
         for edit, n in self.foils.most_common():
             table.add_row(f"foils: {edit}", f"{n:,}", f"{n / max(self.captions, 1):.2f} a caption")
         table.add_section()
+        if self.failed:
+            table.add_row("captions with an error", f"{self.failed:,}", "")
         for reason, n in extractor.dropped.most_common():
             table.add_row(f"dropped: {reason}", f"{n:,}", "")
         return table
@@ -140,6 +145,7 @@ def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Y
     ) as progress:
         task = progress.add_task("units", total=len(samples))
         captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
+        extractor.out = out
         records = extractor.records(captions, lambda done: progress.advance(task, done))
         write_units(_counted(records, found), out)
     return found

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import ZooError
@@ -22,9 +23,12 @@ class UnitExtractor(Recorded, ABC):
 
     Attributes:
         name: What units files and results call the extractor.
+        out: The file that the records go to, beside which an extractor may keep what it has so far;
+            None where they go to none.
     """
 
     name: ClassVar[str]
+    out: Path | None = None
 
     @cached_property
     def dropped(self) -> Counter[str]:

@@ -316,14 +316,15 @@ def test_seeds_are_those_of_captions(server: Server) -> None:
     assert len({body["seed"] for body in server.bodies}) == 4
 
 
+@pytest.mark.parametrize("place", [2, 5])
 def test_a_caption_that_fails_three_times_is_kept_with_its_error_and_asked_again_on_demand(
-    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, place: int
 ) -> None:
     server.answer = lambda body: (
         "I cannot say." if "odd" in question_of(body)["caption"] else answer_to(body)
     )
     captions = [(f"A dog and a cat {i}", str(i), str(i)) for i in range(5)]
-    captions.insert(2, ("An odd one", "odd", "odd"))
+    captions.insert(place, ("An odd one", "odd", "odd"))
     journal = str(tmp_path / "journal")
     made = extractor(server.url, journal=journal, concurrency=1)
     records = {record.caption_id: record for record in made.extract_all(captions)}

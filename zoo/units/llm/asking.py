@@ -121,7 +121,7 @@ class Asker:
         Raises:
             ZooError: A stage has failures, and the journal has no answer at all.
         """
-        for stage, failures in self._unproven.items():
+        for stage, failures in list(self._unproven.items()):
             if failures and not self._tally.answers and not len(self._journal):
                 raise self._hopeless(failures)
             self._keep_failures(stage)

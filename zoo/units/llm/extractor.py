@@ -93,7 +93,8 @@ class LanguageModelExtractor(UnitExtractor):
         """
         asked = list(captions)
         settings = {"extractor": self.name, **self.settings()}
-        with Journal(self.journal, settings, self.retry_failed) as journal:
+        path = self.journal or (self.out and self.out.with_name(f"{self.out.name}.journal"))
+        with Journal(path, settings, self.retry_failed) as journal:
             _run(self._ask_all(asked, journal, progress))
             yield from self._records(asked, journal)
         if self.failed:
