@@ -75,7 +75,8 @@ turn turns turning turned
 try tries trying tried ; prepare prepares preparing prepared
 practice practices practicing practiced ; serve serves serving served
 return returns returning returned ; overlook overlooks overlooking overlooked
-give gives giving gave
+give gives giving gave ; begin begins beginning began ; speak speaks speaking spoke
+shine shines shining shone ; rappel rappels rappelling rappelled
 """
 
 # bases of verbs whose forms are regular
@@ -85,13 +86,13 @@ swerve stoop windsurf crash scream topple
 snarl prance juggle weave screech dash gallop scamper romp tussle huddle share participate cheer
 raise enjoy congregate
 sunbathe embrace celebrate examine rush step stretch bounce lounge relax stroll march pedal glide
-dribble rappel skip parasail wakeboard
+dribble skip parasail wakeboard
 kayak peddle surround retrieve fetch grab twirl flip perch descend ascend emerge admire inspect
 observe assist greet attack collide
 battle grapple spar engage navigate propel confront squeeze collapse plunge splatter twist yell bark
 rollerblade frown appear
 listen explore cuddle fish bathe shovel suckle gnaw grasp squint smear purchase emit trail clean
-color nurse bow
+color nurse bow present drum check ollie
 embark recline cling hunch help smoke hand teach shop bump photograph tickle tread zoom skim wag
 pant munch swat swoop trek sip slurp toboggan pick scale wander stumble trudge grind retreat tumble
 lunge bike
@@ -123,7 +124,7 @@ kayak sit ; skateboard walk ; snowboard walk ; rollerblade walk ; dig sleep ; to
 pass follow ; balance sit ; swing stand
 perform watch ; do watch ; make watch ; attempt watch ; scale descend ; admire ignore
 examine ignore ; inspect ignore ; observe ignore
-explore ignore ; relax run ; lounge run ; stretch sleep ; grind sit watch ; glide sit
+explore ignore ; relax run ; lounge run ; stretch sleep ; grind sit 
 """
 
 # The first take no object, so they are no contrary of a verb that has one; the second need one.
@@ -167,9 +168,17 @@ wear remove hold read write ride drive cook paint smoke sing talk skateboard sno
 drink take make do perform pose sit use
 throw kick hit kneel look point work fish dance shop row paddle
 """
+# Those that no thing does.
+OF_BEINGS_ALONE = """
+walk run jog hike jump leap swim wade dive crawl climb skate ski surf skateboard snowboard ride push
+pull drag throw toss catch kick hit chase follow hug kiss tackle wrestle fight wear remove eat drink
+cook sniff lick bite chew read write paint play watch look stare talk shout sing dance laugh smile
+cry build lift pose perform attempt try prepare practice wait work feed pet brush graze reach use
+dig speak listen explore enjoy celebrate examine inspect observe help greet check fetch retrieve
+"""
 # the arguments of these may be any two beings, whichever way round
 BETWEEN_BEINGS = """
-chase follow watch ignore lead attack approach tackle bump greet look stare run walk jump leap
+chase follow watch ignore lead attack approach bump look stare run walk jump leap
 stand sit lie swim sniff
 """
 # these with a preposition alone: who walks a dog is not walked by it
@@ -177,7 +186,7 @@ BETWEEN_WITH_PREPOSITION = "look stare run walk jump leap stand sit lie swim bar
 # prey neither hunts nor leads
 BETWEEN_HUNTERS = "chase lead attack"
 BETWEEN_LIKE = """
-hold carry lift hit kick hug kiss help photograph embrace pull throw pet feed touch tickle teach
+hold carry lift hit kick help photograph pull throw pet feed tickle teach tackle greet
 spray splash drag paint
 examine admire grab assist block shake yell wave smile bite lick push climb lean kneel crouch race
 bark point
@@ -215,7 +224,8 @@ over under ; in_front_of behind ; behind in_front_of ; in outside_of ; inside ou
 inside_of outside_of ; outside inside
 outside_of inside ; within outside ; into out_of ; out_of into ; up down ; down up ; off onto
 off_of onto ; toward away_from
-towards away_from ; away_from towards ; near far_from ; next_to far_from ; beside far_from
+towards away_from ; away_from towards ; near far_from ; nearby far_from
+next_to far_from ; beside far_from
 by far_from ; close_to far_from
 alongside far_from ; at away_from ; through past ; across away_from ; along away_from
 around away_from ; to from ; from to
@@ -237,7 +247,9 @@ along_with ; on_to ; up_to ; up_against
 
 # Swapping the arguments of these leaves the meaning as it is.
 SYMMETRIC_PREPOSITIONS = """
-with without near beside by and alongside against among between next_to close_to far_from
+with without near nearby beside by and alongside against among between next_to close_to far_from
 across_from opposite
 """
-SYMMETRIC_VERBS = "hug kiss wrestle fight meet touch face race dance talk play chat compete"
+SYMMETRIC_VERBS = (
+    "hug embrace cuddle kiss wrestle fight meet touch face race dance talk play chat compete"
+)

@@ -3,22 +3,36 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from zoo.units.rules import actions
 from zoo.units.rules.kinds import (
+    ANIMALS,
     BEINGS,
     BODY_PARTS,
     CLOTHES,
     GROUNDS,
+    HELD,
     LIMBS,
+    MOUNTS,
     MOVERS,
     PLACES,
+    VEHICLES,
     WATERS,
     is_a,
 )
-from zoo.units.rules.lexicon import PLACEHOLDERS, PREPOSITION_PHRASES, both_numbers, word_set
+from zoo.units.rules.lexicon import (
+    BASES,
+    NOUN_FOILS,
+    PLACEHOLDERS,
+    PREPOSITION_PHRASES,
+    both_numbers,
+    word_set,
+)
 from zoo.units.rules.phrases import Phrase
 
-_DIRECTIONS = {"to", "into", "from", "onto", "toward", "towards", "out of", "off", "off of"}
+_DIRECTIONS = word_set("to into from onto toward towards out_of off off_of away_from")
 _LONGEST_PREDICATE = 5
+# a preposition that stands behind one of these has lost its noun
+_COMPLETE = (("on",), ("with",), ("of",), ("at",), ("around",))
 # What comes behind these is no place and no thing done.
 _UNSEEN = {"of", "for", "about", "except", "including"}
 
@@ -43,6 +57,11 @@ class _Reading:
     # whether "to" follows an object ("helps a girl to"): who acts next is left open
     asked: bool = False
 
+    @property
+    def looks_on(self) -> bool:
+        """Whether what comes last is looked at, so that what follows tells where that is."""
+        return self.verb is not None and not _PERCEIVING.isdisjoint(self.verb.words[:1])
+
     def pause(self) -> None:
         self.verb, self.object, self.bearers, self.predicate = None, None, [], ()
 
@@ -66,23 +85,30 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
             start = i
             run, i = _joined(found, i, bound=bool(now.predicate))
             _place_part(now, run[0], found[start - 2] if start > 1 else None)
+            _place_on_board(now, run[0])
             _print_on_clothes(now, run[0])
             _see_picture(now, run[0])
-            if now.predicate[-1:] == ("with",) and _is_elsewhere(found, i):
+            if now.predicate[-1:] == ("with",) and (
+                _is_elsewhere(found, i) or _does_something(found, i)
+            ):
                 now.bearers = []
-            yield from (
+            told = [
                 (bearer, " ".join(now.predicate), noun)
                 for bearer in now.bearers
                 for noun in run
                 if _apt(bearer, now, noun)
-            )
+            ]
+            yield from told
+            if now.predicate == ("with",) and not told:
+                # nor is the subject where that is ("with flowers on the railings")
+                now.actors = []
             _take(now, run, follows=start > 0 and found[start - 1].kind == "noun")
             continue
         if phrase.kind == "verb":
             _start_verb(now, phrase, found[i - 1] if i else None)
         elif phrase.kind == "preposition":
             _start_preposition(now, phrase, found[i - 1] if i else None)
-        elif phrase.kind == "negation":
+        elif phrase.kind == "stop":
             now = _Reading()
         elif phrase.kind != "relative":
             asked = (
@@ -96,7 +122,19 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
 # Where a being is in relation to its own body, and on which parts of it.
 _ABOUT_PARTS = {"in", "on", "around", "over", "under", "between", "above", "at", "across", "behind"}
 # "watches a dog climb": what follows is what is seen
-_LOOKS_ON = {("watching",), ("seeing",), ("helping",), ("letting",), ("making",)}
+_LOOKS_ON = word_set("watch see help let make")
+_PERCEIVING = word_set("looking staring gazing peering glancing pointing watching smiling")
+_WHERE = word_set(
+    "in on at near by behind beside along across through down up over under to around"
+)
+# with these a thing may follow that the object has
+_HANDLING = word_set("hold carry bring push pull ride eat present serve show help feed watch use")
+_GOING = word_set(actions.MOTIONS) | {"cross"}
+_BOARDS = MOUNTS - ANIMALS
+_POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
+# what things do not do
+_DEEDS = word_set(actions.OF_BEINGS_ALONE)
+_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
 # "with the city behind them": nobody has these
 _SETTINGS = (
     GROUNDS
@@ -108,7 +146,9 @@ _BESIDE = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below"}
 )
 # "a ledge surrounding a tree": what things do, and nobody who stands on them
-_OF_THINGS = word_set("surrounding saying containing featuring depicting advertising")
+_OF_THINGS = word_set(
+    "surrounding saying reading containing featuring depicting advertising reflecting"
+)
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
 _STOOD_ON = word_set(
     "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
@@ -143,6 +183,19 @@ def _is_elsewhere(found: Sequence[Phrase], i: int) -> bool:
     return i < len(found) and found[i].kind == "preposition" and found[i].text in _BESIDE
 
 
+def _does_something(found: Sequence[Phrase], i: int) -> bool:
+    """Whether a being before i acts: who is near "with a man lying on a bench" need not be his."""
+    acts = i < len(found) and found[i].kind == "verb" and not found[i].finite
+    return acts and found[i - 1].head_text in BEINGS
+
+
+def _place_on_board(now: _Reading, mount: Phrase) -> None:
+    """Puts who does something "on a skateboard" there, and not what it is done to."""
+    done_to = now.object is not None and now.bearers == [now.object]
+    if done_to and now.predicate == ("on",) and is_a(mount.head_text, _BOARDS):
+        now.bearers = [] if is_a(now.bearers[0].head_text, BEINGS) else now.actors
+
+
 def _print_on_clothes(now: _Reading, shown: Phrase) -> None:
     """Gives "with a skull" to the shirt before it, but "with blond hair" to who wears it."""
     worn = now.last
@@ -165,13 +218,45 @@ def _see_picture(now: _Reading, shown: Phrase) -> None:
         now.bearers = []
 
 
+def _is_place(noun: Phrase) -> bool:
+    return is_a(noun.head_text, PLACES) and not is_a(noun.head_text, CLOTHES)
+
+
 def _apt(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
-    if now.verb and now.verb.passive and now.predicate == now.verb.words:
+    """Whether a noun phrase is really what the predicate relates the bearer to."""
+    first, last = (BASES.get(" ".join(words)) for words in (now.predicate[:1], now.predicate[-1:]))
+    direct = now.verb is not None and now.predicate == now.verb.words
+    if now.verb and direct and (now.verb.passive or last in _POSTURES):
         return False
-    if now.predicate == ("with",) and is_a(noun.head_text, _SETTINGS):
+    if first in _DEEDS and is_a(bearer.head_text, _THINGS):
+        return False
+    if now.predicate in (("with",), ("without",)) and not _has(bearer, now, noun):
+        return False
+    if now.predicate == ("in",) and _is_others(bearer, now) and not _is_place(noun):
+        return False
+    if now.predicate == ("at",) and bearer is now.object and is_a(noun.head_text, BEINGS, HELD):
+        # "swings a racket at a ball"
         return False
     seen = 0 < len(now.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(now.predicate)
     return seen and bearer.text != noun.text
+
+
+def _has(bearer: Phrase, now: _Reading, noun: Phrase) -> bool:
+    """Whether what follows "with" is the bearer's, and not another's or somewhere about."""
+    if now.predicate == ("with",) and (is_a(noun.head_text, _SETTINGS) or _is_others(bearer, now)):
+        return False
+    place = now.last
+    if place is None or place in (bearer, *now.subject) or is_a(place.head_text, CLOTHES, MOVERS):
+        return True
+    # "on a beach with waves": the dog there has none
+    own = noun.owned or is_a(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD)
+    return own or (now.verb is not None and now.governor not in _WHERE)
+
+
+def _is_others(bearer: Phrase, now: _Reading) -> bool:
+    """Whether another subject stands nearer: "a man and a girl in a dress"."""
+    joined = len(now.subject) > 1 and now.last is now.subject[-1]
+    return joined and bearer is not now.last
 
 
 def _ends_unseen(predicate: tuple[str, ...]) -> bool:
@@ -201,7 +286,9 @@ def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase],
             found[after].head_text in MOVERS,
             follows == "verb" and found[after - 1].text == ",",
         )
-        if bound and (set_off or (moves and follows in ("verb", "preposition"))):
+        starts = found[after].owned and follows == "verb" and found[after + 1].finite
+        mixed = moves and found[i - 1].head_text not in MOVERS
+        if bound and (set_off or mixed or starts or (moves and follows in ("verb", "preposition"))):
             break
         run.append(found[after])
         i = after + 1
@@ -225,18 +312,31 @@ def _take(now: _Reading, run: list[Phrase], follows: bool) -> None:
 
 
 def _start_verb(now: _Reading, verb: Phrase, before: Phrase | None) -> None:
-    seen = now.object if now.verb is not None and now.verb.words in _LOOKS_ON else None
+    looks_on = now.verb is not None and BASES.get(" ".join(now.verb.words[-1:])) in _LOOKS_ON
+    seen = now.object if looks_on and now.object and now.object.head_text in MOVERS else None
     after_relative = before is not None and before.kind == "relative"
     qualifies = not verb.finite and before is not None and before.kind in ("noun", "joiner")
     of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
     nearest = now.last is not None and (
         after_relative or (qualifies and (verb.passive or of_thing or now.last.head_text in BEINGS))
     )
+    of_being = now.last is not None and any(
+        is_a(word, BEINGS) for word in now.last.words[now.last.head[1] :]
+    )
+    open_ = (
+        now.last is not None
+        and now.last is before
+        and ((qualifies and (now.looks_on or of_being)) or (looks_on and seen is None))
+    )
     # "a man and a dog running": the participle belongs to both
     if nearest and now.last is not None and now.last not in now.subject:
-        now.actors = [now.last]
+        someone = before is not None and before.words == ("who",)
+        now.actors = [] if someone and not is_a(now.last.head_text, MOVERS) else [now.last]
     elif seen is not None and seen is before:
         now.actors = [seen]
+    elif open_ and now.last not in now.subject:
+        # "looks at leaves blowing", "holds the arm of a man wearing a hat"
+        now.actors = []
     else:
         now.actors = now.subject
     if now.asked:
@@ -251,11 +351,20 @@ def _whose(now: _Reading, preposition: Phrase, before: Phrase | None) -> list[Ph
     A part of the body is somewhere of its own ("with one hand on a bull"). Where "in" follows, its
     owner may be meant ("with its mouth open in the grass"), so that nothing is told.
     """
+    passive = now.verb is not None and now.verb.passive
+    if preposition.text == "by" and passive:
+        # "is bitten on the nose by a kitten": nobody is beside it
+        return []
+    if preposition.text in _DIRECTIONS and before not in now.subject:
+        # "throwing a ball, towards a dog": who or what goes there is left open
+        return []
     if before is None or before is not now.last or before in now.subject:
         return now.actors
     if now.governor == "with" and is_a(before.head_text, LIMBS):
         return [before] if preposition.text in _TOUCHING else []
-    return [before] if _moves(now, before) else now.actors
+    if _moves(now, before):
+        return [before]
+    return [] if now.looks_on else now.actors
 
 
 def _moves(now: _Reading, noun: Phrase) -> bool:
@@ -263,7 +372,19 @@ def _moves(now: _Reading, noun: Phrase) -> bool:
 
     It is the last noun phrase and no subject.
     """
-    return noun is now.last and noun not in now.subject and noun.head_text in MOVERS
+    subject = any(noun is other for other in now.subject)
+    return noun is now.last and not subject and noun.head_text in MOVERS
+
+
+def _crosses(place: Phrase, now: _Reading) -> bool:
+    """Whether the object is where the subject goes: "crosses a river on a bridge"."""
+    goes = now.verb is not None and BASES.get(" ".join(now.verb.words[:1])) in _GOING
+    return goes and is_a(place.head_text, PLACES) and not is_a(place.head_text, VEHICLES)
+
+
+def _handles(now: _Reading) -> bool:
+    """Whether "with" may say more of the object: "holds a cake with candles"."""
+    return now.verb is not None and BASES.get(" ".join(now.verb.words[:1])) in _HANDLING
 
 
 def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None) -> None:
@@ -276,8 +397,9 @@ def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None
     if now.object is not None and not of_being:
         # "does a trick on a ramp": where the deed is, the doer is
         of_actor = (
-            preposition.text == "with"
+            (preposition.text == "with" and not _handles(now))
             or now.object.head_text in PLACEHOLDERS
+            or _crosses(now.object, now)
             or (now.verb is not None and now.verb.words == ("wearing",))
         )
         now.bearers = (
@@ -286,7 +408,7 @@ def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None
             else now.actors
             if of_actor
             else []
-            if preposition.text in _DIRECTIONS
+            if preposition.text in _DIRECTIONS or preposition.text == "with"
             else [now.object]
         )
         now.predicate = preposition.words
@@ -294,6 +416,8 @@ def _start_preposition(now: _Reading, preposition: Phrase, before: Phrase | None
         # "in red on a bike": a colour is no place
         now.predicate = preposition.words
     elif now.predicate:
+        if now.predicate in _COMPLETE or now.predicate[-1] in ("to", "with", "at"):
+            now.bearers = []
         now.predicate = (*now.predicate, *preposition.words)
     else:
         now.bearers = _whose(now, preposition, before)

@@ -35,8 +35,12 @@ _KEEPS_PREPOSITION = word_set(
     "looking smiling staring yelling shouting pointing waving barking posing talking speaking "
     "aiming filled splashed sprayed soaked drenched submerged immersed buried engaged getting "
     "participating competing laughing winking frowning peering working peeking throwing shooting "
-    "putting trying holding hanging clinging"
+    "putting trying holding hanging clinging chewing gnawing nibbling biting tugging pulling "
+    "leaning drawing knocking focusing concentrating"
 )
+# nothing does these uphill
+_DOWNHILL = word_set("slide glide ski snowboard skateboard sled fall roll skate drop rappel surf")
+
 # who sits in front of these may as well be said to sit behind them
 _WORKED_AT = kinds.INSTRUMENTS | word_set(
     "harpsichord keyboard computer laptop desk table counter stove easel"
@@ -97,6 +101,8 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
         if is_a(object_, kinds.PLACES):
             return "away from" if verb in _MOTIONS and object_ not in ("air", "sky") else None
         under = preposition != "over"
+        if not under and is_a(object_, kinds.BEINGS):
+            return None
         return plain if not under or is_a(object_, kinds.TABLES) else "far from"
     if preposition in ("through", "across", "along", "around"):
         return (
@@ -106,11 +112,11 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
             else None
         )
     if preposition in ("up", "down") and is_a(object_, kinds.LEVELS):
-        return "away from" if not verb or verb in _MOTIONS else None
+        return "away from" if not verb or verb in _MOTIONS - {"come"} else None
     if preposition == "in front of" and is_a(object_, _WORKED_AT):
         return None
     if preposition in ("up", "down"):
-        return plain if not verb or verb in _MOTIONS else None
+        return plain if not verb or verb in _MOTIONS - _DOWNHILL else None
     if preposition in ("with", "without"):
         return None if is_a(object_, kinds.SUBSTANCES) and before else plain
     return None if object_ in ("air", "sky") else plain
@@ -162,7 +168,7 @@ def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> boo
         return False
     if rest and contrary in _POSTURES and " ".join(rest) not in _PLACES:
         return False
-    if contrary == "lie" and not _NEVER_LYING.isdisjoint(rest):
+    if contrary in ("lie", "sleep") and not _NEVER_LYING.isdisjoint(rest):
         return False
     if contrary == "fall" and rest[:1] != ["from"]:
         return False

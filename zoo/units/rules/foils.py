@@ -17,6 +17,7 @@ from zoo.units.rules.lexicon import (
     COLOURS,
     NOUN_FOILS,
     NUMBERS,
+    PLURALS,
     QUANTITIES,
     UNCOUNTED,
     both_numbers,
@@ -33,13 +34,18 @@ _FREE_OF_BEINGS = _FREE | word_set(words.FREE_OF_BEINGS)
 _FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
 _FREE_OF_NATURE = _FREE - {"colorful", "bright"}
 _GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
+_BOUND = word_set(words.BOUND_PARTICIPLES)
 _MATERIALS = word_set(words.MATERIALS)
 _GROWN = both_numbers(word_set("man woman guy gentleman lady"))
 _YOUNG = both_numbers(word_set("boy girl"))
+_BARE = frozenset({"shirtless", "topless"})
+_FEMALE = both_numbers(word_set("woman girl lady"))
+_NEARLY_GROWN = both_numbers(word_set("teenager adult"))
 _AGES = frozenset({"young", "old", "elderly"})
-_SMALL = frozenset({"little", "small", "young", "tiny"})
+_SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 _PLANT_COLOURS = frozenset({"green", "brown", "yellow"})
 _SKY_COLOURS = frozenset({"blue", "grey", "orange", "pink"})
+_SHINING = word_set("sun light lights sunlight sunshine")
 _HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "blond", "blonde"})
 
 
@@ -55,7 +61,9 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
         rng: Settles the order.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
-    counted = bool(NUMBERS & set(phrase.words))
+    counted = bool((NUMBERS - {"one"}) & set(phrase.words))
+    if counted and not _is_plural(phrase.head_text):
+        return
     heads = [
         h
         for h in NOUN_FOILS.get(phrase.head_text, ())
@@ -64,7 +72,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
         and _suits(phrase.words[:start], phrase.head_text, h)
     ]
     if end < len(phrase.words):
-        heads = []
+        return
     if is_a(phrase.head_text, kinds.CHILDREN):
         heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
     for head in rng.sample(heads, len(heads)):
@@ -79,6 +87,8 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
     said = set(modifiers) - {"and", "of"}
     if is_a(head, kinds.BEINGS):
         person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
+        if "young" in said and {head, foil} <= _NEARLY_GROWN:
+            return False
         if said & _SMALL and is_a(head, kinds.YOUNG) and not (is_a(foil, kinds.YOUNG) or animal):
             return False
         if person and not animal:
@@ -92,16 +102,21 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
                 "grown",
                 "business",
             }
-            return not (grown and is_a(foil, kinds.YOUNG)) and not said & {
-                "pregnant",
-                "bearded",
-                "bald",
-                "mustached",
-                "male",
-                "female",
-                "shirtless",
-                "topless",
-            }
+            if any(word.endswith("-aged") and word != "middle-aged" for word in said):
+                return False
+            return (
+                not (grown and is_a(foil, kinds.YOUNG))
+                and not said
+                & {
+                    "pregnant",
+                    "bearded",
+                    "bald",
+                    "mustached",
+                    "male",
+                    "female",
+                }
+                and not (said & _BARE and {head, foil} & _FEMALE)
+            )
         return not person or said <= _FREE_OF_ANIMALS
     if is_a(head, _GROWN_WILD):
         return said <= _FREE_OF_NATURE
@@ -145,10 +160,19 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
         for a in ATTRIBUTE_FOILS[attribute]
         if not any(same_meaning(a, word) for word in phrase.words)
     ]
+    if attribute in NUMBERS and not _is_plural(head):
+        return []
+    if attribute in _BOUND and i > 0:
+        # "stone paved"
+        return []
     being = is_a(head, kinds.BEINGS)
     if not being:
         others = [a for a in others if a != "little"]
+    if attribute in ("bright", "dark", "light") and head in _SHINING:
+        return []
     beside = phrase.words[i + 1 : i + 2]
+    if beside and beside[0] in ("hair", "haired"):
+        return [a for a in others if a in _HAIR_COLOURS]
     if attribute in ("light", "dark") and beside and beside[0] in COLOURS:
         return others
     if attribute in ("little", "small") and is_a(head, kinds.PEOPLE):
@@ -162,6 +186,11 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
     if attribute in _MATERIALS:
         return others if is_a(head, kinds.MADE, kinds.CLOTHES) else []
     return others
+
+
+def _is_plural(head: str) -> bool:
+    """Whether a number can stand before a head: not in "a four wheeler"."""
+    return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in kinds.CROWDS
 
 
 def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
@@ -247,6 +276,23 @@ _SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS
 _PLAYED = word_set(
     "dribble dribbling punting bounce dunking spiking pitching serve shooting bowling"
 )
+# of what it is done to, as the words are said
+_FIXED = word_set("smoke listen cut fight blow shoot light dribble speak sing cast")
+# what is done to may be another thing
+_TAKING = word_set(
+    "hold carry wear remove ride push pull drag watch face chase follow hug kiss pet photograph "
+    "help touch eat drink read chew bite lick sniff retrieve fetch grab catch throw toss lead wash "
+    "play lift drop use jump leap climb scale cross pass overlook drive enter leave fly row paddle "
+    "kick hit examine inspect admire approach greet with in on at over under by near beside "
+    "through across along around behind above below between outside inside into onto down up "
+    "off from to toward towards against atop among without underneath beneath past"
+)
+_BALLS = both_numbers(
+    word_set("ball balloon frisbee football soccer_ball basketball volleyball tennis_ball baseball")
+)
+_BAGS = both_numbers(word_set("backpack suitcase purse handbag briefcase"))
+_SEATED_IN = both_numbers(word_set("wheelchair stroller cart armchair"))
+_SLOPES = both_numbers(word_set("ramp slope escalator slide"))
 _HEIGHTS = word_set("rooftop rooftops")
 _ROOTED = word_set("tree trees bush bushes statue statues fountain fountains piano pianos")
 _INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - kinds.MOUNTS
@@ -267,11 +313,16 @@ def fits(relation: Relation, component: str, foil: str) -> bool:
     verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
     original = head_of(relation.subject if component == "subject" else relation.object)
     new = head_of(foil)
+    if is_a(original, kinds.MOUNTS) and is_a(head_of(relation.subject), kinds.ROLES):
+        # a snowboarder has a snowboard
+        return False
     if component == "subject":
         return _can_do(verb, first, original, new, head_of(relation.object))
     if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
         return True
-    if not _lies(last, original, new) or not _undergoes(verb or first, last, original, new):
+    if not _lies(last, original, new):
+        return False
+    if not _undergoes(verb or first, last, not rest, original, new):
         return False
     if new in ("bone", "bones") and not is_a(head_of(relation.subject), kinds.HUNTERS):
         return False
@@ -295,23 +346,42 @@ def _lies(preposition: str, original: str, new: str) -> bool:
     """
     if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
         return False
+    if preposition in ("outside", "outside of", "inside of"):
+        return is_a(new, kinds.ENCLOSURES)
+    if preposition in ("up", "down"):
+        return is_a(new, kinds.LEVELS, kinds.CLIMBABLE, _SLOPES) and not is_a(new, kinds.FLATS)
+    if new == "ice":
+        return preposition in ("on", "onto", "across", "over", "near")
     if is_a(new, _HEIGHTS):
         return preposition in ("on", "onto", "off", "of", "from", "near", "over", "above", "at")
+    if preposition in ("under", "underneath", "beneath"):
+        return not is_a(new, kinds.GROUNDS)
     if preposition in ("in", "into", "inside"):
-        return not is_a(new, kinds.FLATS)
+        dressed = is_a(new, kinds.CLOTHES) or new in ("glove", "gloves", "mitten", "mittens")
+        return not is_a(new, kinds.FLATS) and (not dressed or is_a(original, kinds.CLOTHES))
     if preposition in ("on", "onto"):
-        return not is_a(new, _INSIDES)
+        return not is_a(new, _INSIDES) and not is_a(new, _SEATED_IN)
     return True
 
 
-def _undergoes(verb: str, last: str, original: str, new: str) -> bool:
+def _undergoes(verb: str, last: str, direct: bool, original: str, new: str) -> bool:
     """Whether what is done to a thing can be done to its foil.
 
     Nobody holds a tree, or wears dishes.
     """
     if verb in _HANDLING and is_a(new, _ROOTED):
         return False
-    if verb in _PLAYED or verb == "smoke":
+    if verb in _PLAYED or verb in _FIXED or (direct and verb and verb not in _TAKING):
+        return False
+    if original in ("camera", "cameras") and verb not in _HANDLING:
+        return False
+    if verb in ("kick", "hit"):
+        return is_a(new, _BALLS)
+    if verb == "play" and is_a(original, kinds.INSTRUMENTS):
+        return is_a(new, kinds.INSTRUMENTS)
+    if direct and verb in ("eat", "drink"):
+        return is_a(new, kinds.FOODS)
+    if (last == "in" or verb == "wear") and is_a(original, _BAGS):
         return False
     if is_a(original, kinds.CLOTHES) and (last == "in" or verb in ("wear", "remove")):
         return is_a(new, kinds.CLOTHES)

@@ -48,6 +48,22 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
+FOODS = _set_of("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
+HELD = _set_of(
+    *("stick", "ball", "backpack", "umbrella", "bat", "guitar", "phone", "cup", "shovel", "leash"),
+    *(
+        "camera",
+        "teddy bear",
+        "toy",
+        "football",
+        "skateboard",
+        "bike",
+        "fork",
+        "paddle",
+        "cigarette",
+    ),
+)
+CROWDS = word_set("people police youth teen cattle")
 HUNTERS = _nouns(words.HUNTERS) | _set_of("greyhound")
 MADE = _nouns(words.MADE)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)

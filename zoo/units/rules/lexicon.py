@@ -48,6 +48,7 @@ PLACEHOLDERS = word_set(words.PLACEHOLDERS)
 QUANTITIES = word_set(words.QUANTITIES)
 PICTURES = word_set(words.PICTURES)
 _PLURALS = {line[0]: line[1] for line in _sets(words.IRREGULAR_PLURALS)}
+PLURALS = frozenset(_PLURALS.values())
 
 
 def plural(noun: str) -> str:

@@ -9,7 +9,9 @@ from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, SUPPORTS,
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
+    COLOURS,
     NOUN_FOILS,
+    NUMBERS,
     PICTURES,
     PLACEHOLDERS,
     PREPOSITION_PHRASES,
@@ -21,7 +23,7 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.words import BINDING, BOUND_PARTICIPLES, NOUNS_IN_ING
 
-Kind = Literal["noun", "verb", "preposition", "joiner", "relative", "negation", "break"]
+Kind = Literal["noun", "verb", "preposition", "joiner", "relative", "stop", "break"]
 
 _DETERMINERS = {"DT", "PRP$", "PDT", "WP$"}
 _NOUNS = {"NN", "NNS", "NNP", "NNPS"}
@@ -39,6 +41,9 @@ _SUBORDINATORS = word_set(
     "when where how"
 )
 _ADVERBIAL = word_set("outside inside")
+# who acts is one of those before, or somebody else
+_SOME_OF_THEM = word_set("one another others both each some")
+_OBJECT_PRONOUNS = word_set("them him her it us me")
 _RELATIVES = word_set("that who which")
 _PICTURES = word_set(
     "picture pictures photo photos photograph photographs image images shot closeup close-up "
@@ -58,7 +63,22 @@ _NOUNS_IN_ING = word_set(NOUNS_IN_ING)
 _RUN_TOGETHER = word_set(
     "climbing boarding parking fishing racing swimming wrestling boxing skiing"
 )
+_SPORTS = word_set("climb fish race swim wrestle box ski skate dance surf dive jump")
 _NO_SUBJECTS = word_set("sports clothes lots dozens hundreds pieces hands thumbs mid")
+_FINITE = {"VB", "VBZ", "VBP", "VBD"}
+# what only a noun phrase follows
+_BEHIND_SEVERAL = (_AFTER_VERB | {"VBG"}) - {"CC", ",", "."}
+_GOVERNING = word_set("in at of with into from near under behind between against beside")
+# "matching hats": participles that compare one thing with another
+_COMPARING = word_set("matching coordinating contrasting")
+_ANYONE = word_set("someone somebody everyone everybody another one each who background foreground")
+# where one goes and no thing is
+_WAYS = word_set("down up into onto through across along off towards toward past")
+_LOOKED_ON = word_set("watch see let make help")
+_SUBJECT_PRONOUNS = word_set("he she it they we")
+_WORN_AFTER = word_set("in wearing")
+# deeds more often than things
+_DEEDS = word_set("smile smiles watch watches jump jumps point points talk talks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +152,21 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
     if word in _SUBORDINATORS:
         return Phrase("break"), i + 1
     if _negates(word):
-        return Phrase("negation"), i + 1
+        return Phrase("stop"), i + 1
+    if word in _SOME_OF_THEM and (
+        _starts(tags, i + 1, _VERBS)
+        or (words[i + 1 : i + 2] == ["of"] and _starts(tags, i + 2, {"PRP", "WDT", "WP"}))
+    ):
+        return Phrase("stop"), i + 1
+    if word in _OBJECT_PRONOUNS and tags[i + 1 : i + 2] == ["VBG"]:
+        return Phrase("stop"), i + 1
+    if word == "about" and tags[i + 1 : i + 2] == ["TO"]:
+        return Phrase("stop"), i + 1
     if word == "no":
         return Phrase("break"), max(_noun_phrase(words, tags, i)[1], i + 1)
-    if word in _RELATIVES and i and tags[i - 1] in _NOUNS:
-        return Phrase("relative"), i + 1
+    named = i - 1 if words[i - 1] != "," else i - 2
+    if word in _RELATIVES and named >= 0 and tags[named] in _NOUNS:
+        return Phrase("relative", (word,)), i + 1
     if word in _ADVERBIAL and not _starts(tags, i + 1, _DETERMINERS | _NOUNS | _ADJECTIVES):
         return None, i + 1
     if (
@@ -180,26 +210,29 @@ def _negates(word: str) -> bool:
 
 
 def _mend(words: list[str], tags: list[str]) -> list[str]:
-    """Turns nouns into verbs, and adjectives into nouns, where their place says so.
+    """Turns nouns into verbs, verbs into nouns and so on, where their place says so.
 
-    Such a verb is in "a girl in a dress jumps over".
+    A verb is so in "a girl in a dress jumps over", and a noun in "looks at leaves".
     """
     tags = list(tags)
     for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
         before, after = (tags[i - 1] if i else ""), (tags[i + 1] if i + 1 < len(tags) else ".")
-        if word in _SUBORDINATORS:
+        if word in NUMBERS:
+            tags[i] = "CD"
+        elif (word == "like" and before in ("NN", "NNP") and after in _NOUNS) or (
+            word in _COMPARING and after in _NOUNS | _ADJECTIVES
+        ):
+            tags[i] = "JJ"
+        elif word in _SUBORDINATORS:
             tags[i] = "IN"
         elif word in _NOUNS_IN_ING and tag in ("VBG", "NN", "JJ"):
             builds = before in _VERBS | {"NNS", "NN"} and after in _DETERMINERS | {"NNS"}
             tags[i] = "VBG" if builds else "NN"
-        elif (
-            (tag in _VERBS and before == "DT" and word in NOUN_FOILS and after not in _NOUNS)
-            or (word == "top" and before == "NN" and after not in _NOUNS)
-            or (tag == "VB" and before == "NN" and after == "." and _is_ride(words, i))
-            or (tag in ("VB", "VBP", "VBD") and _is_named(words, tags, i, before, after))
-        ):
-            tags[i] = "NN"
-        elif tag in ("NN", "NNS", "JJ") and _acts(words, tags, i, before, after):
+        elif (tag == "NN" or word == "cross-country") and _says_how(words, tags, i):
+            tags[i] = "RB"
+        elif _is_noun(words, tags, i, before, after):
+            tags[i] = "NNS" if tag == "VBZ" else "NN"
+        elif tag in ("NN", "NNS", "NNP", "JJ") and _acts(words, tags, i, before, after):
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
         elif (
             tag == "NN"
@@ -207,16 +240,82 @@ def _mend(words: list[str], tags: list[str]) -> list[str]:
             and (after in ("DT", "PRP$") or (BASES.get(word) == word and after in _AFTER_VERB))
         ):
             tags[i] = "VB"
-        elif tag == "NN" and words[i + 1 : i + 2] == ["climbing"] and words[i - 1] in BEINGS:
-            tags[i] = "RB"
-        elif (
-            tag == "JJ"
-            and word in NOUN_FOILS
-            and word not in ATTRIBUTE_FOILS
-            and after not in _NOUNS | _ADJECTIVES
-        ):
-            tags[i] = "NN"
+        elif tag == "JJ" and "-" in word and word.endswith("s") and after not in _NOUNS:
+            tags[i] = "NNS"
     return tags
+
+
+def _says_how(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether a noun belongs to the participle behind it: "two men rock climbing"."""
+    if i == 0 or words[i] in CLOTHES | MOVERS:
+        return False
+    sport = BASES.get("".join(words[i + 1 : i + 2])) in _SPORTS
+    after_verb = tags[i - 1] == "VBG" and tags[i + 1 : i + 2] == ["VBG"]
+    return sport and (words[i - 1] in BEINGS | _AUXILIARIES or after_verb)
+
+
+def _is_noun(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+    """Whether what is tagged a verb or adjective is a noun by its place."""
+    word, tag = words[i], tags[i]
+    if tag == "JJ":
+        if word in ATTRIBUTE_FOILS and (word not in BEINGS or after == "CC"):
+            return False
+        listed = word in NOUN_FOILS or word in BEINGS or _ends_phrase(words, tags, i)
+        return word in CLOTHES or (listed and after not in _NOUNS | _ADJECTIVES)
+    if tag not in _VERBS or tag == "VBG":
+        return False
+    return (
+        (before == "DT" and word in NOUN_FOILS and after not in _NOUNS)
+        or (word in NOUN_FOILS and word not in BASES and _is_thing(words, tags, i))
+        or (word in ("top", "set", "match") and before == "NN" and after not in _NOUNS)
+        or (tag == "VB" and before == "NN" and after == "." and _is_ride(words, i))
+        or (tag in ("VB", "VBP", "VBD") and _is_named(words, tags, i, before, after))
+        or (tag in _FINITE and _is_governed(words, tags, i))
+        or (
+            (tag in _FINITE or word in NOUN_FOILS)
+            and after not in _NOUNS
+            and _ends_phrase(words, tags, i)
+        )
+    )
+
+
+def _is_thing(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether a noun of the lists stands where a noun may: "railroad tracks", not "kids sled"."""
+    previous = words[i - 1] if i else ""
+    if tags[i] in ("VBZ", "MD"):
+        return previous in NOUN_FOILS and previous not in MOVERS | CLOTHES
+    return previous not in BEINGS | _SUBJECT_PRONOUNS and tags[i - 1 : i] != ["TO"]
+
+
+def _is_governed(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether a finite verb follows what a noun phrase alone follows.
+
+    It does in "looks at leaves", "in karate form" and "an elaborate costume".
+    """
+    before = words[i - 1] if i else ""
+    if tags[i] == "VBZ":
+        return before in _GOVERNING | {"a", "an", "the"}
+    if tags[i] == "VBD" and words[i].endswith("ed"):
+        return False
+    return before in _GOVERNING | {"a", "an"} or (i > 0 and tags[i - 1] == "PRP$")
+
+
+def _ends_phrase(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether "a" and its adjectives have no noun but this word: "a red sled", "a black top and".
+
+    A participle or another adjective may still follow ("a black and white dog").
+    """
+    after = tags[i + 1] if i + 1 < len(tags) else "."
+    joined = after == "CC" and not _starts(tags, i + 2, _ADJECTIVES | {"VBN", "VBG"})
+    placed = after == "RB" and (words[i + 1] in PREPOSITIONS)
+    if not (joined or placed or after in ("IN", "TO", ".", "VBZ") or words[i + 1] == "being"):
+        return False
+    if words[i - 1] in BEINGS:
+        return False
+    first = i - 1
+    while first > 0 and tags[first] == "JJ":
+        first -= 1
+    return first >= 0 and first < i - (tags[i] == "JJ") and words[first] in ("a", "an")
 
 
 def _is_ride(words: list[str], i: int) -> bool:
@@ -233,68 +332,146 @@ def _is_named(words: list[str], tags: list[str], i: int, before: str, after: str
     Such are "pulls a sled in the snow", "has a confused look on" and "hangs from outdoor play
     equipment".
     """
+    if tags[i] != "VBD" and after in _NOUNS and before == "JJ":
+        return True
     if BASES.get(words[i]) != words[i]:
         return False
     if before == "VBG" and words[i] in NOUN_FOILS:
         return True
-    if after in _NOUNS and before == "JJ" and i > 1 and tags[i - 2] in _DETERMINERS | {"IN"}:
-        return True
+    if after in _NOUNS and before == "NN" and words[i - 1] not in MOVERS:
+        # "blue plastic play equipment": none does it but several
+        return "NNS" not in tags[:i] or "IN" in tags[i - 3 : i]
     first = i - 1
-    while (
-        first >= 0 and tags[first] in ("JJ", "VBN", "CD", "NN") and words[first] not in NOUN_FOILS
-    ):
+    while first >= 0 and tags[first] in ("JJ", "VBN", "CD", "NN") and words[first] not in MOVERS:
         first -= 1
+    if words[i - 1] in NOUN_FOILS and not {"CC", "NNS"}.isdisjoint(tags[: first + 1]):
+        # "a girl and a boy in a hat stand"
+        return False
     return first >= 0 and tags[first] == "DT" and words[first] in ("a", "an") and after != "NNS"
 
 
 def _acts(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+    """Whether what is tagged a noun or adjective is a verb by its place."""
     word = words[i]
+    if (word in CLOTHES and word not in _DEEDS) or not i:
+        return False
     if word.endswith("ing"):
-        after_noun = before in _NOUNS and (
-            after in ("DT", "PRP$") or (word in BASES and after in _AFTER_VERB)
-        )
-        return (
-            after_noun
-            or (before == "," and word in BASES and after not in _NOUNS)
-            or after in ("DT", "PRP$")
-            or (i > 0 and words[i - 1] in _SUBORDINATORS | BEINGS and before in _NOUNS | {"IN"})
-            or (before in ("NN", "NNS") and after == "IN" and word not in _RUN_TOGETHER)
-        )
+        return _is_participle(words, tags, i, before, after)
+    if words[i - 1] in _SUBJECT_PRONOUNS | _RELATIVES and tags[i] != "JJ":
+        return after not in _NOUNS or word.endswith("s")
+    if BASES.get(word) == word and before == "NN" and words[i - 1] in BEINGS:
+        # "watches a boy drink from a bottle"
+        watched = any(BASES.get(w) in _LOOKED_ON for w in words[:i])
+        if watched and after in _AFTER_VERB:
+            return True
+    acts = words[i - 1] in BEINGS or (tags[i] == "NNS" and not _names_thing(word))
+    if before == "NN" and acts and word not in NOUN_FOILS and _goes(words, i):
+        # "a dog hike up", "water flows over"
+        return True
+    if before == "RB" and word in THIRD_PERSONS and words[i - 2] in BEINGS:
+        return True
+    if tags[i] != "JJ" and word in BASES and after in _AFTER_VERB and _is_dressed(words, tags, i):
+        return True
     if word in THIRD_PERSONS:
-        if before == "NN" and _ends_compound(words, tags, i):
-            return False
-        after_colour = before == "JJ" and (
-            after in ("DT", "PRP$") or (tags[i - 2 : i - 1] == ["IN"] and after in _AFTER_VERB)
-        )
-        return (
-            before in ("NN", "NNP", "PRP")
-            or (before == "NNS" and after in ("IN", "TO", "RP", "DT", "PRP$"))
-            or after_colour
-        )
+        return _is_third_person(words, tags, i, before, after)
     if tags[i] == "NNS" and before == "NN" and words[i - 1] in BEINGS:
-        return after in _AFTER_VERB - {",", "."} and not _names_thing(word)
-    subject = before == "NNS" and words[i - 1] not in _NO_SUBJECTS
-    return (
-        BASES.get(word) == word
-        and (subject or _several_before(words, tags, i))
-        and (
-            after in _AFTER_VERB - {",", "."}
-            or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS)
-            or (after in _ADJECTIVES | _NOUNS and word not in NOUN_FOILS)
-        )
+        return after in _AFTER_VERB - {","} and not _names_thing(word)
+    if before == "NNS" and tags[i] == "NN" and _are_several(words[i - 1]):
+        # "four boys mug for": several are no part of a compound
+        ends = after == "." and (word in BASES or word not in NOUN_FOILS)
+        parts = word in BODY_PARTS - _DEEDS and not _goes(words, i)
+        if not parts and (ends or after in _BEHIND_SEVERAL):
+            return True
+    if tags[i] == "NNS" and before == "CC" and after in _NOUNS and "VBZ" in tags[:i]:
+        return not _names_thing(word) and word not in _NO_SUBJECTS
+    if BASES.get(word) != word:
+        return False
+    if before == "CC" and after in _AFTER_VERB and not {"VB", "VBP"}.isdisjoint(tags[:i]):
+        return word in _DEEDS or not _names_thing(word)
+    of_several = i > 2 and words[i - 2] == "of" and tags[i - 3] == "NNS"
+    subject = of_several or (before == "NNS" and words[i - 1] not in _NO_SUBJECTS)
+    return (subject or _several_before(words, tags, i)) and (
+        after in _AFTER_VERB - {",", "."}
+        or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _DEEDS)
+        or (after in _ADJECTIVES | _NOUNS and word not in NOUN_FOILS)
     )
+
+
+def _are_several(word: str) -> bool:
+    return word in BEINGS or (word in CLOTHES and word not in _NO_SUBJECTS)
+
+
+def _goes(words: list[str], i: int) -> bool:
+    return "".join(words[i + 1 : i + 2]) in _WAYS
+
+
+def _is_participle(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+    word = words[i]
+    after_noun = before in _NOUNS and (
+        after in ("DT", "PRP$") or (word in BASES and after in _AFTER_VERB)
+    )
+    return (
+        after_noun
+        or (before in (",", "CC") and word in BASES and after not in _NOUNS)
+        or after in ("DT", "PRP$")
+        or (i > 0 and words[i - 1] in _SUBORDINATORS | BEINGS and before in _NOUNS | {"IN"})
+        or (before in ("NN", "NNS") and after == "IN" and word not in _RUN_TOGETHER)
+        or (after not in _NOUNS and _is_dressed(words, tags, i))
+    )
+
+
+def _is_third_person(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+    word, previous = words[i], words[i - 1] if i else ""
+    if previous in _ANYONE or (previous in BEINGS and before in ("NN", "JJ")):
+        return True
+    if previous == "her" and i > 1 and tags[i - 2] == "IN":
+        # "the crowd behind her watches"
+        return word in _DEEDS
+    goes = _goes(words, i)
+    if before in ("CC", ","):
+        done = before == "CC" and i > 1 and tags[i - 2] == "VBZ"
+        taken = after in ("DT", "PRP$") or goes or words[i + 1 : i + 2] in (["at"], ["for"])
+        return (
+            done
+            or taken
+            or (before == "CC" and after in _AFTER_VERB and not _names_thing(word))
+            or (word in _DEEDS and after in _AFTER_VERB | _NOUNS)
+        )
+    if goes and before in _NOUNS:
+        return True
+    if before == "NN" and _ends_compound(words, tags, i):
+        return False
+    return before in ("NN", "NNP", "PRP") or (
+        before == "NNS" and after in ("IN", "TO", "RP", "DT", "PRP$")
+    )
+
+
+def _is_dressed(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether a garment or colour that somebody wears ends before i: "in blue", "in wetsuits"."""
+    if not i:
+        return False
+    if words[i - 1] in CLOTHES:
+        return tags[i - 1] in _NOUNS
+    first = i - 1
+    while first > 0 and (words[first] in COLOURS or tags[first] == "CC"):
+        first -= 1
+    return 0 <= first < i - 1 and words[first] in _WORN_AFTER
 
 
 def _ends_compound(words: list[str], tags: list[str], i: int) -> bool:
     """Whether a plural is no verb: "wearing dress pants", "making hand gestures".
 
-    It is one in "in a coat skis", for "a" has no plural.
+    It is one in "in a coat skis", for "a" has no plural, and none in "sits on the cement steps".
     """
     first = i - 1
     while first >= 0 and tags[first] in _NOUNS | _ADJECTIVES:
         first -= 1
-    if words[i - 1] in MOVERS or words[i] in TRAITS or (first >= 0 and tags[first] in _DETERMINERS):
+    if words[i - 1] in MOVERS or words[i] in TRAITS:
         return False
+    if first >= 0 and tags[first] in _DETERMINERS:
+        placed = first > 0 and tags[first - 1] == "IN" and not _VERBS.isdisjoint(tags[: first - 1])
+        listed = words[i] in NOUN_FOILS and words[i] not in _DEEDS
+        return placed and words[first] not in ("a", "an") and listed
     return words[i] in NOUN_FOILS or (first == i - 2 and tags[first] in ("VBG", "VBN"))
 
 
@@ -314,11 +491,8 @@ def _several_before(words: list[str], tags: list[str], i: int) -> bool:
 
 def _governs(words: list[str], tags: list[str], i: int) -> bool:
     """Whether what is tagged an adverb is a preposition ("skating down a rail")."""
-    return (
-        words[i] in PREPOSITIONS
-        and tags[i] in ("RB", "JJ")
-        and _starts(tags, i + 1, _DETERMINERS | _NOUNS | _ADJECTIVES)
-    )
+    follows = _DETERMINERS if words[i] == "nearby" else _DETERMINERS | _NOUNS | _ADJECTIVES
+    return words[i] in PREPOSITIONS and tags[i] in ("RB", "JJ") and _starts(tags, i + 1, follows)
 
 
 def _starts(tags: list[str], i: int, wanted: set[str]) -> bool:
@@ -331,7 +505,7 @@ def _qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     It does in "a running dog", "brightly lit room" and "snow covered hill", and not in "a man
     wearing socks".
     """
-    if tags[i] == "VBN" and i and tags[i - 1] == "NN":
+    if tags[i] in ("VBN", "VBD") and i and tags[i - 1] == "NN":
         return words[i] in _BOUND_PARTICIPLES and _starts(tags, i + 1, _NOUNS | {"JJ"})
     before = i - 1
     while before >= 0 and tags[before] == "RB":
@@ -454,11 +628,16 @@ def _verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
             break
         j += 1
     if j < len(words) and _negates(words[j]):
-        return Phrase("negation"), j + 1
+        return Phrase("stop"), j + 1
     finite = group[0][1] in ("VBZ", "VBP", "VBD", "MD", "VB")
     if group[0][0] in _SEEMING and len(group) > 2 and group[1][0] == "to":
         group = group[2:]
-    main = [(word, tag) for word, tag in group if word not in _AUXILIARIES]
+    # "waiting to be fed"
+    main = [
+        (word, tag)
+        for k, (word, tag) in enumerate(group)
+        if word not in _AUXILIARIES or (word == "be" and k > 1)
+    ]
     if (
         not main
         and group[-1][0] in _DOING
@@ -468,9 +647,13 @@ def _verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
     if not main:
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
     (verb, tag), *rest = main
-    first = verb if _stays(verb, tag) else participle(verb)
+    passive = tag == "VBN" or (group[0][0] == "being" and tag != "VBG")
+    first = verb if passive or _stays(verb, tag) else participle(verb)
     return Phrase(
-        "verb", (first, *(word for word, _ in rest)), finite=finite, passive=tag == "VBN"
+        "verb",
+        (first, *(word for word, _ in rest)),
+        finite=finite,
+        passive=passive,
     ), j
 
 

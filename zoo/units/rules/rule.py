@@ -12,14 +12,18 @@ from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.units.extract import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+from zoo.units.rules import words
 from zoo.units.rules.clauses import triples
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils import attribute_foils, head_foils, relation_foils
-from zoo.units.rules.lexicon import NOUN_FOILS, PLACEHOLDERS
+from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases import Phrase, phrases
 
 _HEAD_FOILS = 2
 _ATTRIBUTE_FOILS = 2
+_THINGS_IN_ING = NOUN_FOILS.keys() | word_set(words.NOUNS_IN_ING)
+# "in silver", but a blonde is somebody
+_NAMELESS = COLOURS - {"blond", "blonde", "brunette"}
 
 
 class RuleExtractor(UnitExtractor):
@@ -138,6 +142,8 @@ def _visible(found: list[Phrase]) -> dict[str, Phrase]:
         for p in found
         if p.kind == "noun"
         and p.head_text not in PLACEHOLDERS
+        and p.head_text not in _NAMELESS
+        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _THINGS_IN_ING)
         and len(p.head_text) > 1
         and p.head_text[0].isalpha()
     }

@@ -7,7 +7,7 @@ from operator import or_
 
 from zoo.units.rules import actions, kinds
 from zoo.units.rules.kinds import head_of, is_a
-from zoo.units.rules.lexicon import BASES, word_set
+from zoo.units.rules.lexicon import BASES, PLURALS, word_set
 
 _BETWEEN_BEINGS = word_set(actions.BETWEEN_BEINGS)
 _BETWEEN_LIKE = _BETWEEN_BEINGS | word_set(actions.BETWEEN_LIKE)
@@ -26,7 +26,12 @@ _LIFELESS = word_set("toy stuffed fake plastic rubber statue inflatable mp3 cd d
 # the one who performs and those who watch are each in front of the other
 _AUDIENCES = word_set("crowd audience spectators spectator onlookers bystanders fans group crowds")
 _MANY = word_set("crowd team family band class audience group people")
-_POSED = word_set("seated sitting standing lying sleeping kneeling running walking swimming")
+_POSED = word_set(
+    "seated sitting standing lying sleeping kneeling running walking swimming injured fallen "
+    "wounded"
+)
+# who is in front of another may have him in front as well
+_STILL = word_set("sit stand lie kneel crouch squat pose embrace face wait stop look")
 
 
 def can_swap(predicate: str, subject: str, object_: str) -> bool:
@@ -59,8 +64,10 @@ def _between_beings(words: list[str], subject: str, object_: str) -> bool:
     if _BEARS.intersection(words) and people[0] != people[1]:
         return False
     if " ".join(words) in _OF_PLACE:
-        return True
+        return words != ["in", "front", "of"]
     verb, rest = BASES.get(words[0]), " ".join(words[1:])
+    if rest == "in front of" and verb in _STILL:
+        return False
     if verb is None or not words[0].endswith("ing") or (rest and rest not in _PREPOSITIONS):
         return False
     if not rest and verb in _WITH_PREPOSITION:
@@ -73,6 +80,9 @@ def _between_beings(words: list[str], subject: str, object_: str) -> bool:
         return False
     young = [any(is_a(word, kinds.YOUNG) for word in text.split()) for text in (subject, object_)]
     infants = any(is_a(word, kinds.INFANTS) for word in (*subject.split(), *object_.split()))
-    several = [not _MANY.isdisjoint(text.split()) for text in (subject, object_)]
+    several = [
+        head.endswith("s") or head in PLURALS or not _MANY.isdisjoint(text.split())
+        for head, text in zip(heads, (subject, object_), strict=True)
+    ]
     like = all(a == b for a, b in (people, hunters, young, several)) and not infants
     return verb in (_BETWEEN_LIKE if like else _BETWEEN_BEINGS)

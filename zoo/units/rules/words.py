@@ -23,6 +23,9 @@ batter pitcher catcher umpire ; bride groom bridesmaid
 clown dancer singer musician drummer guitarist
 ~cheerleader ~fisherman ~photographer ~performer ~worker ~officer chef nurse
 ~jockey ~cowboy ~boxer ~driver ~racer ~artist ~kayaker ~windsurfer ~goalie ~wakeboarder chef nurse
+~athlete ~gymnast ~waterskier ~rower ~jumper ~skydiver ~student ~customer ~fan chef nurse
+~batsman ~quarterback ~rollerblader ~jogger ~wrestler ~protester ~bicycler ~teammate chef nurse
+~team ~band ~audience couple
 ~crowd ~family couple trio
 """
 
@@ -39,7 +42,7 @@ THINGS = """
 toy stick bone newspaper ; ~collar ~harness ~muzzle bandanna ; sign flag banner ; tire box barrel
 uniform costume tuxedo swimsuit ; smile frown ; cigarette pencil lollipop
 shore pier bridge ; bubbles balloons leaves ; clothes toys dishes
-~outfit ~clothing ~gear ~attire costumes pajamas ; ~board kayak sled ; ~court rink rooftop
+~outfit ~clothing ~gear ~attire tuxedo pajamas ; ~board kayak sled ; ~court rink rooftop
 ~slope ~hillside staircase ramp
 ~sunset ~sky rainbow ; ~trunks skirt ; ~sweatshirt vest coat ; ~stage rooftop
 ~platform ~ledge ladder bench
@@ -47,7 +50,7 @@ shore pier bridge ; bubbles balloons leaves ; clothes toys dishes
 ~backyard ~courtyard ~patio ~porch kitchen rooftop ; ~racetrack ~ground rooftop ; ~tube kite
 ~goal tent
 ~paper pillow shoe ; ~headphones hat ; ~instrument ~gun ~sword broom ; ~creek ~sea pool
-jungle_gym swing slide ; pool_table desk ; wave ramp hurdle ; ~pavement grass snow
+jungle_gym swing slide ; pool_table desk ; ~wave ramp hurdle ; ~net curtain ; ~pavement grass snow
 fire smoke rain ; skis snowboard sled skates ; chair bench sofa couch stool armchair rocking_chair
 bed crib couch hammock
 table desk shelf cabinet dresser counter ; lamp candle clock mirror vase picture_frame
@@ -63,15 +66,17 @@ cake donut doughnut cookie pie muffin ice_cream
 apple banana orange pear peach lemon strawberry
 broccoli carrot tomato lettuce cucumber onion potato
 fruit meat bread cheese rice pasta soup ; coffee tea beer wine milk juice soda
-~shirt ~t-shirt ~jersey sweater jacket coat hoodie vest
+~shirt ~t-shirt ~jersey ~tank_top sweater jacket coat hoodie vest
 pants jeans shorts skirt ; dress suit swimsuit bikini wetsuit ~costume robe
+~bathing_suit ~swim_suit dress robe
 hat cap helmet headband hood bandanna
 glasses goggles mask sunglasses ; shoes boots sandals sneakers socks slippers
 tie scarf necklace ~belt ; glove mitten watch bracelet ring
-backpack suitcase purse handbag briefcase luggage ; umbrella flag cane broom fishing_rod
+backpack suitcase purse handbag briefcase ; ~luggage box umbrella
+umbrella flag cane broom fishing_rod
 ball frisbee stick rope bone balloon
 football soccer_ball basketball volleyball tennis_ball baseball
-bat racket racquet hockey_stick golf_club paddle
+bat racket racquet hockey_stick golf_club ; ~paddle broom umbrella
 guitar violin drum trumpet piano accordion microphone
 teddy_bear doll stuffed_animal toy_car balloon
 football soccer basketball baseball tennis volleyball hockey rugby cricket golf
@@ -87,10 +92,11 @@ kitchen bathroom bedroom living_room office classroom garage
 restaurant store church museum library hospital school
 house barn garage castle tower skyscraper cabin tent
 airport train_station bus_stop harbor ; city village farm ; stadium gym theater arena
-tree bush ~flower cactus
+tree bush cactus ; ~flower feather balloon
 fence wall hedge railing gate ; stairs ladder escalator ramp elevator ; steps ladder ramp
 ~floor couch table bed
 ~building tent bridge ; statue fountain tree ; swing slide seesaw trampoline merry-go-round
+~swing_set ~play_set slide seesaw trampoline merry-go-round
 ramp rail hurdle ; ~obstacle puddle
 fire_hydrant mailbox parking_meter trash_can phone_booth
 stop_sign traffic_light street_sign billboard ; rock log branch stump boulder
@@ -177,7 +183,8 @@ talk speak ; throw toss ; ride drive
 lie lay rest sleep ; climb scale ; eat chew bite ; on upon atop onto on_top_of
 in inside within into
 near by beside next_to alongside close_to ; under beneath below underneath ; above over ; along down
-in_front_of before
+in_front_of before ; plaid checkered ; hiker climber
+suit swimsuit wetsuit bathing_suit bikini swim_suit
 behind in_back_of ; through across ; around near
 """
 
@@ -199,12 +206,13 @@ chair rocking_chair ; building house barn garage castle tower skyscraper cabin
 player batter pitcher catcher
 toy ball frisbee doll balloon bone ; stuffed_animal teddy_bear doll ; fruit apple banana
 rider surfer skier skater skateboarder snowboarder ; athlete player runner
+musician drummer guitarist singer ; luggage backpack suitcase purse handbag bag briefcase
 obstacle ramp rail hurdle ; sign banner stop_sign street_sign billboard
 """
 
 # singular, plural
 IRREGULAR_PLURALS = """
-fisherman fishermen ; potato potatoes ; tomato tomatoes ; mango mangoes
+fisherman fishermen ; batsman batsmen ; potato potatoes ; tomato tomatoes ; mango mangoes
 man men ; woman women ; child children ; person people ; foot feet ; tooth teeth ; mouse mice
 goose geese ; sheep sheep ; fish fish
 deer deer ; knife knives ; leaf leaves ; shelf shelves ; wolf wolves ; gentleman gentlemen
@@ -215,7 +223,7 @@ businessman businessmen ; bus buses
 # Nouns without a singular and a plural to tell apart: a number never stands before them.
 UNCOUNTED = """
 ice_cream broccoli lettuce cattle
-clothes bubbles steps dirt pavement fire smoke
+clothes pajamas bubbles steps dirt pavement fire smoke
 snow ice rain hair skis skates chopsticks sand fruit meat bread cheese rice pasta soup coffee tea
 beer wine milk juice soda pants
 jeans shorts glasses goggles sunglasses shoes boots sandals sneakers socks slippers luggage football
