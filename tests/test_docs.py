@@ -34,6 +34,7 @@ from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
 from zoo.support.names import classes
+from zoo.units.reader import read_units
 
 ROOT = Path(__file__).parents[1]
 INDEX = "docs/index.md"
@@ -269,20 +270,42 @@ def test_the_python_of_the_readme_runs(folder: Path) -> None:
 def test_what_extend_adds_is_trained_measured_and_listed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, measured, souped, objectives, benchmarks, weights, _ = follow(
-        EXTEND, folder, monkeypatch, capsys
-    )
+    asked = [
+        shlex.join(arguments)
+        for language, mark, content in blocks(EXTEND)
+        if (language, mark) == ("bash", "run")
+        for arguments in commands(content)
+    ]
+    shown = follow(EXTEND, folder, monkeypatch, capsys)
+    printed = dict(zip(asked, shown, strict=True))
+
+    def said_by(part: str) -> str:
+        return next(text for command, text in printed.items() if part in command)
+
     content = torch.load(
         folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True
     )
     assert content["hyper_parameters"]["objective"]["class_path"] == "my_lab.HardestWrong"
     assert content["hyper_parameters"]["objective"]["init_args"]["margin"] == 1.5
-    assert "one_of_four" in measured
+    assert "generator without" in said_by("negatives preview captions.tsv")
+    assert "extractor nouns" in said_by("units extract captions.tsv")
+    assert len(read_units(folder / "nouns.jsonl")) == len(read_units(folder / "again.jsonl"))
+    assert "2 captions" in said_by("units extract captions.piped")
+    for file in ("piped.jsonl", "offered.jsonl"):
+        assert {record.image_id for record in read_units(folder / file).values()} == {
+            f"file:{Path('pictures', name)}" for name in ("000.png", "001.png")
+        }
+    assert [r.caption for r in read_units(folder / "piped.jsonl").values()] == [
+        "a square and a disc",
+        "a disc and a square",
+    ]
+    assert "one_of_four" in said_by("validate --benchmarks my_benchmark.OneOfFour")
     assert (folder / "results" / "results.json").is_file()
-    assert "my_lab.HardestWrong" in objectives
-    assert "my_benchmark.OneOfFour" in benchmarks
-    assert "one_of_four" in souped
-    assert "my_weights.Soup" in weights
+    assert "my_lab.HardestWrong" in said_by("ls objectives")
+    assert "my_units.Nouns" in said_by("ls extractors")
+    assert "my_benchmark.OneOfFour" in said_by("ls benchmarks")
+    assert "one_of_four" in said_by("pretrained my_weights.Soup")
+    assert "my_weights.Soup" in said_by("ls published_weights")
 
 
 @pytest.mark.parametrize("recipe", shipped_recipes())

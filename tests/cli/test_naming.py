@@ -1,0 +1,61 @@
+"""Commands whose arguments name classes: what help says, what is lent, and what is imported."""
+
+import subprocess
+import sys
+
+import pytest
+from jsonargparse import Namespace
+
+from zoo.cli import main, negatives, units
+from zoo.cli.naming import NamingParser, lend
+from zoo.errors import ZooError
+
+COMMANDS = [
+    (parser.prog, name, command)
+    for parser in (units._parser(), negatives._parser())
+    for name, command in parser._subcommands_action.choices.items()
+]
+
+
+@pytest.mark.parametrize(("program", "name", "command"), COMMANDS)
+def test_help_has_a_text_for_every_argument_and_no_type(
+    program: str, name: str, command: NamingParser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*program.split()[1:], name, "--help"])
+    assert stop.value.code == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "<class" not in page
+    assert "class_path" not in page
+    for action in command._actions:
+        assert action.help
+        assert " ".join(action.help.split())[1:] in page
+
+
+def test_help_shows_the_class_that_is_taken_where_none_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for words, named in (("units extract", "RuleExtractor"), ("negatives export", "NegCLIPSwap")):
+        with pytest.raises(SystemExit):
+            main([*words.split(), "--help"])
+        assert f"({named})" in capsys.readouterr().out
+
+
+def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
+    maker = Namespace(class_path="a.B", init_args=Namespace(seed=0, tagger=None))
+    lend(maker, "--maker", seed=3, tagger=None)
+    assert maker.init_args == Namespace(seed=3, tagger=None)
+    lend(maker, "--maker", other=None)
+    with pytest.raises(ZooError, match="--maker B takes no other: leave --other out"):
+        lend(maker, "--maker", other=1)
+
+
+@pytest.mark.parametrize("command", ["units", "negatives"])
+def test_torch_is_not_imported_to_extract_or_export(command: str, tmp_path: str) -> None:
+    made = {"units": "extract", "negatives": "export"}[command]
+    code = (
+        "import sys; from zoo.cli import main; open('c.txt', 'w').write('A man rides a horse');"
+        f"assert main(['{command}', '{made}', 'c.txt', '--out', 'out.jsonl']) == 0; "
+        "assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
