@@ -19,7 +19,7 @@ import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ import pytest
 import torch
 from PIL import Image
 
+from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.benchmarks.base import Subset
 from zoo.benchmarks.catalog import benchmark, offered
@@ -213,10 +214,22 @@ def follow(
     return shown
 
 
+@pytest.fixture(scope="module")
+def language_model() -> Iterator[str]:
+    """The address of a server that answers as a language model would."""
+    with FakeServer().running() as server:
+        yield server.url
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in (EXTEND, FIRST)])
 def test_commands_run_or_are_understood(
-    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str,
+    folder: Path,
+    language_model: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", language_model)
     for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
         if not (folder / "runs" / named).exists():
             (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")

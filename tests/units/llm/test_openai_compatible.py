@@ -182,6 +182,15 @@ def test_three_stages_give_units_with_their_foils(server: Server) -> None:
     }
 
 
+def test_the_address_may_stand_in_the_environment(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert OpenAICompatible().base_url == "http://127.0.0.1:8000/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    assert units(OpenAICompatible().extract(*CATS)) == to_json(RIGHT)
+    assert OpenAICompatible(base_url="http://other/v1").base_url == "http://other/v1"
+
+
 def test_thinking_is_off_unless_other_fields_are_given(server: Server) -> None:
     extractor(server.url).extract(*CATS)
     assert server.bodies[0]["chat_template_kwargs"] == {"enable_thinking": False}

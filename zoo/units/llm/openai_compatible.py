@@ -14,6 +14,7 @@ from zoo.units.llm.backend import Backend, Busy, Failed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
 
+_OF_VLLM = "http://127.0.0.1:8000/v1"
 _NO_ANSWER_YET = (429, 503)
 _CONNECTING = ("ConnectError", "ConnectTimeout")
 _SHOWN = 300
@@ -24,7 +25,8 @@ class OpenAICompatible(LanguageModelExtractor):
 
     Args:
         model: The model's name on the server.
-        base_url: The server's address, with its version ("/v1").
+        base_url: The server's address, with its version ("/v1"). By default the environment's
+            OPENAI_BASE_URL, else that of vLLM's server on this machine, port 8000.
         temperature: How freely the model draws its words; 0 takes the likeliest.
         max_tokens: The greatest length of an answer.
         seed: Settles, with a caption's id, what the model draws.
@@ -46,7 +48,7 @@ class OpenAICompatible(LanguageModelExtractor):
     def __init__(
         self,
         model: str = "Qwen/Qwen3-8B-AWQ",
-        base_url: str = "http://127.0.0.1:8000/v1",
+        base_url: str | None = None,
         temperature: NonNegativeNumber = 0.3,
         max_tokens: PositiveInt = 800,
         seed: int = 0,
@@ -68,7 +70,7 @@ class OpenAICompatible(LanguageModelExtractor):
             retry_failed=retry_failed,
         )
         self.model = model
-        self.base_url = base_url
+        self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or _OF_VLLM
         self.temperature = temperature
         self.max_tokens = max_tokens
         self.timeout = timeout
