@@ -97,7 +97,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
         ("long.tsv:1734", "UTF-8"),
     ),
     "units of unknown captions": (other_caption, [], ("units.jsonl", "'999'", "extract units")),
-    "a units file that was cut": (cut_units, [], ("units.jsonl:", "not a JSON object")),
+    "a units file that was cut": (cut_units, [], ("units.jsonl:", "is not JSON")),
     "an empty caption": (
         lambda root: caption_of(root, 5, lambda _: "  "),
         [],

@@ -84,9 +84,9 @@ def test_the_help_of_published_weights_is_that_of_their_class_and_a_tag_has_none
 
 def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:
     given = ["fit", "--lr", "0.1", "--config", "a.yaml", "--objective", "CSCLIP"]
-    given += ["--objective.foils", "false", "--trainer.max_epochs", "3"]
-    spelt, roots = spelled_out(given)
-    assert roots == []
+    given += ["--ckpt_path", "last", "--objective.foils", "false", "--trainer.max_epochs", "3"]
+    spelt, roots, checkpoint = spelled_out(given)
+    assert (roots, checkpoint) == ([], "last")
     assert spelt[:4] == ["fit", "--config", "a.yaml", "--config"]
     assert yaml.safe_load(spelt[4]) == {
         "model": {"objective": {"class_path": "CSCLIP"}, "optimizer": {"lr": 0.1}}
@@ -116,7 +116,7 @@ def test_every_example_of_the_help_is_understood(command: str, line: str) -> Non
     [("2", 2), ("auto", "auto"), ("[", "["), ("2026-11-22", "2026-11-22"), ("0,1", "0,1")],
 )
 def test_devices_are_a_count_or_left_to_the_trainer_to_judge(given: str, kept: int | str) -> None:
-    spelt, _ = spelled_out(["fit", "--devices", given])
+    spelt, *_ = spelled_out(["fit", "--devices", given])
     assert yaml.safe_load(spelt[2]) == {"trainer": {"devices": kept}}
 
 

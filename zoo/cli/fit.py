@@ -264,7 +264,7 @@ class ZooCLI(LightningCLI):
             log.info("to measure it: %s", measure)
 
     def _parse_ckpt_path(self) -> None:
-        """Does nothing: `below_flags` lays a checkpoint's recipe below the flags.
+        """Does nothing: `with_checkpoint` lays a checkpoint's recipe below the flags.
 
         Lightning would lay it over them.
         """
@@ -326,7 +326,7 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     speak()
     # a YAML may name a class only where an argument says of what kind it is
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
-    given, data_roots = spelled_out(argv)
+    given, data_roots, checkpoint = spelled_out(argv)
     import_all()
     try:
         with signals_raise():
@@ -344,7 +344,7 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
                 save_config_callback=RunFolder if argv[0] == "fit" else None,
                 seed_everything_default=0,
                 auto_configure_optimizers=False,
-                args=below_flags(with_checkpoint(with_recipes(given, *data_roots))),
+                args=with_checkpoint(with_recipes(given, *data_roots), checkpoint),
             )
     except Stopped:
         raise
@@ -390,22 +390,38 @@ def empty_and_unknown(
     return None
 
 
-def with_checkpoint(argv: list[str]) -> list[str]:
-    """Returns the arguments with `--ckpt_path` made the path of a file.
+def with_checkpoint(argv: list[str], given: str | None) -> list[str]:
+    """Returns the arguments with a checkpoint, whose recipe every config and flag wins over.
 
     `last` and `best` stay for `fit`, which looks them up by recipe and data.
+
+    Args:
+        argv: The subcommand and its flags.
+        given: What `--ckpt_path` names; None where it is not given.
+
+    Returns:
+        The subcommand and its flags.
+
+    Raises:
+        ZooError: `fit` is to go on from a checkpoint without an optimiser, or it cannot be read.
     """
-    out = list(argv)
-    for i, argument in enumerate(argv):
-        flag, equals, inline = argument.partition("=")
-        at = i if equals else i + 1
-        if flag != "--ckpt_path" or at >= len(argv):
-            continue
-        given = inline or argv[at]
-        if argv[0] == "validate" or given not in NAMES:
-            path = str(located(given, runs_folder(argv)))
-            out[at] = f"{flag}={path}" if equals else path
-    return out
+    if given is None:
+        return argv
+    if argv[0] == "fit" and given in NAMES:
+        return [*argv, "--ckpt_path", given]
+    path = located(given, runs_folder(argv))
+    checkpoint = read_checkpoint(path)
+    if argv[0] == "fit" and "optimizer_states" not in checkpoint:
+        weights = path / OPEN_CLIP if path.is_dir() else path
+        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
+        if not weights.exists():
+            mend = (
+                "export the run for open_clip (`--format open_clip`), and start anew from that "
+                "by --model.backbone.pretrained"
+            )
+        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
+    recipe = json.dumps({"model": recipe_of(checkpoint)})
+    return [argv[0], "--config", recipe, *argv[1:], "--ckpt_path", str(path)]
 
 
 def runs_folder(argv: list[str]) -> Path:
@@ -430,42 +446,3 @@ def runs_folder(argv: list[str]) -> Path:
         elif name in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
             folder = Path(inline or value)
     return folder
-
-
-def below_flags(argv: list[str]) -> list[str]:
-    """Returns the arguments with the checkpoint's recipe as the first `--config`.
-
-    So every later config and flag wins.
-
-    Args:
-        argv: The subcommand and its flags, as `with_checkpoint` returns them.
-
-    Returns:
-        The subcommand and its flags.
-
-    Raises:
-        ZooError: `fit` is to go on from a checkpoint without an optimiser, or it cannot be read.
-    """
-    after = [*argv[1:], ""]
-    path = next(
-        (
-            after[i] if a == "--ckpt_path" else a.partition("=")[2]
-            for i, a in enumerate(argv)
-            if a.partition("=")[0] == "--ckpt_path"
-        ),
-        "",
-    )
-    if not path or (argv[0] == "fit" and path in NAMES):
-        return argv
-    checkpoint = read_checkpoint(Path(path))
-    if argv[0] == "fit" and "optimizer_states" not in checkpoint:
-        weights = Path(path) / OPEN_CLIP if Path(path).is_dir() else Path(path)
-        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
-        if not weights.exists():
-            mend = (
-                "export the run for open_clip (`--format open_clip`), and start anew from that "
-                "by --model.backbone.pretrained"
-            )
-        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
-    recipe = recipe_of(checkpoint)
-    return [argv[0], "--config", json.dumps({"model": recipe}), *argv[1:]]

@@ -88,14 +88,14 @@ FLAGS = (
 )
 
 
-def spelled_out(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+def spelled_out(argv: Sequence[str]) -> tuple[list[str], list[str], str | None]:
     """Spells the short flags out as a recipe that lies over those that are named.
 
     Args:
         argv: The command and its arguments.
 
     Returns:
-        The arguments without the short flags, and the data roots.
+        The arguments without the short flags, the data roots, and what `--ckpt_path` names.
 
     Raises:
         ZooError: A flag is of benchmarks, and none is named.
@@ -104,6 +104,7 @@ def spelled_out(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     parser = Parser(f"zoo {command}", add_help=False, argument_default=argparse.SUPPRESS)
     parser.add_argument("--data_root", nargs="+" if command == "validate" else 1, default=[])
     parser.add_argument("--overwrite", action="store_true")
+    parser.add_argument("--ckpt_path", default=None)
     for flag in (flag for flag in FLAGS if command in flag.commands):
         if flag.setting or flag.name in ("benchmarks", "out", "presets"):
             also = ["--preset"] if flag.name == "presets" else []
@@ -128,7 +129,7 @@ def spelled_out(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     if recipe:
         at = _after_configs(rest)
         rest[at:at] = ["--config", json.dumps(recipe)]
-    return [command, *rest], short["data_root"]
+    return [command, *rest], short["data_root"], short["ckpt_path"]
 
 
 def _meant(command: str, word: str) -> str:
