@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.units.rules import actions, lexicon
+from zoo.units.rules import lexicon, words
 from zoo.units.rules.contraries import contrary_predicates
 
 
@@ -19,13 +19,13 @@ def test_verbs_have_their_forms_and_their_contraries_are_verbs() -> None:
     named = (
         set(lexicon.CONTRARY_VERBS)
         | {c for cs in lexicon.CONTRARY_VERBS.values() for c in cs}
-        | lexicon.word_set(actions.TRANSITIVE)
-        | lexicon.word_set(actions.INTRANSITIVE)
-        | lexicon.word_set(actions.POSTURES)
-        | lexicon.word_set(actions.MOTIONS)
-        | lexicon.word_set(actions.OF_BEINGS)
-        | lexicon.word_set(actions.OF_THINGS)
-        | lexicon.word_set(actions.BETWEEN_BEINGS)
+        | lexicon.word_set(words.TRANSITIVE)
+        | lexicon.word_set(words.INTRANSITIVE)
+        | lexicon.word_set(words.POSTURES)
+        | lexicon.word_set(words.MOTIONS)
+        | lexicon.word_set(words.OF_BEINGS)
+        | lexicon.word_set(words.OF_THINGS)
+        | lexicon.word_set(words.BETWEEN_BEINGS)
     )
     assert named <= known
 
@@ -86,3 +86,10 @@ def test_contraries_begin_with_the_preposition(
     predicate: str, object_: str, expected: list[str]
 ) -> None:
     assert list(contrary_predicates(predicate, "man", object_)) == expected
+
+
+def test_a_word_list_is_a_file_and_an_unknown_one_is_refused() -> None:
+    assert words.MOUNTS.startswith("bike bicycle")
+    assert not any(line.startswith("#") for line in words.VERBS.splitlines())
+    with pytest.raises(AttributeError, match="no word list 'HORSES'"):
+        words.HORSES  # noqa: B018

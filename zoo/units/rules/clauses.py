@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from zoo.units.rules import actions
+from zoo.units.rules import words as lists
 from zoo.units.rules.kinds import (
     ANIMALS,
     BEINGS,
@@ -129,11 +129,11 @@ _WHERE = word_set(
 )
 # with these a thing may follow that the object has
 _HANDLING = word_set("hold carry bring push pull ride eat present serve show help feed watch use")
-_GOING = word_set(actions.MOTIONS) | {"cross"}
+_GOING = word_set(lists.MOTIONS) | {"cross"}
 _BOARDS = MOUNTS - ANIMALS
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # what things do not do
-_DEEDS = word_set(actions.OF_BEINGS_ALONE)
+_DEEDS = word_set(lists.OF_BEINGS_ALONE)
 _THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
 # "with the city behind them": nobody has these
 _SETTINGS = (

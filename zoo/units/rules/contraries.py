@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from zoo.units.rules import actions, kinds
+from zoo.units.rules import kinds
+from zoo.units.rules import words as lists
 from zoo.units.rules.kinds import is_a
 from zoo.units.rules.lexicon import (
     BASES,
@@ -14,10 +15,10 @@ from zoo.units.rules.lexicon import (
     word_set,
 )
 
-_INTRANSITIVE, _TRANSITIVE = word_set(actions.INTRANSITIVE), word_set(actions.TRANSITIVE)
-_POSTURES, _MOTIONS = word_set(actions.POSTURES), word_set(actions.MOTIONS)
-_PLACES = word_set(actions.PLACES)
-_OF_PEOPLE = word_set(actions.OF_PEOPLE)
+_INTRANSITIVE, _TRANSITIVE = word_set(lists.INTRANSITIVE), word_set(lists.TRANSITIVE)
+_POSTURES, _MOTIONS = word_set(lists.POSTURES), word_set(lists.MOTIONS)
+_PLACES = word_set(lists.PLACES)
+_OF_PEOPLE = word_set(lists.OF_PEOPLE)
 _WATCHLESS = kinds.MOUNTS | kinds.VEHICLES | kinds.INSTRUMENTS | kinds.BODY_PARTS
 _ROADS = frozenset({"street", "road"})
 _CARRIED = frozenset({"ball", "stick", "frisbee", "toy"})
@@ -155,8 +156,8 @@ def _out(object_: str) -> str | None:
     )
 
 
-_OF_BEINGS, _OF_THINGS = word_set(actions.OF_BEINGS), word_set(actions.OF_THINGS)
-_OF_VEHICLES = word_set(actions.OF_VEHICLES)
+_OF_BEINGS, _OF_THINGS = word_set(lists.OF_BEINGS), word_set(lists.OF_THINGS)
+_OF_VEHICLES = word_set(lists.OF_VEHICLES)
 
 
 def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from random import Random
 
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
-from zoo.units.rules import actions, kinds, words
+from zoo.units.rules import kinds, words
 from zoo.units.rules.contraries import contrary_predicates
 from zoo.units.rules.kinds import head_of, is_a
 from zoo.units.rules.lexicon import (
@@ -268,7 +268,7 @@ _MOUTH_VERBS = word_set(
 )
 _WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
 _SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
-_TELLING = word_set(actions.ROLE_VERBS)
+_TELLING = word_set(words.ROLE_VERBS)
 _HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
 _WHERE = kinds.PLACES | kinds.BEINGS
 _SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS

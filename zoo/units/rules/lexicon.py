@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from zoo.units.rules import actions, words
+from zoo.units.rules import words
 
 Sets = tuple[tuple[str, ...], ...]
 
@@ -102,22 +102,22 @@ def _regular_verb(base: str) -> tuple[str, ...]:
     return base, _regular_plural(base), _participle(base), past
 
 
-VERB_FORMS = (*_sets(actions.VERBS), *map(_regular_verb, actions.REGULAR_VERBS.split()))
+VERB_FORMS = (*_sets(words.VERBS), *map(_regular_verb, words.REGULAR_VERBS.split()))
 BASES = {form: line[0] for line in reversed(VERB_FORMS) for form in line}
 PARTICIPLES = {line[0]: line[2] for line in VERB_FORMS}
 THIRD_PERSONS = frozenset(line[1] for line in VERB_FORMS)
-CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(actions.CONTRARY_VERBS)}
-CONTRARY_PHRASES = actions.CONTRARY_PHRASES
-CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(actions.CONTRARY_PREPOSITIONS)}
+CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(words.CONTRARY_VERBS)}
+CONTRARY_PHRASES = {line[0]: line[1] for line in _sets(words.CONTRARY_PHRASES)}
+CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(words.CONTRARY_PREPOSITIONS)}
 PREPOSITION_PHRASES = tuple(
     sorted(
-        (tuple(p.split()) for line in _sets(actions.PREPOSITION_PHRASES) for p in line),
+        (tuple(p.split()) for line in _sets(words.PREPOSITION_PHRASES) for p in line),
         key=len,
         reverse=True,
     )
 )
-_SYMMETRIC_PREPOSITIONS = word_set(actions.SYMMETRIC_PREPOSITIONS)
-_SYMMETRIC_VERBS = word_set(actions.SYMMETRIC_VERBS)
+_SYMMETRIC_PREPOSITIONS = word_set(words.SYMMETRIC_PREPOSITIONS)
+_SYMMETRIC_VERBS = word_set(words.SYMMETRIC_VERBS)
 PREPOSITIONS = frozenset(CONTRARY_PREPOSITIONS)
 
 

@@ -5,22 +5,23 @@ Of such a relation only the image tells who does what to whom.
 
 from operator import or_
 
-from zoo.units.rules import actions, kinds
+from zoo.units.rules import kinds
+from zoo.units.rules import words as lists
 from zoo.units.rules.kinds import head_of, is_a
 from zoo.units.rules.lexicon import BASES, PLURALS, word_set
 
-_BETWEEN_BEINGS = word_set(actions.BETWEEN_BEINGS)
-_BETWEEN_LIKE = _BETWEEN_BEINGS | word_set(actions.BETWEEN_LIKE)
-_WITH_PREPOSITION = word_set(actions.BETWEEN_WITH_PREPOSITION)
-_PREPOSITIONS = word_set(actions.SWAPPED_PREPOSITIONS)
+_BETWEEN_BEINGS = word_set(lists.BETWEEN_BEINGS)
+_BETWEEN_LIKE = _BETWEEN_BEINGS | word_set(lists.BETWEEN_LIKE)
+_WITH_PREPOSITION = word_set(lists.BETWEEN_WITH_PREPOSITION)
+_PREPOSITIONS = word_set(lists.SWAPPED_PREPOSITIONS)
 _OF_PLACE = _PREPOSITIONS - {"at", "from", "to"}
-_OF_PEOPLE = word_set(actions.OF_PEOPLE)
+_OF_PEOPLE = word_set(lists.OF_PEOPLE)
 _BETWEEN_THINGS = word_set("behind in_front_of above below")
 _LIKE_THINGS = (kinds.VEHICLES, kinds.MADE - kinds.VEHICLES)
 _RUNNING = word_set("run swim jump leap")
 # who is on top bears upon who is under it
 _BEARS = frozenset({"top", "under", "beneath", "underneath"})
-_BETWEEN_HUNTERS = word_set(actions.BETWEEN_HUNTERS)
+_BETWEEN_HUNTERS = word_set(lists.BETWEEN_HUNTERS)
 _GAZING = kinds.BEINGS - kinds.COLD_BLOODED
 _LIFELESS = word_set("toy stuffed fake plastic rubber statue inflatable mp3 cd dvd record cassette")
 # the one who performs and those who watch are each in front of the other

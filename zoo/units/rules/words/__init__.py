@@ -1,0 +1,17 @@
+"""Word lists of the rule-based extractor, each a text file of this folder.
+
+`words.BEINGS` is the text of `beings.txt`. The lists are our own, made for captions of everyday
+images. `;` or the end of a line ends a set, `_` stands for a space, and `#` begins a comment. Of a
+set of beings, vehicles, things or attributes at most one word fits, so that the others are foils.
+`~` marks a word that has foils and is none itself.
+"""
+
+from importlib.resources import files
+
+
+def __getattr__(name: str) -> str:
+    file = files(__name__) / f"{name.lower()}.txt"
+    if not name.isupper() or not file.is_file():
+        raise AttributeError(f"module {__name__!r} has no word list {name!r}")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
