@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+import zoo
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.published import (
     CSCLIP,
@@ -493,6 +494,16 @@ def test_a_class_from_outside_that_breaks_its_contract_is_told_so_in_a_sentence(
     torch.save(state, tmp_path / "published.pt")
     with pytest.raises(ZooError, match=message):
         Backbone("zoo-tiny", publication(str(tmp_path / "published.pt")))
+
+
+def test_a_publication_is_given_in_python_as_an_object_or_as_a_recipe_has_it(
+    tmp_path: Path, state: State
+) -> None:
+    file = str(tmp_path / "negclip.pt")
+    torch.save(as_trained(state), file)
+    described = {"class_path": "zoo.backbones.published.NegCLIP", "init_args": {"path": file}}
+    for pretrained in (NegCLIP(file), described):
+        same(zoo.load("zoo-tiny", pretrained, activation="gelu").module.backbone, state)
 
 
 def test_a_publication_is_named_on_the_command_line_with_arguments_of_its_own(

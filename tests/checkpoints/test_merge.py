@@ -14,6 +14,7 @@ from tests.checkpoints.test_export import save
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
+from zoo.backbones.published import NegCLIP
 from zoo.backbones.settings import Tuning
 from zoo.checkpoints.merge import merge
 from zoo.cli import main
@@ -89,6 +90,13 @@ def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
     torch.save(Backbone("zoo-tiny").model.state_dict(), other)
     (file,) = merge(tuned(start), [0.0], start.with_name("merged"), str(other))
     assert torch.equal(state(file)["backbone.model.visual.proj"], torch.load(other)["visual.proj"])
+
+
+def test_published_weights_are_the_start_of_a_run_that_named_them(start: Path) -> None:
+    backbone = Backbone("zoo-tiny", NegCLIP(str(start)), activation="gelu")
+    file = save(ZooModule(backbone), start.with_name("last.ckpt"))
+    (none,) = merge(file, [0.0], start.with_name("merged"))
+    assert torch.equal(state(none)["backbone.model.visual.proj"], torch.load(start)["visual.proj"])
 
 
 @pytest.mark.parametrize("lora", [None, LoRA()])
