@@ -295,11 +295,16 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     def said_by(part: str) -> str:
         return next(text for command, text in printed.items() if part in command)
 
-    content = torch.load(
-        folder / "runs" / "version_1" / "checkpoints" / "last.ckpt", weights_only=True
+    with_objective, with_head = (
+        torch.load(
+            folder / "runs" / f"version_{n}" / "checkpoints" / "last.ckpt", weights_only=True
+        )["hyper_parameters"]
+        for n in (1, 2)
     )
-    assert content["hyper_parameters"]["objective"]["class_path"] == "my_lab.HardestWrong"
-    assert content["hyper_parameters"]["objective"]["init_args"]["margin"] == 1.5
+    assert with_objective["objective"]["class_path"] == "my_lab.HardestWrong"
+    assert with_objective["objective"]["init_args"] == {"margin": 1.5}
+    assert with_head["head"]["class_path"] == "my_head.Order"
+    assert with_head["head"]["init_args"]["scale"] == 20
     assert "generator without" in said_by("negatives preview captions.tsv")
     assert "extractor nouns" in said_by("units extract captions.tsv")
     assert len(read_units(folder / "nouns.jsonl")) == len(read_units(folder / "again.jsonl"))

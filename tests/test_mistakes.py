@@ -43,6 +43,12 @@ from zoo.training.trainer import ZooTrainer
             "model.objective: Not a valid subclass of Objective (`zoo ls objectives` lists some)",
         ),
         (
+            'Parser key "model.head":\n  Expected an instantiatable class, but is abstract\n'
+            "  Given value type: <class 'str'>\n  Given value: zoo.heads.Head",
+            "model.head: zoo.heads.Head lacks block, pairs, prepare_images, prepare_texts: define "
+            "what Head leaves open",
+        ),
+        (
             "unrecognized arguments: --max_epochs 3",
             "unrecognized arguments: --max_epochs 3 (near: trainer.max_epochs",
         ),

@@ -7,26 +7,30 @@ in `test_any_with_any`.
 import json
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from lightning import LightningDataModule
 from torch import nn
+from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
 from zoo.batch import Batch, text_bank
+from zoo.caption_data import CaptionData
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.needs import Needs
+from zoo.needs import Needs, Provides
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
 from zoo.scores import Scores
+from zoo.training.trainer import ZooTrainer
 
 
 class Learned(Objective):
@@ -52,6 +56,29 @@ class Choosy(CLIP):
 @pytest.fixture(scope="module")
 def backbone() -> Backbone:
     return Backbone("zoo-tiny", tuning=Tuning("none"))
+
+
+class Stub(CaptionData):
+    """Captions that say what they hold, and nothing else."""
+
+    def __init__(self, provides: Provides) -> None:
+        super().__init__()
+        self._provides = provides
+
+    @property
+    def provides(self) -> Provides:
+        return self._provides
+
+    validates = False
+
+    def check_devices(self, world: int) -> None:
+        """Takes any number of devices."""
+
+    def trained_images(self) -> list[str]:
+        return []
+
+    def describe(self) -> dict[str, Any]:
+        return {}
 
 
 def made_batch(backbone: Backbone, n: int = 3) -> Batch:
@@ -89,22 +116,113 @@ def made_batch(backbone: Backbone, n: int = 3) -> Batch:
 def test_data_that_lacks_what_the_objective_needs_is_refused(
     backbone: Backbone, objective: Objective, negatives: tuple[str, ...], units: bool, named: str
 ) -> None:
-    datamodule = SimpleNamespace(provides=SimpleNamespace(negatives=negatives, units=units))
     with pytest.raises(ZooError, match=named) as refused:
-        ZooModule(backbone, objective).refuse_what_cannot_be(datamodule)
+        ZooModule(backbone, objective).refuse_what_cannot_be(Stub(Provides(negatives, units)))
     assert "data.init_args" in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    "datamodule",
+    "names", [None, LightningDataModule(), ("aro_shuffle",), ("replay", "negclip_swap")]
+)
+def test_data_that_has_it_or_does_not_say_is_taken(backbone: Backbone, names: Any) -> None:
+    data = Stub(Provides(names, True)) if isinstance(names, tuple) else names
+    ZooModule(backbone, Choosy()).refuse_what_cannot_be(data)
+
+
+def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
+    class Reader(Cosine):
+        @property
+        def needs(self) -> Needs:
+            return Needs(pooled=True, units=True)
+
+    module = ZooModule(backbone, CLIP(), Reader())
+    with pytest.raises(ZooError, match="Reader needs units, and the data has none"):
+        module.refuse_what_cannot_be(Stub(Provides()))
+    module.refuse_what_cannot_be(Stub(Provides(units=True)))
+
+
+@pytest.mark.parametrize(
+    ("objective", "told"),
     [
-        None,
-        object(),
-        SimpleNamespace(provides=SimpleNamespace(negatives=("aro_shuffle",), units=True)),
+        (CLIP(), []),
+        (CSCLIP(global_negatives=False), ["negatives"]),
+        (NegCLIP(), ["units"]),
+        (Choosy(), ["units"]),
     ],
 )
-def test_data_that_has_it_or_does_not_say_is_taken(backbone: Backbone, datamodule: Any) -> None:
-    ZooModule(backbone, Choosy()).refuse_what_cannot_be(datamodule)
+def test_texts_that_nobody_asks_for_are_named(
+    backbone: Backbone, objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    provides = Provides(("negclip_swap",), True) if told else Provides()
+    ZooModule(backbone, objective).report_what_is_not_needed(Stub(provides))
+    name = type(objective).__name__
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{name} asks for no {what}, and the data makes them: data.init_args.{what} null saves "
+        "their encoding"
+        for what in told
+    ]
+
+
+def test_needs_that_are_a_method_are_refused(backbone: Backbone) -> None:
+    class Method(CLIP):
+        def needs(self) -> Needs:  # type: ignore[override]
+            return Needs()
+
+    with pytest.raises(ZooError, match=r"Method\.needs is a method: make it a property"):
+        ZooModule(backbone, Method())
+
+
+class Plain(LightningDataModule):
+    """Data of a third party: two batches, and no more than Lightning asks for."""
+
+    def __init__(self, batches: list[Any]) -> None:
+        super().__init__()
+        self.batches = batches
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        return DataLoader(self.batches, batch_size=None)  # type: ignore[arg-type]
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        return self.train_dataloader()
+
+
+def fit(module: ZooModule, data: LightningDataModule, folder: Path) -> ZooTrainer:
+    trainer = ZooTrainer(
+        accelerator="cpu",
+        max_epochs=1,
+        num_sanity_val_steps=0,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+    )
+    trainer.fit(module, datamodule=data)
+    return trainer
+
+
+def test_any_datamodule_that_yields_batches_trains(tmp_path: Path) -> None:
+    module = ZooModule(Backbone("zoo-tiny"), optimizer=Optimization(lr=1e-3))
+    before = module.head.scale.item()
+    trainer = fit(module, Plain([made_batch(module.backbone, n) for n in (3, 4)]), tmp_path)
+    assert trainer.global_step == 2
+    assert module.head.scale.item() != before
+    assert trainer.callback_metrics["val/loss"].isfinite()
+    checkpoint: dict[str, Any] = {}
+    module.on_save_checkpoint(checkpoint)
+    assert "data" not in checkpoint["zoo"]
+
+
+def test_a_datamodule_that_yields_something_else_is_told_what_is_wanted(tmp_path: Path) -> None:
+    module = ZooModule(Backbone("zoo-tiny"))
+    pair = (torch.zeros(2, 3, 8, 8), torch.zeros(2))
+    for run in (
+        lambda: fit(module, Plain([pair]), tmp_path),
+        lambda: ZooTrainer(accelerator="cpu", logger=False).validate(module, Plain([pair])),
+    ):
+        with pytest.raises(
+            ZooError, match=r"Plain yields a (list|tuple), and a step takes a zoo\.batch\.Batch"
+        ):
+            run()
 
 
 def checkpoint_of(module: ZooModule) -> dict[str, Any]:

@@ -3,6 +3,7 @@ import torch
 
 from tests.support.helpers import Case, attached, random_case, random_pooled, random_tokens
 from zoo.batch import Encoded
+from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.heads.max_sim import MaxSim
 from zoo.scores import Block, Scores
@@ -230,3 +231,38 @@ def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     scores.images_against(case.negatives, true=False)
     assert (6, *words[0].shape[1:]) in sent
     assert not [shape for shape in sent if tuple(shape[1:]) == tuple(patches[0].shape[1:])]
+
+
+class Transposed(Cosine):
+    def block(self, images: Encoded, texts: Encoded) -> torch.Tensor:
+        return super().block(images, texts).T
+
+
+class Columned(Cosine):
+    def pairs(
+        self, images: Encoded, texts: Encoded, i: torch.Tensor, j: torch.Tensor
+    ) -> torch.Tensor:
+        return super().pairs(images, texts, i, j)[:, None]
+
+
+class Bare(Cosine):
+    def prepare_texts(self, texts: Encoded) -> Encoded:
+        return texts.pooled  # type: ignore[return-value]
+
+
+def test_a_head_that_gives_something_else_is_told_what_is_wanted() -> None:
+    case = random_case(0, negatives=3)
+    with pytest.raises(
+        ZooError,
+        match=r"Transposed\.block returned logits of shape \(18, 6\), and \(6, 18\) is wanted",
+    ):
+        scores_of(case, Transposed()).images_against(case.negatives, true=False)
+    with pytest.raises(
+        ZooError,
+        match=r"Columned\.pairs returned logits of shape \(18, 1\), and \(18,\) is wanted",
+    ):
+        scores_of(case, Columned()).own(case.negatives)
+    with pytest.raises(
+        ZooError, match=r"Bare\.prepare_texts returned a Tensor: return an Encoded of zoo\.batch"
+    ):
+        scores_of(case, Bare())

@@ -38,6 +38,7 @@ _GONE = re.compile(r"([\w.]+\.\w+): No (?:module named )?'?[\w.]+")
 _OUT_OF_RANGE = re.compile(
     r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
 )
+_ABSTRACT = re.compile(r"Expected an instantiatable class, but is abstract\. Got value: ([\w.]+\w)")
 _CLASS = r"Problem with given class_path '([\w.]+)': "
 _GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
 _MAKER = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
@@ -89,7 +90,7 @@ def sentence(message: str) -> str:
     ).rstrip("; ")
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
-    text = _cut(_with_ranges(_with_values(text, message), message))
+    text = _cut(_with_methods(_with_ranges(_with_values(text, message), message)))
     return f"{text}{_near_names(text)}"
 
 
@@ -103,6 +104,20 @@ def _with_values(text: str, message: str) -> str:
     if text.startswith(f"{argument}: Expected") and value not in text:
         text = f"{text}. Got value: {value}"
     return text
+
+
+def _with_methods(text: str) -> str:
+    """Says what a class has to define where it cannot be built without."""
+    found = _ABSTRACT.search(text)
+    if found is None:
+        return text
+    cls = imported(found[1])
+    lacking = sorted(cls.__abstractmethods__)
+    above = (c for c in cls.__mro__[1:] if lacking[0] in getattr(c, "__abstractmethods__", ()))
+    base = next(above, cls)
+    return _ABSTRACT.sub(
+        f"{found[1]} lacks {', '.join(lacking)}: define what {base.__name__} leaves open", text
+    )
 
 
 def _with_ranges(text: str, message: str) -> str:

@@ -17,11 +17,12 @@ from torch import Tensor
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, Encoded, TextBank, TokenKey
+from zoo.caption_data import Benchmarks, CaptionData, benchmarks_of, data_name, data_of
 from zoo.errors import ZooError
 from zoo.heads.base import Head, starts_at_random
 from zoo.heads.cosine import Cosine
-from zoo.needs import Provides, not_needed, refuse_lacking
-from zoo.objectives.base import Loss, Objective
+from zoo.needs import needs_of, not_needed, refuse_lacking
+from zoo.objectives.base import Loss, Objective, loss_of
 from zoo.objectives.clip import CLIP, clip_loss
 from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
@@ -82,7 +83,7 @@ class ZooModule(Ranged, LightningModule):
         self.head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
         self._recorded_weights: dict[str, str] | None = None
         self._stepped = False
-        needs = (self.head.needs, self.objective.needs)
+        needs = (needs_of(self.head), needs_of(self.objective))
         if self.objective.needs.bias and self.head.bias is None:
             raise ZooError(
                 f"{type(self.objective).__name__} needs a head with a bias, and neither "
@@ -114,10 +115,10 @@ class ZooModule(Ranged, LightningModule):
             ZooError: The objective needs what the data does not bring.
         """
         if stage == "fit":
-            datamodule = getattr(self.trainer, "datamodule", None)
-            self.refuse_what_cannot_be(datamodule)
+            data = data_of(self.trainer)
+            self.refuse_what_cannot_be(data)
             if self.trainer.is_global_zero:
-                self.report_what_is_not_needed(datamodule)
+                self.report_what_is_not_needed(data)
             if self.frozen and self.trainer.is_global_zero:
                 shown = ", ".join(self.frozen[:4]) + (", ..." if len(self.frozen) > 4 else "")
                 log.info(
@@ -128,25 +129,23 @@ class ZooModule(Ranged, LightningModule):
                     self.backbone.tuning.towers,
                 )
 
-    def refuse_what_cannot_be(self, datamodule: Any) -> None:
+    def refuse_what_cannot_be(self, data: object) -> None:
         """Holds the data to what head and objective need.
 
         Args:
-            datamodule: What brings the data; one that says nothing of its batches passes.
+            data: The datamodule; one that is no `CaptionData` passes.
 
         Raises:
             ZooError: Head or objective need what the data does not bring.
         """
-        provides: Provides | None = getattr(datamodule, "provides", None)
-        if provides is not None:
+        if isinstance(data, CaptionData):
             for part in (self.objective, self.head):
-                refuse_lacking(type(part).__name__, part.needs, provides)
+                refuse_lacking(type(part).__name__, part.needs, data.provides)
 
-    def report_what_is_not_needed(self, datamodule: Any) -> None:
+    def report_what_is_not_needed(self, data: object) -> None:
         """Warns of texts that the data makes and the model encodes for nothing."""
-        provides: Provides | None = getattr(datamodule, "provides", None)
-        if provides is not None:
-            for what in not_needed((self.objective.needs, self.head.needs), provides):
+        if isinstance(data, CaptionData):
+            for what in not_needed((self.objective.needs, self.head.needs), data.provides):
                 log.warning(
                     "%s asks for no %s, and the data makes them: data.init_args.%s null saves "
                     "their encoding",
@@ -201,10 +200,7 @@ class ZooModule(Ranged, LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Returns the loss of one batch, and logs its numbers."""
-        encoded, scores = self.score(batch)
-        loss: Loss = self.objective(encoded, scores)
-        self.log_step("train", batch, scores, loss)
-        return loss.total
+        return self._judged("train", batch).total
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Takes the optimiser's step and clamps the head's scale."""
@@ -222,11 +218,21 @@ class ZooModule(Ranged, LightningModule):
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
-        if isinstance(batch, Batch):
-            encoded, scores = self.score(batch)
-            self.log_step("val", batch, scores, self.objective(encoded, scores))
+        if isinstance(batch, Batch) or self.evaluation is None:
+            self._judged("val", batch)
         else:
             self.evaluation.step(self.backbone, self.head, batch)
+
+    def _judged(self, stage: str, batch: Batch) -> Loss:
+        if not isinstance(batch, Batch):
+            raise ZooError(
+                f"{data_name(self.trainer)} yields a {type(batch).__name__}, and a step takes a "
+                "zoo.batch.Batch: make one in the loader's collate_fn"
+            )
+        encoded, scores = self.score(batch)
+        loss = loss_of(self.objective, encoded, scores)
+        self.log_step(stage, batch, scores, loss)
+        return loss
 
     def on_validation_epoch_start(self) -> None:
         """Starts the benchmarks' engine; warns of random weights where nothing is trained."""
@@ -262,9 +268,9 @@ class ZooModule(Ranged, LightningModule):
             gathered(self, whole=False)
 
     @property
-    def evaluation(self) -> Any:
-        """The engine that the datamodule brought, or None."""
-        return getattr(getattr(self.trainer, "datamodule", None), "evaluation", None)
+    def evaluation(self) -> Benchmarks | None:
+        """The benchmarks that the datamodule brought, or None."""
+        return benchmarks_of(data_of(self.trainer))
 
     def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
         """Logs what one step says of the batch of all ranks.
@@ -408,14 +414,9 @@ class ZooModule(Ranged, LightningModule):
             **self.recipe(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
         }
-        datamodule = (
-            getattr(self.trainer, "datamodule", None) if self._trainer is not None else None
-        )
-        if datamodule is not None and hasattr(datamodule, "describe"):
-            self.origin = {
-                "data": datamodule.describe(),
-                "trained_images": datamodule.trained_images(),
-            }
+        data = None if self._trainer is None else data_of(self.trainer)
+        if isinstance(data, CaptionData):
+            self.origin = {"data": data.describe(), "trained_images": data.trained_images()}
         checkpoint["zoo"] = {
             "version": __version__,
             "lightning": lightning.__version__,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from zoo.batch import TokenKey
 from zoo.errors import ZooError
@@ -50,6 +51,33 @@ class Provides:
 
     negatives: tuple[str, ...] = ()
     units: bool = False
+
+
+class Needing(Protocol):
+    """A part of the model that states its needs."""
+
+    @property
+    def needs(self) -> Needs:
+        """What it wants of data and backbone."""
+        ...
+
+
+def needs_of(part: Needing) -> Needs:
+    """Returns what a part of the model needs.
+
+    Args:
+        part: The part.
+
+    Raises:
+        ZooError: It states no needs.
+    """
+    needs: object = part.needs
+    if not isinstance(needs, Needs):
+        raise ZooError(
+            f"{type(part).__name__}.needs is a {type(needs).__name__}: make it a property that "
+            "returns Needs(...) of zoo.needs"
+        )
+    return needs
 
 
 def refuse_lacking(name: str, needs: Needs, provides: Provides) -> None:

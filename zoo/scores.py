@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.batch import Batch, Encoded, pad_to
+from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.support import distributed as gather
 
@@ -100,8 +101,8 @@ class Scores:
         if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
-        self._images = head.prepare_images(self.images)
-        self._texts = head.prepare_texts(self.texts)
+        self._images = self._prepared("prepare_images", head.prepare_images(self.images))
+        self._texts = self._prepared("prepare_texts", head.prepare_texts(self.texts))
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
 
     @property
@@ -146,7 +147,8 @@ class Scores:
         rows = rows.reshape(len(rows), -1)
         n, k = rows.shape
         i = torch.arange(n, device=rows.device).repeat_interleave(k)
-        logits = self.head.pairs(self._images, self._texts, i, rows.clamp(min=0).reshape(-1))
+        j = rows.clamp(min=0).reshape(-1)
+        logits = self._of_shape("pairs", self.head.pairs(self._images, self._texts, i, j), n * k)
         return Block(logits.reshape(n, k), None, rows >= 0)
 
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
@@ -181,6 +183,23 @@ class Scores:
             "same_text": self.mean(same_text.float(), others),
         }
 
+    def _prepared(self, method: str, items: object) -> Encoded:
+        if not isinstance(items, Encoded):
+            raise ZooError(
+                f"{type(self.head).__name__}.{method} returned a {type(items).__name__}: return "
+                "an Encoded of zoo.batch"
+            )
+        return items
+
+    def _of_shape(self, method: str, logits: Tensor, *wanted: int) -> Tensor:
+        if logits.shape != wanted:
+            raise ZooError(
+                f"{type(self.head).__name__}.{method} returned logits of shape "
+                f"{tuple(logits.shape)}, and {wanted} is wanted: return "
+                + ("one a pair" if len(wanted) == 1 else "images against texts")
+            )
+        return logits
+
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
         key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
         if key not in self._blocks:
@@ -197,7 +216,10 @@ class Scores:
         if true and rows.ndim == 1:
             match = self._own_columns(len(rows))
             candidate = self._without_false_negatives(candidate, rows, exists)
-        return Block(self.head.block(self._images, columns), match, candidate)
+        logits = self.head.block(self._images, columns)
+        return Block(
+            self._of_shape("block", logits, len(self._images), len(columns)), match, candidate
+        )
 
     def _texts_against_images(self, rows: Tensor) -> Block:
         logits = gather.transpose(self.images_against(rows).logits)

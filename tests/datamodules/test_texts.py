@@ -34,6 +34,20 @@ def units_file(tmp_path, *entries):
     return UnitSampler(str(path), n_units=2, with_replacement=False)
 
 
+@pytest.mark.parametrize("made", [["a text"], b"a text", 3])
+def test_a_generator_that_makes_no_text_is_told_so(made):
+    class Broken(Appended):
+        def negative(self, caption, rng, record=None):
+            return made
+
+    with pytest.raises(
+        ZooError,
+        match=rf"Broken\.negative returned a {type(made).__name__} for the caption '4 dogs run': "
+        "return a text, or None where there is none",
+    ):
+        CaptionTexts(generators=[Appended(), Broken()]).negatives(sample(), 0, 0)
+
+
 def test_negatives_are_a_function_of_seed_epoch_and_sample():
     texts = CaptionTexts(seed=3, generators=[Appended(), Appended()])
     first = texts.negatives(sample(), 1, 7)

@@ -21,6 +21,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
 
+from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import (
     NAMES,
@@ -137,13 +138,12 @@ class ZooCLI(LightningCLI):
         """
         given = self.config[self.subcommand]
         data = data_of(given.data)
-        evaluation = getattr(data, "evaluation", None)
+        evaluation = benchmarks_of(data)
         may_go_on = given.get("ckpt_path") is not None or SLURMEnvironment.job_id() is not None
         if evaluation is not None and self.subcommand == "fit" and (may_go_on or given.overwrite):
             evaluation.overwrite = True  # until `before_fit` knows whether the run goes on
-        check_files = getattr(data, "check_files", None)
-        if check_files is not None:
-            check_files()
+        if isinstance(data, BenchmarkedData):
+            data.check_files()
         settings = self.config.clone()  # what was parsed is saved beside the run
         settings[self.subcommand].data = data
         self.config_init = self.parser.instantiate(settings)
@@ -159,30 +159,25 @@ class ZooCLI(LightningCLI):
         root = self._runs()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
             sweep(folder)
-        check_devices = getattr(self.datamodule, "check_devices", None)
-        if check_devices is not None:
-            check_devices(self.trainer.world_size)
+        if isinstance(self.datamodule, CaptionData):
+            self.datamodule.check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         goes_on = self._find_run() is not None
-        evaluation = getattr(self.datamodule, "evaluation", None)
+        evaluation = benchmarks_of(self.datamodule)
         if evaluation is not None:  # a run goes on where its own results are
             evaluation.overwrite = goes_on or self.config[self.subcommand].overwrite
             refuse_results(evaluation.out, evaluation.overwrite)
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )
-        losses = any(
-            getattr(self.datamodule, name, None) is not None
-            for name in ("val_reader", "val_share", "val_images")
-        )
         if (
             best is not None
             and str(best.monitor).startswith("val/")
-            and hasattr(self.datamodule, "val_reader")
-            and not losses
+            and isinstance(self.datamodule, CaptionData)
+            and not self.datamodule.validates
         ):
             callbacks.remove(best)
             log.warning(
@@ -228,7 +223,8 @@ class ZooCLI(LightningCLI):
         """
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
-        if getattr(getattr(self.datamodule, "evaluation", None), "out", None) is not None:
+        evaluation = benchmarks_of(self.datamodule)
+        if evaluation is not None and evaluation.out is not None:
             self.trainer.loggers = [
                 logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
             ]

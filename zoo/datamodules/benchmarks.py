@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
+from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.results.presets import Preset
@@ -15,7 +15,7 @@ from zoo.results.show import show
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 
-class EvaluationDataModule(Ranged, LightningDataModule):
+class EvaluationDataModule(Ranged, BenchmarkedData):
     """Benchmarks and nothing else.
 
     Args:
@@ -56,7 +56,7 @@ class EvaluationDataModule(Ranged, LightningDataModule):
     ) -> None:
         super().__init__()
         self.quiet = quiet
-        self.evaluation = Evaluation(
+        self.evaluation: Evaluation = Evaluation(
             benchmarks,
             data_root,
             out,
@@ -70,17 +70,9 @@ class EvaluationDataModule(Ranged, LightningDataModule):
             background=background,
         )
 
-    def check_files(self) -> None:
-        """Reads the benchmarks and finds their images, before a model is built.
-
-        Raises:
-            ZooError: Nothing can be scored with what is there.
-        """
-        self.evaluation.prepare()
-
     def setup(self, stage: str) -> None:
-        """Reads the benchmarks and finds their images."""
-        self.evaluation.prepare()
+        """Reads the benchmarks and finds their images, where `check_files` did not."""
+        self.check_files()
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the evaluation.

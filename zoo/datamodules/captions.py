@@ -2,17 +2,16 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
 
 import torch
-from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
 from zoo.batch import MISSING, Batch
+from zoo.caption_data import CaptionData
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Images
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
@@ -21,6 +20,7 @@ from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_n
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
+from zoo.needs import Provides
 from zoo.negatives.base import NegativeGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.pictures import Decoding
@@ -36,20 +36,7 @@ OVERLONG_SAMPLE = 10_000
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Provides:
-    """What the batches hold.
-
-    Attributes:
-        negatives: What makes the negatives, one name a column.
-        units: Whether units and foils are there.
-    """
-
-    negatives: tuple[str, ...]
-    units: bool
-
-
-class CaptionDataModule(Ranged, LightningDataModule):
+class CaptionDataModule(Ranged, CaptionData):
     """Batches of images and captions.
 
     What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and
@@ -145,7 +132,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
             overlong,
         )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
-        self.evaluation = evaluation
+        self.evaluation: Evaluation | None = evaluation
         self.decoding = Decoding(upright, background)
         self.broken: set[str] = set()
         self._resumed: dict[str, Any] | None = None
@@ -159,6 +146,11 @@ class CaptionDataModule(Ranged, LightningDataModule):
         return Provides(
             (("source",) if self.source_negatives else ()) + names, self.units is not None
         )
+
+    @property
+    def validates(self) -> bool:
+        """Whether there are captions for a validation loss."""
+        return any(c is not None for c in (self.val_reader, self.val_share, self.val_images))
 
     @cached_property
     def finder(self) -> ImageFinder:
@@ -201,10 +193,9 @@ class CaptionDataModule(Ranged, LightningDataModule):
         Raises:
             ZooError: Some of them are not there.
         """
-        for looked_for in ("finder", "sources", "texts"):
-            getattr(self, looked_for)
-        if self.evaluation is not None:
-            self.evaluation.prepare()
+        # each is kept, so that `setup` looks for nothing again
+        _ = self.finder, self.sources, self.texts
+        super().check_files()
 
     def check_devices(self, world: int) -> None:
         """Checks that a number of devices divides the batch sizes.
@@ -227,8 +218,7 @@ class CaptionDataModule(Ranged, LightningDataModule):
         if self.features is not None:
             drawn = self.generators or self.source_negatives or self.units is not None
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
-        if self.evaluation is not None:
-            self.evaluation.prepare()
+        self.check_files()
         train, val = self.sources
         self._check_count(train)
         self._check_companions(train)

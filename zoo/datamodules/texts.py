@@ -51,11 +51,14 @@ class CaptionTexts:
             made.append(self._random(epoch, index, SOURCE_NEGATIVES).choice(own) if own else None)
         record = self.records.get(sample.caption_id)
         for k, generator in enumerate(self.generators):
-            made.append(
-                generator.negative(
-                    sample.caption, self._random(epoch, index, f"negative/{k}"), record
+            draws = self._random(epoch, index, f"negative/{k}")
+            negative: object = generator.negative(sample.caption, draws, record)
+            if not (negative is None or isinstance(negative, str)):
+                raise ZooError(
+                    f"{type(generator).__name__}.negative returned a {type(negative).__name__} for "
+                    f"the caption {sample.caption!r}: return a text, or None where there is none"
                 )
-            )
+            made.append(negative)
         return made
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:

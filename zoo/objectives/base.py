@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from zoo.batch import Batch, TowerShapes
+from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.scores import Scores
@@ -65,3 +66,34 @@ class Objective(Recorded, nn.Module, ABC):
         Returns:
             The loss, scaled so that DDP's mean over ranks has its gradient.
         """
+
+
+def loss_of(objective: Objective, batch: Batch, scores: Scores) -> Loss:
+    """Asks an objective for the loss of a batch.
+
+    Args:
+        objective: The objective.
+        batch: This rank's rows.
+        scores: Their scores.
+
+    Returns:
+        The loss.
+
+    Raises:
+        ZooError: The objective gives something else, or a total or part that is no scalar.
+    """
+    loss: object = objective(batch, scores)
+    forward = f"{type(objective).__name__}.forward"
+    if not isinstance(loss, Loss):
+        raise ZooError(
+            f"{forward} returned a {type(loss).__name__}: return a Loss of zoo.objectives, "
+            "Loss(total, {'name': total}) where it has one term"
+        )
+    for name, value in (("total", loss.total), *loss.parts.items()):
+        if not isinstance(value, Tensor) or value.ndim:
+            shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise ZooError(
+                f"{forward} returned a Loss whose {name} is {shape}, and a scalar tensor is "
+                "wanted: take the mean over rows by scores.mean"
+            )
+    return loss

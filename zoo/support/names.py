@@ -148,18 +148,23 @@ def meant(path: str) -> str:
 @cache
 def _built_in(what: str) -> list[tuple[str, str, str]]:
     room = FACES.get(what, what)
-    folder = Path(__file__).parents[1] / room.replace(".", "/")
-    defined = [
-        node
-        for file in sorted(folder.rglob("*.py"))
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef)
-    ]
-    kin = _kin(ROOMS[what], defined)
+    package = Path(__file__).parents[1]
+    defined = _defined((package / room.replace(".", "/")).rglob("*.py"))
+    # a class may descend from the kind over one at the top of the package
+    kin = _kin(ROOMS[what], [*_defined(package.glob("*.py")), *defined])
     return [
         _entry(f"zoo.{room}", node)
         for node in defined
         if node.name in kin and not _is_abstract(node)
+    ]
+
+
+def _defined(files: Iterable[Path]) -> list[ast.ClassDef]:
+    return [
+        node
+        for file in sorted(files)
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
     ]
 
 
