@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 
 COMMANDS = [
     (parser.prog, name, command)
-    for parser in (units._parser(), negatives._parser())
+    for parser in (units.parser(), negatives.parser())
     for name, command in parser._subcommands_action.choices.items()
 ]
 

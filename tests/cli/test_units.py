@@ -76,10 +76,9 @@ class Nouns(Tagger):
     """
 
     name = "nouns"
-    version = "1"
 
     def __init__(self, word: str) -> None:
-        self.word = word
+        self.word = self.version = word
 
     def analyse(self, text: str) -> list[Token]:
         return [
@@ -213,8 +212,8 @@ def test_a_tagger_may_be_given_to_the_command_or_to_the_extractor(captions: Path
         own = [flag, f"{__name__}.Nouns", f"{flag}.word", "dogs"]
         main(["extract", str(captions), "--out", str(out), *own])
         made[flag] = list(read_units(out).values())
-        assert {record.source["tagger"] for record in made[flag]} == {"nouns"}
-        assert [e.text for r in made[flag] for e in r.entities] == ["dogs"]
+        tagged = {(r.source["tagger"], r.source["tagger_version"]) for r in made[flag]}
+        assert tagged == {("nouns", "dogs")}
     assert made["--tagger"] == made["--extractor.tagger"]
 
 
