@@ -324,6 +324,11 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     assert "my_benchmark.OneOfFour" in said_by("ls benchmarks")
     assert "one_of_four" in said_by("pretrained my_weights.Soup")
     assert "my_weights.Soup" in said_by("ls published_weights")
+    assert "any_right" in said_by("validate --benchmarks my_protocol.OwnOrNext")
+    assert "preset ours" in said_by("rescore own_or_next")
+    assert re.search(r"^both +\d", said_by("--presets my_preset.Ours"), re.MULTILINE)
+    assert "my_protocol.AnyRight" in said_by("ls protocols")
+    assert "my_preset.Ours" in said_by("ls presets")
 
 
 @pytest.mark.parametrize("recipe", shipped_recipes())

@@ -29,6 +29,22 @@ class Mine(Benchmark):
         return Contents([], [], [])
 
 
+class WithoutSubsets(Benchmark):
+    name = "mine"
+
+    def read(self, root: Path) -> Contents:
+        return Contents([], [], [])
+
+
+class Nameless(Benchmark):
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        return ()
+
+    def read(self, root: Path) -> Contents:
+        return Contents([], [], [])
+
+
 @pytest.mark.parametrize("name", offered())
 def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
     spec = f"{name}:x.csv" if name in ("pairs", "half_truth") else name
@@ -73,6 +89,8 @@ def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
         ("no.such.Thing", {}, "module no.such, which cannot be found"),
         ("tests.benchmarks.test_catalog.Min", {}, "near: Mine"),
         ("zoo.errors.ZooError", {}, "is no Benchmark"),
+        ("tests.benchmarks.test_catalog.WithoutSubsets", {}, "has no subsets, which every Benchm"),
+        ("tests.benchmarks.test_catalog.Nameless", {}, "has no name, which every Benchmark has"),
     ],
 )
 def test_mistakes_get_near_names(name, options, named):

@@ -1,18 +1,19 @@
 """Each protocol against the official rule, written out as loops, on random scores full of ties."""
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.base import Outcome, Protocol, protocol_of, written
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 
 
-def case(match: np.ndarray, protocol: str) -> Case:
+def case(match: np.ndarray, protocol: Protocol | str) -> Case:
     images = tuple(ImageRef("file", f"{i}.jpg") for i in range(match.shape[0]))
     return Case(
         images, tuple(f"text {j}" for j in range(match.shape[1])), match, protocol, "subset", "case"
@@ -152,3 +153,50 @@ def test_ranks_hold_best_and_hardest_scores() -> None:
 def test_an_unknown_protocol_is_named_with_near_ones() -> None:
     with pytest.raises(ZooError, match=r"'i2tt'.*near: i2t"):
         case(np.array([[True, False]]), "i2tt").judge(np.zeros((1, 2), dtype=np.float32))
+
+
+class AnyRight(Protocol):
+    """The best right text has to score above the wrong ones, by a margin."""
+
+    name = "any_right"
+
+    def __init__(self, margin: float = 0.0) -> None:
+        self.margin = margin
+
+    def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
+        for i, (right, row) in enumerate(zip(match, scores, strict=True)):
+            lead = row[right].max() - row[~right].max() - self.margin
+            texts = tuple(range(len(row)))
+            yield Outcome("any_right", i, lead > 0, lead == 0, row, right, (i,), texts)
+
+
+class Bare(AnyRight):
+    """A protocol without arguments, that gives something else than outcomes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def judge(self, match: np.ndarray, scores: np.ndarray) -> float:  # type: ignore[override]
+        return 0.5
+
+
+def test_a_protocol_is_found_again_from_what_files_call_it() -> None:
+    assert [written(protocol_of(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
+    here = "tests.benchmarks.test_protocols"
+    assert written(Bare()) == f"{here}.Bare"
+    assert isinstance(protocol_of(f"{here}.Bare"), Bare)
+    text = written(AnyRight(0.25))
+    assert json.loads(text) == {"class_path": f"{here}.AnyRight", "init_args": {"margin": 0.25}}
+    assert protocol_of(text).margin == 0.25  # type: ignore[attr-defined]
+
+
+def test_a_case_is_judged_by_a_protocol_of_its_own() -> None:
+    match, scores = np.array([[True, True, False]]), np.array([[0.1, 0.9, 0.5]], np.float32)
+    (near,) = case(match, AnyRight(0.3)).judge(scores)
+    (far,) = case(match, AnyRight(0.5)).judge(scores)
+    assert (near.right, far.right) == (True, False)
+
+
+def test_a_protocol_that_gives_no_outcomes_is_told_so() -> None:
+    with pytest.raises(ZooError, match=r"Bare\.judge gave a float: a protocol gives an Outcome"):
+        case(np.array([[True, False]]), Bare()).judge(np.zeros((1, 2), np.float32))

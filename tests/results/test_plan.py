@@ -1,9 +1,12 @@
 """What benchmarks are called where several share a name."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from zoo.benchmarks import Benchmark, Case, Contents, ImageToText, Protocol, Subset
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
@@ -13,6 +16,7 @@ from zoo.errors import ZooError
 from zoo.results.plan import make_plan, run_names
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.plain_text import PlainText
+from zoo.sources.sample import ImageRef
 
 
 @pytest.mark.parametrize(
@@ -69,3 +73,58 @@ def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
     ]
     assert list(plan.contents) == list(plan.subsets) == ["pairs:a.csv", "pairs:b.csv"]
     assert len(plan.images) == 1
+
+
+class OneCase(Benchmark):
+    """A benchmark of one case, as somebody outside might write it."""
+
+    name = "theirs"
+
+    def __init__(self, match: Any, protocol: Protocol | str, listed: bool = False) -> None:
+        self.match = match if listed else np.array(match)
+        self.protocol = protocol
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        return (Subset("all", (), None, ""),)
+
+    def read(self, root: Path) -> Contents:
+        case = Case((ImageRef("file", "x.png"),), ("a", "b"), self.match, self.protocol, "all", "1")
+        return Contents([case], [], [])
+
+
+class GivesNothing(OneCase):
+    def read(self, root: Path) -> Contents:
+        return None  # type: ignore[return-value]
+
+
+class Unreachable:
+    class Inside(ImageToText):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "told"),
+    [
+        (
+            OneCase([[True], [False]], "i2t"),
+            "case 1 of theirs/all has 1 images and 2 texts, and a match of shape \\(2, 1\\)",
+        ),
+        (OneCase([[True, False]], "i2t", listed=True), "a match that is no array of truth values"),
+        (OneCase([[1, 0]], "i2t"), "a match that is no array of truth values"),
+        (
+            OneCase([[True, False]], "i2tt"),
+            "case 1 of theirs/all: there is no protocol 'i2tt' \\(near: i2t\\)",
+        ),
+        (OneCase([[True, False]], "json.JSONDecoder"), "is no Protocol"),
+        (OneCase([[True, False]], Unreachable.Inside()), "Unreachable, which cannot be"),
+        (OneCase([[True, True]], "i2t"), "has an image without a right or without a"),
+        (GivesNothing(None, "i2t"), "GivesNothing.read gave a NoneType: a benchmark gives Conten"),
+    ],
+)
+def test_a_benchmark_that_breaks_its_contract_is_told_so_in_a_sentence(
+    benchmark: Benchmark, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match=told) as caught:
+        make_plan([benchmark], [tmp_path], ImageFinder([tmp_path]))
+    assert "\n" not in str(caught.value)

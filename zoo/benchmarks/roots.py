@@ -54,12 +54,12 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
     Raises:
         ZooError: A file that the user named is in no root, or a file is wrong.
     """
-    whole = benchmark.read(roots[0])
+    whole = _contents(benchmark, roots[0])
     for root in roots[1:]:
         absent = {subset.name for subset in whole.absent}
         if not absent:
             break
-        more = benchmark.read(root)
+        more = _contents(benchmark, root)
         gained = absent - {subset.name for subset in more.absent}
         if gained:
             whole = Contents(
@@ -76,3 +76,13 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
             f"nor under {searched}: mend the path ({named.how})"
         )
     return whole
+
+
+def _contents(benchmark: Benchmark, root: Path) -> Contents:
+    contents = benchmark.read(root)
+    if not isinstance(contents, Contents):
+        raise ZooError(
+            f"{type(benchmark).__name__}.read gave a {type(contents).__name__}: "
+            "a benchmark gives Contents, with its cases"
+        )
+    return contents

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import protocol_of
+from zoo.benchmarks.protocols.base import Protocol, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
+from zoo.errors import ZooError
 from zoo.results.outcomes import Judged, judged
 from zoo.results.statistics import Observations, interval
 
@@ -239,7 +240,7 @@ def _metric(
     }
     images = len({image for images in scored.images for image in images})
     images_of = len({image for images in outcome.images for image in images})
-    gallery = any(isinstance(protocol_of(text), Recall) for text in set(outcome.protocol))
+    gallery = any(isinstance(_protocol(text), Recall) for text in set(outcome.protocol))
     gallery_of = max(images_of, known.n or 0) if gallery else None
     whole = gallery_of is None or images == gallery_of
     return Metric(
@@ -265,11 +266,21 @@ def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float |
     chance = np.zeros(len(weight))
     for text in set(scored.protocol):
         asked = scored.protocol == text
-        found = protocol_of(text).chance(metric, scored.options[asked], scored.right_options[asked])
+        found = _protocol(text).chance(metric, scored.options[asked], scored.right_options[asked])
         if found is None:
             return None
         chance[asked] = found
     return float(weight @ chance)
+
+
+def _protocol(text: str) -> Protocol:
+    try:
+        return protocol_of(text)
+    except ZooError as error:
+        raise ZooError(
+            f"cases were judged by a protocol that is not here ({error}); "
+            "run zoo where its module can be imported"
+        ) from error
 
 
 def _per_cent(share: float | None) -> float | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.catalog import ARGUMENT
-from zoo.benchmarks.protocols.base import written
+from zoo.benchmarks.protocols.base import protocol_of, written
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
@@ -168,13 +168,16 @@ def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) ->
 
 def _check(benchmark: str, case: Case) -> None:
     place = f"case {case.id} of {benchmark}/{case.subset}"
-    if case.match.shape != (len(case.images), len(case.texts)):
+    shape = (len(case.images), len(case.texts))
+    if np.shape(case.match) != shape:
         raise ZooError(
-            f"{place} has {len(case.images)} images and {len(case.texts)} texts, "
-            f"and a match of shape {case.match.shape}: mend the reader"
+            f"{place} has {shape[0]} images and {shape[1]} texts, "
+            f"and a match of shape {np.shape(case.match)}: mend the reader"
         )
+    if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
+        raise ZooError(f"{place} has a match that is no array of truth values: mend the reader")
     try:
-        lacks = case.judged_by.lacks(case.match)
+        lacks = protocol_of(written(case.judged_by)).lacks(case.match)
     except ZooError as error:
         raise ZooError(f"{place}: {error}") from error
     if lacks:

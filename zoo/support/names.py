@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from zoo.errors import ZooError, near
 
@@ -117,7 +117,24 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
             f"{noun} {name!r} is no {base.__name__}: name one of `zoo ls {what}`, or a class that "
             "descends from it"
         )
+    if lacks := _left_out(found, base):
+        raise ZooError(
+            f"{noun} {name!r} has no {' and no '.join(lacks)}, which every {base.__name__} has: "
+            "write it into the class"
+        )
     return found
+
+
+def _left_out(cls: type, base: type) -> list[str]:
+    """Returns what a class has to define and does not: methods, and values without a default."""
+    values = [
+        name
+        for name, kind in base.__annotations__.items()
+        if getattr(kind, "__origin__", None) is ClassVar
+    ]
+    return [name for name in values if not hasattr(cls, name)] + sorted(
+        getattr(cls, "__abstractmethods__", ())
+    )
 
 
 def imported(path: str) -> Any:

@@ -1,0 +1,95 @@
+"""Presets: those of others, by path, with arguments, and told what they lack."""
+
+import numpy as np
+import pytest
+
+from zoo.benchmarks import Case, Outcome, Protocol
+from zoo.errors import ZooError
+from zoo.results import Mean, Member, Preset, Rules
+from zoo.results.metrics import metrics
+from zoo.results.outcomes import rows, table
+from zoo.results.presets import preset_of
+from zoo.sources.sample import ImageRef
+
+HERE = "tests.results.test_presets"
+
+
+class Swapped(Preset):
+    """A preset with an argument."""
+
+    name = "swapped"
+    says = "swapped subsets alone"
+    means = (Mean("swap", (Member("sugarcrepe", "swap_obj"),)),)
+
+    def __init__(self, ties: bool = False) -> None:
+        self.rules = Rules(official_ties=ties, drop_identical=False)
+
+
+class Ruleless(Preset):
+    name = "ruleless"
+    says = "nothing"
+
+
+class Demanding(Swapped):
+    def __init__(self, ties: bool) -> None:
+        super().__init__(ties)
+
+
+class Hopeful(Protocol):
+    """Calls everything right, by a chance of a quarter."""
+
+    name = "hopeful"
+
+    def judge(self, match: np.ndarray, scores: np.ndarray) -> list[Outcome]:
+        return [Outcome("hope", 0, True, False, scores[0], match[0], (0,), (0, 1))]
+
+    def chance(
+        self, metric: str, options: np.ndarray, right_options: np.ndarray
+    ) -> np.ndarray | None:
+        return options / 8
+
+
+def test_a_preset_is_named_by_its_path_or_given() -> None:
+    named = preset_of(f"{HERE}.Swapped")
+    assert (named.name, named.rules.official_ties, named.rules.macros) == ("swapped", False, {})
+    given = Swapped(ties=True)
+    assert preset_of(given) is given
+    assert preset_of("Official").name == preset_of("official").name == "official"
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (f"{HERE}.Ruleless", "the preset Ruleless has no `rules` that is a Rules: a preset has na"),
+        (f"{HERE}.Demanding", "cannot be made .*give its arguments in YAML"),
+        (f"{HERE}.Hopeful", "is no Preset"),
+        (f"{HERE}.Swaped", "near: Swapped"),
+    ],
+)
+def test_what_is_no_preset_is_told_so_in_a_sentence(named: str, told: str) -> None:
+    with pytest.raises(ZooError, match=told) as caught:
+        preset_of(named)
+    assert "\n" not in str(caught.value)
+
+
+def outcomes(protocol: Protocol | str) -> list[object]:
+    match, scores = np.array([[True, False]]), np.array([[0.5, 0.5]], np.float32)
+    case = Case((ImageRef("file", "x.png"),), ("a", "b"), match, protocol, "all", "1")
+    return list(rows("theirs", case, case.judge(scores), frozenset()))
+
+
+def test_the_chance_of_a_metric_is_what_its_protocol_says() -> None:
+    cases = table(outcomes(Hopeful()))  # type: ignore[arg-type]
+    assert cases["protocol"].to_pylist() == [f"{HERE}.Hopeful"]
+    (found,) = metrics(cases, Rules(official_ties=False, drop_identical=True), {})
+    assert (found.metric, found.value, found.chance) == ("hope", 100.0, 25.0)
+    assert found.gallery_of is None
+
+
+def test_cases_of_a_protocol_that_is_gone_are_told_so() -> None:
+    cases = table(outcomes(Hopeful()))  # type: ignore[arg-type]
+    gone = cases.set_column(
+        cases.column_names.index("protocol"), "protocol", [["no_such_lab.Hopeful"]]
+    )
+    with pytest.raises(ZooError, match=r"judged by a protocol that is not here .*no_such_lab"):
+        metrics(gone, Rules(official_ties=False, drop_identical=False), {})
