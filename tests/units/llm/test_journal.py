@@ -67,6 +67,15 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         Journal(path, {**SETTINGS, "top_p": 0.5})
 
 
+def test_settings_of_no_answer_bind_nobody(tmp_path: Path) -> None:
+    Journal(tmp_path / "journal", SETTINGS).__exit__(None, None, None)
+    other = {**SETTINGS, "model": "large"}
+    with Journal(tmp_path / "journal", other) as journal:
+        journal.keep("1", FIRST)
+    with Journal(tmp_path / "journal", other) as journal:
+        assert journal.entries("1") == {FIRST.key: FIRST}
+
+
 @pytest.mark.parametrize("line", ["{", "[]", '{"stage": "units"}', "\xff"])
 def test_a_damaged_line_within_is_named(tmp_path: Path, line: str) -> None:
     path = written(tmp_path / "journal")

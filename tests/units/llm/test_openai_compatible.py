@@ -354,6 +354,18 @@ def test_a_caption_that_fails_three_times_is_kept_with_its_error_and_asked_again
     assert not again.failed
 
 
+def test_failures_between_answers_end_no_run_however_many(server: Server) -> None:
+    server.answer = lambda body: (
+        "I cannot say." if "odd" in question_of(body)["caption"] else answer_to(body)
+    )
+    captions = [
+        (f"An {'odd' if i % 2 else 'old'} dog and a cat {i}", str(i), str(i)) for i in range(60)
+    ]
+    made = extractor(server.url, concurrency=1)
+    assert len(list(made.extract_all(captions))) == 60
+    assert made.failed == {"malformed": 30}
+
+
 def test_a_question_about_foils_that_fails_leaves_the_units(server: Server, tmp_path: Path) -> None:
     server.answer = lambda body: (
         "no" if question_of(body).get("noun phrase") == "Two cats" else scripted(body)

@@ -70,7 +70,7 @@ class Journal:
     ) -> None:
         self.path = path
         self._places: dict[str, list[tuple[int, int]]] = {}
-        self._failed_count = bool(retry_failed)
+        self._retry_failed = retry_failed
         self._handle = _opened(path)
         try:
             self._end = self._read(settings)
@@ -134,8 +134,11 @@ class Journal:
         return place
 
     def _read(self, settings: dict[str, Any]) -> int:
-        """Finds the entries, takes off a last line that was cut, and returns the file's length."""
-        end = 0
+        """Finds the entries, takes off a last line that was cut, and returns the file's length.
+
+        A file without an entry is emptied, since no answer depends on its settings.
+        """
+        end = entries = 0
         with os.fdopen(os.dup(self._handle), "rb") as file:
             file.seek(0)
             for number, line in enumerate(file, start=1):
@@ -143,17 +146,22 @@ class Journal:
                     break
                 row = self._row(line, number)
                 if number == 1:
-                    self._check(row.get("settings", {}), settings)
-                elif not (self._failed_count and "error" in row):
-                    self._places.setdefault(row["caption"], []).append((end, len(line)))
+                    first = row["settings"]
+                else:
+                    self._check(first, settings)
+                    entries += 1
+                    if not (self._retry_failed and "error" in row):
+                        self._places.setdefault(row["caption"], []).append((end, len(line)))
                 end += len(line)
+        end = end if entries else 0
         os.ftruncate(self._handle, end)
         return end
 
     def _row(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             row = json_value(line.decode())
-            if not isinstance(row, dict) or ("caption" not in row) != (number == 1):
+            named = "settings" if number == 1 else "caption"
+            if not isinstance(row, dict) or named not in row:
                 raise NotJson("it is no entry")
         except (NotJson, UnicodeDecodeError) as error:
             raise ZooError(
