@@ -219,7 +219,7 @@ def test_padding_is_read_where_texts_are_left_whole(made_root: Path, tmp_path: P
         ).global_step
         == 1
     )
-    with pytest.raises(ZooError, match=r"text_lengths to \[\] .* or set attend_pads to false"):
+    with pytest.raises(ZooError, match=r"text\.lengths to \[\] .* or set attend_pads to false"):
         one_step(ZooModule(Backbone("zoo-tiny"), NegCLIP(), head), data(made_root), tmp_path)
 
 

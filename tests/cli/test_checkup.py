@@ -82,7 +82,7 @@ def test_a_data_root_that_is_nowhere_is_told_before_any_weights_are_fetched(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "zoo.backbones.backbone.build", lambda *_: pytest.fail("weights are fetched")
+        "zoo.backbones.construction.build", lambda *_: pytest.fail("weights are fetched")
     )
     tuned = ["--config", "cs_clip.yaml", "--data_root", "/nowhere"]
     model = ["--model.backbone.name", "ViT-B-32-quickgelu", "--model.backbone.pretrained", "openai"]

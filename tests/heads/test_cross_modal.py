@@ -267,7 +267,7 @@ def test_attended_pads_are_tokens_like_others_and_want_whole_texts() -> None:
         torch.testing.assert_close(block[i, j], formula(head, images, whole, i, j))
     cut = texts.map(lambda t: t[:, :-1])
     mend = (
-        r"set model\.backbone\.text_lengths to \[\] and data\.features to null.*, or set "
+        r"set model\.backbone\.text\.lengths to \[\] and data\.features to null.*, or set "
         r"attend_pads to false"
     )
     with pytest.raises(
