@@ -17,7 +17,9 @@ from lightning import LightningDataModule
 from PIL import Image
 
 import zoo
+from zoo.backbones.published.base import PublishedWeights
 from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.protocols.base import Protocol
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
 from zoo.cli.recipes import shipped_recipes
@@ -25,6 +27,7 @@ from zoo.heads.base import Head
 from zoo.language.tagger import Tagger
 from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
+from zoo.results.presets import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
 from zoo.support.spec import class_path
@@ -104,6 +107,8 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.sources",
                 "zoo.language",
                 "zoo.units",
+                "zoo.backbones",
+                "zoo.results",
             )
         ):
             importlib.import_module(module.name)
@@ -116,6 +121,9 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         "benchmarks": Benchmark,
         "extractors": UnitExtractor,
         "taggers": Tagger,
+        "published_weights": PublishedWeights,
+        "protocols": Protocol,
+        "presets": Preset,
     }[what]
     walked = {
         class_path(cls)
