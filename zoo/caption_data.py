@@ -35,6 +35,9 @@ class Benchmarks(Protocol):
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once."""
 
+    def check_out(self) -> None:
+        """Makes sure that no results of another run will be lost."""
+
     def start(self, backbone: Backbone, head: Head) -> None:
         """Begins a run on a model."""
 

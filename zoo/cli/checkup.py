@@ -231,6 +231,7 @@ def _negatives(settings: Namespace, sources: list[Source], captions: str) -> Nee
 
 def _benchmarks(evaluation: Evaluation) -> Need:
     try:
+        evaluation.check_out()
         evaluation.prepare()
     except ZooError as error:
         return Need("benchmarks", str(error), False)

@@ -35,7 +35,6 @@ from zoo.cli.recipes import settings_given, with_recipes
 from zoo.errors import Stopped, ZooError, near
 from zoo.mistakes import mistake, sentence
 from zoo.module import ZooModule
-from zoo.results.report import refuse_results
 from zoo.support.distributed import leave_group
 from zoo.support.files import sweep
 from zoo.support.log import quieten, speak
@@ -136,12 +135,7 @@ class ZooCLI(LightningCLI):
 
         So a file that is missing is named before any weights are fetched.
         """
-        given = self.config[self.subcommand]
-        data = data_of(given.data)
-        evaluation = benchmarks_of(data)
-        may_go_on = given.get("ckpt_path") is not None or SLURMEnvironment.job_id() is not None
-        if evaluation is not None and self.subcommand == "fit" and (may_go_on or given.overwrite):
-            evaluation.overwrite = True  # until `before_fit` knows whether the run goes on
+        data = data_of(self.config[self.subcommand].data)
         if isinstance(data, BenchmarkedData):
             data.check_files()
         settings = self.config.clone()  # what was parsed is saved beside the run
@@ -168,8 +162,8 @@ class ZooCLI(LightningCLI):
         goes_on = self._find_run() is not None
         evaluation = benchmarks_of(self.datamodule)
         if evaluation is not None:  # a run goes on where its own results are
-            evaluation.overwrite = goes_on or self.config[self.subcommand].overwrite
-            refuse_results(evaluation.out, evaluation.overwrite)
+            evaluation.overwrite |= goes_on or self.config[self.subcommand].overwrite
+            evaluation.check_out()
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )

@@ -10,7 +10,6 @@ from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.results.presets import Preset
-from zoo.results.report import refuse_results
 from zoo.results.show import show
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
@@ -70,6 +69,16 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             background=background,
         )
 
+    def check_files(self) -> None:
+        """Looks at `out`, reads the benchmarks and finds their images, before a model is built.
+
+        Raises:
+            ZooError: `out` holds results that may not be lost, or nothing can be scored with what
+                is there.
+        """
+        self.evaluation.check_out()
+        super().check_files()
+
     def setup(self, stage: str) -> None:
         """Reads the benchmarks and finds their images, where `check_files` did not."""
         self.check_files()
@@ -77,8 +86,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the evaluation.
 
-        Raises:
-            ZooError: The logger's folder holds results, and they may not be lost.
+        Its results go to the logger's folder where `out` says no other.
         """
         assert self.trainer is not None
         module = self.trainer.lightning_module
@@ -90,7 +98,6 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             and self.trainer.log_dir is not None
         ):
             self.evaluation.out = Path(self.trainer.log_dir)
-            refuse_results(self.evaluation.out, self.evaluation.overwrite)
         return self.evaluation.loaders(module.backbone, module.head)
 
     def teardown(self, stage: str) -> None:

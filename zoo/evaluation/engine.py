@@ -104,10 +104,9 @@ class Evaluation(Ranged):
         """Reads the benchmarks and finds their images, once.
 
         Raises:
-            ZooError: `out` holds results, a benchmark is broken, or nothing can be scored.
+            ZooError: A benchmark is broken, or nothing can be scored.
         """
         if self._plan is None:
-            refuse_results(self.out, self.overwrite)
             self._plan = make_plan(self.benchmarks, self.roots, self.finder)
 
     @property
@@ -117,6 +116,15 @@ class Evaluation(Ranged):
         assert self._plan is not None
         return self._plan
 
+    def check_out(self) -> None:
+        """Makes sure that no results of another run will be lost.
+
+        Raises:
+            ZooError: `out` holds such results, and they may not be lost.
+        """
+        if self.results is None:
+            refuse_results(self.out, self.overwrite)
+
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
         """Returns the loaders whose portions `step` takes."""
         if self._cut is None and rank() == 0:
@@ -125,7 +133,12 @@ class Evaluation(Ranged):
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head) -> None:
-        """Forgets an unfinished run and remembers which weights are measured."""
+        """Forgets an unfinished run and remembers which weights are measured.
+
+        Raises:
+            ZooError: `out` holds results of another run, and they may not be lost.
+        """
+        self.check_out()
         self._strategies = self._strategies_for(backbone, head)
         self._towers, self._weights = "", weights_hash(backbone, head)
 
@@ -182,8 +195,10 @@ class Evaluation(Ranged):
             name: What results call it; its class where None.
 
         Raises:
-            ZooError: Its scores are no numbers, or of another shape.
+            ZooError: `out` holds results of another run that may not be lost, or the object's
+                scores are no numbers, or of another shape.
         """
+        self.check_out()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
 
         def scores(question: Question) -> NDArray[np.float32]:
