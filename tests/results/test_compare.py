@@ -32,8 +32,8 @@ def asked(
     match = np.array([[True] + [False] * (len(texts) - 1)])
     ref = ImageRef("coco", image or name)
     case = Case((ref,), texts, match, "i2t", "order", name, correct_first=True)
-    outcomes = case.judge(np.array([scores], dtype=np.float32))
-    return list(rows("aro", case, outcomes, frozenset(), scored))
+    asked = case.judge(np.array([scores], dtype=np.float32)) if scored else case.queries()
+    return list(rows("aro", case, asked, frozenset()))
 
 
 def run(*cases: list[Row]) -> pa.Table:

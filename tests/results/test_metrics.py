@@ -39,8 +39,8 @@ def order_case(
         group,
         correct_first=first,
     )
-    given = np.array([scores if scores is not None else [0.0] * len(texts)], dtype=np.float32)
-    return list(rows("aro", case, case.judge(given), frozenset(), scored=scores is not None))
+    asked = case.queries() if scores is None else case.judge(np.array([scores], dtype=np.float32))
+    return list(rows("aro", case, asked, frozenset()))
 
 
 def only(rows_: list[Row], rules: Rules) -> Metric:
@@ -193,13 +193,8 @@ def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
         match = np.repeat(np.eye(len(part), dtype=bool), captions, axis=1)
         texts = tuple(f"{image.key} {k}" for image in part for k in range(captions))
         case = Case(part, texts, match, "retrieval", "gallery", "all" if scored else "missing")
-        made += rows(
-            "retrieval",
-            case,
-            case.judge(match.astype(np.float32)) if part else [],
-            frozenset(),
-            scored,
-        )
+        asked = case.judge(match.astype(np.float32)) if scored else case.queries()
+        made += rows("retrieval", case, asked, frozenset())
     return made
 
 

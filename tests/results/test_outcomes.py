@@ -1,10 +1,12 @@
-"""Which options say what the right text says."""
+"""Rows of cases that were scored and of others, and which options say what the right text says."""
+
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.results.outcomes import identical
+from zoo.results.outcomes import identical, rows
 from zoo.sources.sample import ImageRef
 
 RIGHT = "a smiling baseball player with a catcher's gear, on"
@@ -31,3 +33,29 @@ def test_an_option_is_the_right_text_but_for_blanks_before_marks(option: str, sa
             "1#0",
         )
         assert identical(case, 0) == [False, same]
+
+
+MATCHES = {
+    "i2t": np.array([[True, False, False], [False, True, False]]),
+    "t2i": np.array([[True], [False]]),
+    "group": np.eye(2, dtype=bool),
+    "half_truth": np.array([[True, False, True]]),
+    "retrieval": np.repeat(np.eye(3, dtype=bool), 2, axis=1),
+}
+
+
+@pytest.mark.parametrize("protocol", MATCHES)
+def test_a_case_that_was_not_scored_has_the_rows_of_one_that_was_and_no_answers(
+    protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = MATCHES[protocol]
+    n, m = match.shape
+    images = tuple(ImageRef("file", f"{i}.png") for i in range(n))
+    case = Case(images, tuple("abcdef"[:m]), match, protocol, "subset", "0")
+    scores = np.random.default_rng(0).normal(size=match.shape).astype(np.float32)
+    judged = [asdict(row) for row in rows("any", case, case.judge(scores), frozenset())]
+    monkeypatch.setattr(type(case.judged_by), "judge", None)
+    left = [asdict(row) for row in rows("any", case, case.queries(), frozenset())]
+    assert len(left) > 0
+    assert all(row["right"] is not None and row["scores"] for row in judged)
+    assert left == [{**row, "scores": None, "right": None, "tie": None} for row in judged]

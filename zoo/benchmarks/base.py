@@ -4,16 +4,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, protocol_of
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.spec import Recorded
+
+Given = TypeVar("Given", bound=Query)
 
 
 @dataclass(frozen=True)
@@ -55,21 +57,23 @@ class Case:
         """
         return isinstance(self.judged_by, Recall)
 
+    def queries(self) -> list[Query]:
+        """Returns what the case asks.
+
+        Raises:
+            ZooError: The protocol gives something else than queries.
+        """
+        protocol = self.judged_by
+        return _given(protocol, Query, "queries", protocol.queries(self.match))
+
     def judge(self, scores: NDArray[np.float32]) -> list[Outcome]:
         """Returns the outcomes of scores, `[images, texts]`.
 
         Raises:
             ZooError: The protocol gives something else than outcomes.
         """
-        found = self.judged_by.judge(self.match, scores)
-        outcomes = list(found) if isinstance(found, Iterable) else [found]
-        for outcome in outcomes:
-            if not isinstance(outcome, Outcome):
-                raise ZooError(
-                    f"{type(self.judged_by).__name__}.judge gave a {type(outcome).__name__}: "
-                    "a protocol gives an Outcome for each answer"
-                )
-        return outcomes
+        protocol = self.judged_by
+        return _given(protocol, Outcome, "judge", protocol.judge(self.match, scores))
 
 
 @dataclass(frozen=True)
@@ -142,3 +146,15 @@ class Benchmark(Recorded, ABC):
         Raises:
             ZooError: A file is wrong. The error names file and entry of what is wrong.
         """
+
+
+def _given(protocol: Protocol, kind: type[Given], method: str, found: Any) -> list[Given]:
+    """Returns what a protocol gave, where it is of that kind."""
+    given = list(found) if isinstance(found, Iterable) else [found]
+    wrong = [one for one in given if not isinstance(one, kind)]
+    if wrong:
+        raise ZooError(
+            f"{type(protocol).__name__}.{method} gave a {type(wrong[0]).__name__}: "
+            f"a protocol gives an object of {kind.__name__} for each answer"
+        )
+    return given

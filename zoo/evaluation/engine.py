@@ -302,8 +302,7 @@ class Evaluation(Ranged):
             *self.plan.unscored,
             *((q.benchmark, q.case) for q in left.values()),
         ]:
-            blank = np.broadcast_to(np.float32(0), case.match.shape)
-            yield from rows(benchmark, case, case.judge(blank), trained, scored=False)
+            yield from rows(benchmark, case, case.queries(), trained)
 
 
 def as_array(scores: Any, model: str) -> NDArray[np.float32]:

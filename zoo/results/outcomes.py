@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, above_all, written
+from zoo.benchmarks.protocols.base import Outcome, Query, above_all, written
 from zoo.sources.images import identity
 
 _BLANKS = re.compile(r"\s+(?=[^\w\s])")
@@ -98,42 +98,41 @@ SCHEMA = pa.schema(
 def rows(
     benchmark: str,
     case: Case,
-    outcomes: Iterable[Outcome],
+    asked: Iterable[Query],
     trained: frozenset[str],
-    scored: bool = True,
 ) -> Iterator[Row]:
     """Yields the rows of a case.
 
     Args:
         benchmark: Name of the benchmark, as `run_names` gives it.
         case: The case.
-        outcomes: Its outcomes; those of any scores where the case is not scored.
+        asked: Its outcomes, or its queries where the case was not scored.
         trained: Identities of the images that the model was trained on.
-        scored: Whether the case was scored.
     """
     images, question = [identity(image) for image in case.images], fingerprint(case)
     protocol, drops_identical = written(case.judged_by), case.judged_by.drops_identical
-    for outcome in outcomes:
-        about = [images[i] for i in outcome.images]
+    for query in asked:
+        outcome = query if isinstance(query, Outcome) else None
+        about = [images[i] for i in query.images]
         yield Row(
             benchmark=benchmark,
             subset=case.subset,
             case=case.id,
             group=case.group,
             protocol=protocol,
-            query=outcome.query,
-            metric=outcome.metric,
-            scores=outcome.scores.tolist() if scored else None,
-            match=outcome.match.tolist(),
-            identical=identical(case, outcome.query) if drops_identical else None,
-            right=outcome.right if scored else None,
-            tie=outcome.tie if scored else None,
+            query=query.query,
+            metric=query.metric,
+            scores=None if outcome is None else outcome.scores.tolist(),
+            match=query.match.tolist(),
+            identical=identical(case, query.query) if drops_identical else None,
+            right=None if outcome is None else outcome.right,
+            tie=None if outcome is None else outcome.tie,
             correct_first=case.correct_first,
-            options=outcome.options,
-            right_options=outcome.right_options,
+            options=query.options,
+            right_options=query.right_options,
             images=about,
             trained=[image in trained for image in about],
-            texts=[case.texts[j] for j in outcome.texts],
+            texts=[case.texts[j] for j in query.texts],
             question=question,
         )
 

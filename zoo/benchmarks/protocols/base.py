@@ -6,10 +6,10 @@ ties wrong), and whether equal scores alone made it say so. A preset decides wha
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +19,19 @@ from zoo.support.spec import Recorded, spec
 
 VERSION = 1
 
+Kind = TypeVar("Kind", np.bool_, np.float32)
+
 
 @dataclass(frozen=True)
-class Outcome:
-    """One answer to one query.
+class Query:
+    """What a case asks, whether it can be scored or not.
 
     Attributes:
-        metric: Name of the metric that the outcome counts towards.
+        metric: Name of the metric that the answer counts towards.
         query: Row of the image or column of the text that asks; 0 where the whole case asks.
-        right: Whether the answer is right by the strict rule, `>`.
-        tie: Whether `>=` in the place of `>` would make a wrong answer right.
-        scores: Scores that were compared. Of a recall: the best right score and the highest wrong
-            one, minus infinity off a short-list.
-        match: Which of the scores are right.
+        match: Which of the compared scores are right.
         images: Rows of the case's images that the query is about.
-        texts: Columns of the case's texts that the query is about, in the order of `scores` where
+        texts: Columns of the case's texts that the query is about, in the order of the scores where
             each score is of one text.
         options: Number of answers to choose from, of a recall; None elsewhere, where `match` tells.
         right_options: Number of right answers among them, of a recall; None elsewhere.
@@ -41,14 +39,31 @@ class Outcome:
 
     metric: str
     query: int
-    right: bool
-    tie: bool
-    scores: NDArray[np.float32]
     match: NDArray[np.bool_]
     images: tuple[int, ...]
     texts: tuple[int, ...]
     options: int | None = None
     right_options: int | None = None
+
+    def answered(self, scores: NDArray[np.float32], right: bool, tie: bool) -> "Outcome":
+        """Returns the query with its answer; see `Outcome`."""
+        return Outcome(**vars(self), scores=scores, right=right, tie=tie)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Query):
+    """A query and its answer.
+
+    Attributes:
+        scores: Scores that were compared. Of a recall: the best right score and the highest wrong
+            one, minus infinity off a short-list.
+        right: Whether the answer is right by the strict rule, `>`.
+        tie: Whether `>=` in the place of `>` would make a wrong answer right.
+    """
+
+    scores: NDArray[np.float32]
+    right: bool
+    tie: bool
 
 
 class Protocol(Recorded, ABC):
@@ -65,13 +80,26 @@ class Protocol(Recorded, ABC):
     drops_identical: ClassVar[bool] = False
 
     @abstractmethod
+    def queries(self, match: NDArray[np.bool_]) -> Iterable[Query]:
+        """Returns what a case asks, in the order of the outcomes of `judge`.
+
+        Args:
+            match: Which texts are right for which images, `[images, texts]`.
+        """
+
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterable[Outcome]:
         """Returns the outcomes of a case.
+
+        By default a query compares the scores of its images and texts, and every right answer has
+        to score above every wrong one.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
             scores: Scores of images and texts, `[images, texts]`.
         """
+        for query in self.queries(match):
+            compared = among(scores, query.images, query.texts)
+            yield query.answered(compared, *above_all(compared, query.match))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Says why a case cannot be judged, such as "has no image"; nothing where it can be.
@@ -142,6 +170,30 @@ def lacking_images(match: NDArray[np.bool_]) -> str:
     """Says whether a text has no right or no wrong image; nothing where each has both."""
     both = match.any(0).all() and (~match).any(0).all()
     return "" if both else "has a text without a right or without a wrong image"
+
+
+def asked(
+    metric: str,
+    query: int,
+    match: NDArray[np.bool_],
+    images: Sequence[int],
+    texts: Sequence[int],
+) -> Query:
+    """Returns a query about some images and texts of a case.
+
+    Args:
+        metric: Name of the metric that the answer counts towards.
+        query: Row of the image or column of the text that asks; 0 where the whole case asks.
+        match: Which texts are right for which images, `[images, texts]`.
+        images: Rows of the images.
+        texts: Columns of the texts.
+    """
+    return Query(metric, query, among(match, images, texts), tuple(images), tuple(texts))
+
+
+def among(table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]) -> NDArray[Kind]:
+    """Returns the entries of a table `[images, texts]` for some images and texts, row by row."""
+    return table[np.ix_(images, texts)].ravel()
 
 
 def above_all(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bool, bool]:

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from zoo.benchmarks.protocols.base import (
     Outcome,
     Protocol,
+    Query,
     above_all,
+    asked,
     lacking_images,
     lacking_texts,
 )
@@ -19,15 +21,20 @@ class GroupScore(Protocol):
 
     name = "group"
 
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields the queries `text`, `image` and `group`, each about the whole case."""
+        images, texts = match.shape
+        for metric in ("text", "image", "group"):
+            yield asked(metric, 0, match, range(images), range(texts))
+
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields the outcomes `text`, `image` and `group`, each about the whole case."""
+        """Yields an outcome for each query, right where all that it asks is right."""
         text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
         image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
-        images, texts = (tuple(range(n)) for n in match.shape)
-        for metric, answers in (("text", text), ("image", image), ("group", [*text, *image])):
+        for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
             right = all(r for r, _ in answers)
             tie = not right and all(r or t for r, t in answers)
-            yield Outcome(metric, 0, right, tie, scores.ravel(), match.ravel(), images, texts)
+            yield query.answered(scores.ravel(), right, tie)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text, and each text such images."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, above_all, lacking_texts
+from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_texts
 
 
 class AboveHalfTruth(Protocol):
@@ -17,15 +17,12 @@ class AboveHalfTruth(Protocol):
 
     name = "half_truth"
 
-    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
         """Yields for each image `half_truth`, of the anchor, and `completion`."""
         for i in range(len(match)):
             true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
             for metric, column in zip(("half_truth", "completion"), true, strict=False):
-                pair = np.array([column, false[0]])
-                right, tie = above_all(scores[i, pair], match[i, pair])
-                texts = int(column), int(false[0])
-                yield Outcome(metric, i, right, tie, scores[i, pair], match[i, pair], (i,), texts)
+                yield asked(metric, i, match, (i,), (int(column), int(false[0])))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text."""

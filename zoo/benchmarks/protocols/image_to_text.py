@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, above_all, lacking_texts
+from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_texts
 
 
 class ImageToText(Protocol):
@@ -14,12 +14,11 @@ class ImageToText(Protocol):
     name = "i2t"
     drops_identical = True
 
-    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome `i2t` for each image."""
-        texts = tuple(range(match.shape[1]))
-        for i in range(len(match)):
-            right, tie = above_all(scores[i], match[i])
-            yield Outcome("i2t", i, right, tie, scores[i], match[i], (i,), texts)
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query `i2t` for each image."""
+        images, texts = match.shape
+        for i in range(images):
+            yield asked("i2t", i, match, (i,), range(texts))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,19 @@ class Recall(Protocol):
     name = "retrieval"
     depths: ClassVar[tuple[int, ...]] = (1, 5, 10)
 
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query at each depth for each image and text that has a right answer."""
+        best_and_hardest = np.array([True, False])
+        for side, side_match in (("i2t", match), ("t2i", match.T)):
+            for q in np.flatnonzero(side_match.any(1)):
+                asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
+                images, texts = (asks, answers) if side == "i2t" else (answers, asks)
+                among = side_match.shape[1], len(answers)
+                for k in self.depths:
+                    yield Query(f"{side}_r@{k}", int(q), best_and_hardest, images, texts, *among)
+
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome at each depth for each image and text that has a right answer."""
+        """Yields an outcome for each query, from a table of all scores."""
         return self.judge_rows(match, lambda rows: scores[rows])
 
     def judge_rows(
@@ -69,26 +80,13 @@ class Recall(Protocol):
             images: Ranks of images among texts.
             texts: Ranks of texts among images.
         """
-        for side, side_match, found in (("i2t", match, images), ("t2i", match.T, texts)):
-            for q in np.flatnonzero(side_match.any(1)):
-                asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
-                of_images, of_texts = (asks, answers) if side == "i2t" else (answers, asks)
-                scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
-                among = (side_match.shape[1], int(side_match[q].sum()))
-                for k in self.depths:
-                    right = bool(found.above[q] + found.level[q] < k)
-                    tie = not right and bool(found.above[q] < k)
-                    yield Outcome(
-                        f"{side}_r@{k}",
-                        int(q),
-                        right,
-                        tie,
-                        scores,
-                        np.array([True, False]),
-                        of_images,
-                        of_texts,
-                        *among,
-                    )
+        answered = {"i2t": images, "t2i": texts}
+        for query in self.queries(match):
+            side, _, depth = query.metric.partition("_r@")
+            found, q, k = answered[side], query.query, int(depth)
+            scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
+            right = bool(found.above[q] + found.level[q] < k)
+            yield query.answered(scores, right, not right and bool(found.above[q] < k))
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, above_all, lacking_images
+from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_images
 
 
 class TextToImage(Protocol):
@@ -13,12 +13,11 @@ class TextToImage(Protocol):
 
     name = "t2i"
 
-    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome `t2i` for each text."""
-        images = tuple(range(len(match)))
-        for j in range(match.shape[1]):
-            right, tie = above_all(scores[:, j], match[:, j])
-            yield Outcome("t2i", j, right, tie, scores[:, j], match[:, j], images, (j,))
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query `t2i` for each text."""
+        images, texts = match.shape
+        for j in range(texts):
+            yield asked("t2i", j, match, range(images), (j,))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each text has a right and a wrong image."""
