@@ -31,7 +31,7 @@ class Row:
         case: Id of the case.
         group: What a macro average is taken over, None where there is none.
         protocol: The case's protocol, as `written` names it.
-        query: Row or column that asks, as in `Outcome`.
+        query: Row or column that asks, as in `Query`.
         metric: Name of the metric that the outcome counts towards.
         scores: Scores that were compared, as in `Outcome`. None where the case was not scored.
         match: Which of the scores are right.
