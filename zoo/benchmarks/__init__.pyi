@@ -7,7 +7,9 @@ from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
 from .protocols.base import Outcome as Outcome
 from .protocols.base import Protocol as Protocol
+from .protocols.base import Query as Query
 from .protocols.base import above_all as above_all
+from .protocols.base import asked as asked
 from .protocols.group import GroupScore as GroupScore
 from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
 from .protocols.image_to_text import ImageToText as ImageToText
