@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, Protocol, protocol_of, written
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of, written
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -163,11 +163,14 @@ class AnyRight(Protocol):
     def __init__(self, margin: float = 0.0) -> None:
         self.margin = margin
 
+    def queries(self, match: np.ndarray) -> Iterator[Query]:
+        for i, right in enumerate(match):
+            yield Query("any_right", i, right, (i,), tuple(range(len(right))))
+
     def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
-        for i, (right, row) in enumerate(zip(match, scores, strict=True)):
-            lead = row[right].max() - row[~right].max() - self.margin
-            texts = tuple(range(len(row)))
-            yield Outcome("any_right", i, lead > 0, lead == 0, row, right, (i,), texts)
+        for query, row in zip(self.queries(match), scores, strict=True):
+            lead = row[query.match].max() - row[~query.match].max() - self.margin
+            yield query.answered(row, lead > 0, lead == 0)
 
 
 class Bare(AnyRight):
@@ -175,6 +178,9 @@ class Bare(AnyRight):
 
     def __init__(self) -> None:
         super().__init__()
+
+    def queries(self, match: np.ndarray) -> list[str]:  # type: ignore[override]
+        return ["any?"]
 
     def judge(self, match: np.ndarray, scores: np.ndarray) -> float:  # type: ignore[override]
         return 0.5
@@ -200,3 +206,5 @@ def test_a_case_is_judged_by_a_protocol_of_its_own() -> None:
 def test_a_protocol_that_gives_no_outcomes_is_told_so() -> None:
     with pytest.raises(ZooError, match=r"Bare\.judge gave a float: a protocol gives an Outcome"):
         case(np.array([[True, False]]), Bare()).judge(np.zeros((1, 2), np.float32))
+    with pytest.raises(ZooError, match=r"Bare\.queries gave a str: a protocol gives a Query"):
+        case(np.array([[True, False]]), Bare()).queries()

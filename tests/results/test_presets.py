@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zoo.benchmarks import Case, Outcome, Protocol
+from zoo.benchmarks import Case, Outcome, Protocol, Query
 from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
 from zoo.results.metrics import metrics
@@ -40,8 +40,11 @@ class Hopeful(Protocol):
 
     name = "hopeful"
 
+    def queries(self, match: np.ndarray) -> list[Query]:
+        return [Query("hope", 0, match[0], (0,), (0, 1))]
+
     def judge(self, match: np.ndarray, scores: np.ndarray) -> list[Outcome]:
-        return [Outcome("hope", 0, True, False, scores[0], match[0], (0,), (0, 1))]
+        return [query.answered(scores[0], True, False) for query in self.queries(match)]
 
     def chance(
         self, metric: str, options: np.ndarray, right_options: np.ndarray

@@ -155,6 +155,6 @@ def _given(protocol: Protocol, kind: type[Given], method: str, found: Any) -> li
     if wrong:
         raise ZooError(
             f"{type(protocol).__name__}.{method} gave a {type(wrong[0]).__name__}: "
-            f"a protocol gives an object of {kind.__name__} for each answer"
+            f"a protocol gives {'an Outcome' if kind is Outcome else 'a Query'} for each answer"
         )
     return given
