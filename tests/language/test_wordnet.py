@@ -27,6 +27,11 @@ def test_cousins_share_a_grandparent_and_weigh_as_often_as_texts_have_them(small
     }
 
 
+def test_alternatives_come_in_one_order_whatever_the_order_of_sets(small: WordNet) -> None:
+    names = list(small.alternatives("dog", "n"))
+    assert names == ["cat", "king of beasts", "lion", "oaf", "wolf"]
+
+
 def test_a_siblings_cousins_are_found_from_any_inflection(small: WordNet) -> None:
     of_wolf = {"dog": 5, "domestic dog": 1, "cat": 9, "lion": 1, "king of beasts": 1}
     assert small.alternatives("wolves", "n") == of_wolf

@@ -73,17 +73,18 @@ class WordNet:
         synonyms = {lemma.name().lower() for sense in senses for lemma in sense.lemmas()}
         weights: dict[str, float] = {}
         for sense in senses:
-            hits = [
+            # in order, since NLTK keeps pointers in sets, whose order changes from run to run
+            hits = sorted(
                 (name, max(count, 1))
                 for name, count in self._hits(sense)
                 if name.lower() not in synonyms and count >= min_count
-            ]
+            )
             scale = 1.0
             if sense_prior and hits:
                 scale = (1 + self._frequency(word, sense)) / sum(weight for _, weight in hits)
             for name, weight in hits:
                 weights[name] = weights.get(name, 0.0) + scale * weight
-        return {name.replace("_", " "): weight for name, weight in weights.items()}
+        return {name.replace("_", " "): weights[name] for name in sorted(weights)}
 
     def _frequency(self, word: str, sense: Any) -> int:
         forms = self._reader.base_forms(word, sense.pos())
