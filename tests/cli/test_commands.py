@@ -407,9 +407,9 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
     ]
     assert main(["validate", "--data_root", "a", "b", *asked]) == 0
     content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
-    assert [(f["benchmark"], f["n"]) for f in content["presets"][0]["metrics"]] == [
-        ("pairs:one.csv", 1),
-        ("pairs:two.csv", 1),
+    assert [(f["benchmark"], f["run"], f["n"]) for f in content["presets"][0]["metrics"]] == [
+        ("pairs", "one.csv", 1),
+        ("pairs", "two.csv", 1),
     ]
     (folder / "mine.yaml").write_text(
         "data: {class_path: X, init_args: {images: '${data_root}'}}", encoding="utf-8"

@@ -4,6 +4,7 @@ A mean without one of its members is tried as well.
 """
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -203,7 +204,7 @@ def rate(right: int, n: int) -> Observations:
 
 def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> None:
     both = [
-        metric(f"half_truth:preset={rule}", "+Obj", "half_truth", value)
+        replace(metric("half_truth", "+Obj", "half_truth", value), run=f"preset={rule}")
         for rule, value in (("paper", 40.0), ("public_code", 60.0))
     ]
     others = [metric("sugarcrepe", subset, "i2t", 50.0) for subset in SIZES]
@@ -216,7 +217,10 @@ def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> N
             "sugarcrepe, by cases": 50.0,
         }
     )
-    apart = [metric(f"retrieval:{s}", s, "t2i_r@1", 40.0) for s in ("coco_karpathy", "flickr30k")]
+    apart = [
+        replace(metric("retrieval", s, "t2i_r@1", 40.0), run=s)
+        for s in ("coco_karpathy", "flickr30k")
+    ]
     assert {name: a.value for name, a in taken("vl_compo", apart).items()} == {"t2i_avg": 40.0}
 
 

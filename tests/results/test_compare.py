@@ -14,11 +14,12 @@ from zoo.errors import ZooError
 from zoo.results.compare import differences, largest_difference, matched, paired
 from zoo.results.outcomes import Row, rows, table
 from zoo.results.presets import preset_of
+from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
 from zoo.sources.sample import ImageRef
 
 OFFICIAL, STRICT = preset_of("official").rules, preset_of("strict").rules
-PLACE = ("aro", "order", "i2t")
+PLACE = (BenchmarkRun("aro"), "order", "i2t")
 
 
 def asked(
@@ -33,7 +34,7 @@ def asked(
     ref = ImageRef("coco", image or name)
     case = Case((ref,), texts, match, "i2t", "order", name, correct_first=True)
     asked = case.judge(np.array([scores], dtype=np.float32)) if scored else case.queries()
-    return list(rows("aro", case, asked, frozenset()))
+    return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
 def run(*cases: list[Row]) -> pa.Table:
@@ -46,7 +47,7 @@ def gallery(n: int, right: bool) -> pa.Table:
     texts = tuple(f"text {i}" for i in range(n))
     case = Case(images, texts, match, "retrieval", "gallery", "all")
     scores = (match if right else ~match).astype(np.float32)
-    return table(rows("retrieval", case, case.judge(scores), frozenset()))
+    return table(rows(BenchmarkRun("retrieval"), case, case.judge(scores), frozenset()))
 
 
 def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
@@ -89,7 +90,7 @@ def test_runs_are_cut_to_the_questions_of_both_whatever_their_names() -> None:
     runs = matched(first, second)
     (test,) = paired(runs)
     assert (test.n, test.first, test.second) == (5, 0, 0)
-    assert runs.left_out == {("aro", "order"): (1, 1)}
+    assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}
     assert not runs.by_name
 
 
@@ -100,7 +101,7 @@ def test_galleries_that_lack_different_images_are_not_compared() -> None:
     pairs = run(asked("1", [2.0, 1.0]))
     runs = matched(pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs]))
     assert [test.place for test in paired(runs)] == [PLACE]
-    assert runs.left_out == {("retrieval", "gallery"): (24, 18)}
+    assert runs.left_out == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
     assert largest_difference(matched(whole, gallery(4, False))) == 1.0
 
 
@@ -147,4 +148,4 @@ def test_runs_of_an_older_zoo_are_matched_by_name_images_and_answers() -> None:
     runs = matched(run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0])))
     assert runs.by_name
     assert [d.case for d in differences(runs)] == ["1"]
-    assert runs.left_out == {("aro", "order"): (1, 1)}
+    assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}

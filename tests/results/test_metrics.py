@@ -13,6 +13,7 @@ from zoo.benchmarks.base import Case
 from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
 from zoo.results.outcomes import Row, rows, table
 from zoo.results.presets import preset_of
+from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef
 
@@ -40,7 +41,7 @@ def order_case(
         correct_first=first,
     )
     asked = case.queries() if scores is None else case.judge(np.array([scores], dtype=np.float32))
-    return list(rows("aro", case, asked, frozenset()))
+    return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
 def only(rows_: list[Row], rules: Rules) -> Metric:
@@ -103,7 +104,9 @@ def test_a_macro_average_leaves_out_relations_and_small_groups() -> None:
     made += order_case("7", ("x", "y"), None, "under")
     rules = Rules(False, False, {("aro", "COCO-Order"): Macro(without=frozenset({"near"}))})
     micro, macro = metrics(
-        table(made), rules, {("aro", "COCO-Order"): Reference(published={"macro": 59.9})}
+        table(made),
+        rules,
+        {(BenchmarkRun("aro"), "COCO-Order"): Reference(published={"macro": 59.9})},
     )
     assert (micro.metric, micro.value, micro.n, micro.of) == ("i2t", pytest.approx(400 / 6), 6, 7)
     assert (macro.metric, macro.value) == ("macro", pytest.approx(100 * (2 / 3 + 1) / 2))
@@ -141,7 +144,9 @@ def winoground(scores: list[np.ndarray]) -> list[Row]:
             "w",
             str(k),
         )
-        made += rows("winoground", case, case.judge(given.astype(np.float32)), frozenset())
+        made += rows(
+            BenchmarkRun("winoground"), case, case.judge(given.astype(np.float32)), frozenset()
+        )
     return made
 
 
@@ -168,7 +173,7 @@ def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effecti
 
 
 def test_a_published_value_stands_only_beside_a_metric_that_is_counted_as_it_was() -> None:
-    known = {("aro", "COCO-Order"): Reference(published={"i2t": 47.6, "macro": 59.9})}
+    known = {(BenchmarkRun("aro"), "COCO-Order"): Reference(published={"i2t": 47.6, "macro": 59.9})}
     identity = table(order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0], "on"))
     official, strict = (
         Rules(True, False, {("aro", "*"): Macro()}),
@@ -194,7 +199,7 @@ def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
         texts = tuple(f"{image.key} {k}" for image in part for k in range(captions))
         case = Case(part, texts, match, "retrieval", "gallery", "all" if scored else "missing")
         asked = case.judge(match.astype(np.float32)) if scored else case.queries()
-        made += rows("retrieval", case, asked, frozenset())
+        made += rows(BenchmarkRun("retrieval"), case, asked, frozenset())
     return made
 
 
@@ -210,7 +215,7 @@ def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored()
 
 
 def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_beside() -> None:
-    known = {("retrieval", "gallery"): Reference(6, {}, {"i2t_r@1": 50.12})}
+    known = {(BenchmarkRun("retrieval"), "gallery"): Reference(6, {}, {"i2t_r@1": 50.12})}
     whole = next(iter(metrics(table(retrieval(6, 1)), OFFICIAL, known)))
     assert (whole.partial_gallery, whole.gallery_of, whole.published) == (False, 6, 50.12)
     for made in (

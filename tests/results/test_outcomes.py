@@ -7,6 +7,7 @@ import pytest
 
 from zoo.benchmarks.base import Case
 from zoo.results.outcomes import identical, rows
+from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
 RIGHT = "a smiling baseball player with a catcher's gear, on"
@@ -53,9 +54,11 @@ def test_a_case_that_was_not_scored_has_the_rows_of_one_that_was_and_no_answers(
     images = tuple(ImageRef("file", f"{i}.png") for i in range(n))
     case = Case(images, tuple("abcdef"[:m]), match, protocol, "subset", "0")
     scores = np.random.default_rng(0).normal(size=match.shape).astype(np.float32)
-    judged = [asdict(row) for row in rows("any", case, case.judge(scores), frozenset())]
+    judged = [
+        asdict(row) for row in rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
+    ]
     monkeypatch.setattr(type(case.judged_by), "judge", None)
-    left = [asdict(row) for row in rows("any", case, case.queries(), frozenset())]
+    left = [asdict(row) for row in rows(BenchmarkRun("any"), case, case.queries(), frozenset())]
     assert len(left) > 0
     assert all(row["right"] is not None and row["scores"] for row in judged)
     assert left == [{**row, "scores": None, "right": None, "tie": None} for row in judged]

@@ -13,7 +13,8 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.errors import ZooError
-from zoo.results.plan import make_plan, run_names
+from zoo.results.plan import make_plan
+from zoo.results.runs import BenchmarkRun, runs_of
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.plain_text import PlainText
 from zoo.sources.sample import ImageRef
@@ -49,7 +50,7 @@ from zoo.sources.sample import ImageRef
 def test_runs_of_one_benchmark_are_told_apart_by_what_they_were_asked_with(
     asked: list, names: list[str]
 ) -> None:  # type: ignore[type-arg]
-    assert run_names(asked) == names
+    assert list(map(str, runs_of(asked))) == names
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_runs_of_one_benchmark_are_told_apart_by_what_they_were_asked_with(
 )
 def test_the_same_run_twice_is_an_error(asked: list) -> None:  # type: ignore[type-arg]
     with pytest.raises(ZooError, match="is asked for twice"):
-        run_names(asked)
+        runs_of(asked)
 
 
 def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
@@ -67,11 +68,18 @@ def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
             f"image,caption,foil\nx.png,{caption},no\n", encoding="utf-8"
         )
     plan = make_plan([Pairs("a.csv"), Pairs("b.csv")], [tmp_path], ImageFinder([tmp_path]))
-    assert [(q.benchmark, q.case.texts[0]) for q in plan.questions] == [
-        ("pairs:a.csv", "one"),
-        ("pairs:b.csv", "two"),
+    assert [(q.run, q.case.texts[0]) for q in plan.questions] == [
+        (BenchmarkRun("pairs", "a.csv"), "one"),
+        (BenchmarkRun("pairs", "b.csv"), "two"),
     ]
-    assert list(plan.contents) == list(plan.subsets) == ["pairs:a.csv", "pairs:b.csv"]
+    assert (
+        list(plan.contents)
+        == list(plan.subsets)
+        == [
+            ("pairs", "a.csv"),
+            ("pairs", "b.csv"),
+        ]
+    )
     assert len(plan.images) == 1
 
 

@@ -9,6 +9,7 @@ from zoo.results import Mean, Member, Preset, Rules
 from zoo.results.metrics import metrics
 from zoo.results.outcomes import rows, table
 from zoo.results.presets import preset_of
+from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
 HERE = "tests.results.test_presets"
@@ -78,7 +79,7 @@ def test_what_is_no_preset_is_told_so_in_a_sentence(named: str, told: str) -> No
 def outcomes(protocol: Protocol | str) -> list[object]:
     match, scores = np.array([[True, False]]), np.array([[0.5, 0.5]], np.float32)
     case = Case((ImageRef("file", "x.png"),), ("a", "b"), match, protocol, "all", "1")
-    return list(rows("theirs", case, case.judge(scores), frozenset()))
+    return list(rows(BenchmarkRun("theirs"), case, case.judge(scores), frozenset()))
 
 
 def test_the_chance_of_a_metric_is_what_its_protocol_says() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,6 +19,7 @@ from zoo.results.compare import differences, matched, paired
 from zoo.results.outcomes import fingerprint
 from zoo.results.presets import preset_of
 from zoo.results.report import Results, read
+from zoo.results.runs import BenchmarkRun
 from zoo.results.show import show
 from zoo.results.tables import TextTable
 
@@ -172,7 +174,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
     folder, results = run
     older = (
         pq.read_table(folder / "cases.parquet")
-        .drop_columns(["options", "right_options", "texts", "question"])
+        .drop_columns(["run", "options", "right_options", "texts", "question"])
         .replace_schema_metadata(None)
         .rename_columns({"metric": "figure"})
     )
@@ -180,13 +182,34 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
     content = (folder / "results.json").read_text("utf-8")
     for former, name in report.FORMER.items():
         content = content.replace(f'"{name}": ', f'"{former}": ')
-    content = json.dumps({**json.loads(content), "schema": 1})
+    former = {**json.loads(content), "schema": 1}
+    for described in former["benchmarks"].values():
+        del described["benchmark"], described["run"]
+    content = json.dumps(former)
     (folder / "results.json").write_text(content, encoding="utf-8")
     again = read(folder).recounted([preset_of("strict")]).metrics
     assert [f.value for f in again] == [f.value for f in results.counted[1].metrics]
     (folder / "results.json").unlink()
     with pytest.raises(ZooError, match="older zoo"):
         read(folder)
+
+
+def test_a_colon_told_runs_of_one_benchmark_apart_in_older_schemas(
+    run: tuple[Path, Results],
+) -> None:
+    folder, results = run
+    header = {**results.header, "schema": 4}
+    header["benchmarks"] = {"in_memory:a.csv": header["benchmarks"]["in_memory"]}
+    cases_ = results.cases.drop_columns(["run", "benchmark"])
+    cases_ = cases_.append_column("benchmark", pa.array(["in_memory:a.csv"] * len(cases_)))
+    pq.write_table(
+        cases_.replace_schema_metadata({report.HEADER: json.dumps(header)}),
+        folder / "cases.parquet",
+    )
+    (folder / "results.json").unlink()
+    again = read(folder)
+    assert {(f.benchmark, f.run) for f in again.metrics} == {("in_memory", "a.csv")}
+    assert [f.value for f in again.metrics] == [f.value for f in results.metrics]
 
 
 def test_a_recall_among_some_images_is_said_to_be_easier(
@@ -246,7 +269,7 @@ def test_outcomes_that_differ_come_with_their_margins(
         for d in pairs
     )
     tests = {t.place: t for t in paired(runs)}
-    i2t = tests["in_memory", "pairs", "i2t"]
+    i2t = tests[BenchmarkRun("in_memory"), "pairs", "i2t"]
     assert (i2t.n, i2t.first + i2t.second) == (5, len(pairs))
 
 

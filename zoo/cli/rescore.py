@@ -57,9 +57,9 @@ def parser() -> Parser:
 
 def _say_what_is_compared(runs: Matched) -> None:
     console = screen()
-    for (benchmark, subset), (first, second) in runs.left_out.items():
+    for (run, subset), (first, second) in runs.left_out.items():
         console.print(
-            f"{benchmark}/{subset}: {first:,} outcomes of this run and "
+            f"{run}/{subset}: {first:,} outcomes of this run and "
             f"{second:,} of the other are about questions that were not asked "
             "of both (other images, texts or gallery), and are left out"
         )
@@ -89,7 +89,7 @@ def _compare(runs: Matched, preset: Preset) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for test in paired(runs, preset.rules):
         table.add_row(
-            "/".join(test.place),
+            "/".join(map(str, test.place)),
             f"{test.n:,}",
             f"{test.images:,}",
             f"{100 * test.first_value:.1f}",
@@ -109,7 +109,7 @@ def _compare(runs: Matched, preset: Preset) -> None:
         f"{len(found):,} outcomes differ" + (", those of the smallest margins:" if found else "")
     )
     for difference in found[:10]:
-        place = f"{difference.benchmark}/{difference.subset}/{difference.metric}"
+        place = f"{difference.run}/{difference.subset}/{difference.metric}"
         console.print(
             f"  {place}, case {difference.case}: "
             f"margins {difference.first_margin:.3g} and {difference.second_margin:.3g}"

@@ -297,12 +297,12 @@ class Evaluation(Ranged):
         trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
         for q, outcomes in judged:
             question = left.pop(q)
-            yield from rows(question.benchmark, question.case, outcomes, trained)
-        for benchmark, case in [
+            yield from rows(question.run, question.case, outcomes, trained)
+        for run, case in [
             *self.plan.unscored,
-            *((q.benchmark, q.case) for q in left.values()),
+            *((q.run, q.case) for q in left.values()),
         ]:
-            yield from rows(benchmark, case, case.queries(), trained)
+            yield from rows(run, case, case.queries(), trained)
 
 
 def as_array(scores: Any, model: str) -> NDArray[np.float32]:

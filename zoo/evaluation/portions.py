@@ -288,7 +288,7 @@ def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     cut = set(overlong(plan.texts, tokenizer))
     found: dict[str, set[int]] = {}
     for question in plan.questions:
-        found.setdefault(f"{question.benchmark}/{question.case.subset}", set()).update(
+        found.setdefault(f"{question.run}/{question.case.subset}", set()).update(
             cut.intersection(question.texts.tolist())
         )
     return {place: len(rows) for place, rows in found.items() if rows}

@@ -127,7 +127,7 @@ def finite(question: Question, scores: NDArray[np.float32]) -> NDArray[np.float3
     """
     if not np.isfinite(scores).all():
         raise ZooError(
-            f"case {question.case.id} of {question.benchmark}/{question.case.subset} has a score "
+            f"case {question.case.id} of {question.run}/{question.case.subset} has a score "
             "that is not a number: the model's weights or its precision are broken, look at "
             "the loss it was trained to"
         )

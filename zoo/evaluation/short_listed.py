@@ -96,7 +96,7 @@ class ShortListed(Strategy):
         own = [tile for run in runs[rank() :: world_size()] for tile in run]
         portions = track(
             self.loading.tiles(own),
-            f"{question.benchmark}/{question.case.subset}, short-lists",
+            f"{question.run}/{question.case.subset}, short-lists",
             len(own),
             console=Console(stderr=True),
             disable=rank() != 0,

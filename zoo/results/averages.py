@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zoo.results.metrics import Metric, plain
+from zoo.results.metrics import Metric
+from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
 
@@ -105,18 +106,16 @@ def averages(
     return list(taken)
 
 
-def _runs(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
-    """Returns the metrics by the name of a run, without those of other runs of the same benchmark.
+def _runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
+    """Returns the metrics by run, without those of other runs of the same benchmark.
 
-    Where no benchmark was asked for twice over the same subsets, all metrics stand under no name.
+    Where no benchmark was asked for twice over the same subsets, all metrics stand under None.
     """
-    times = Counter((plain(f.benchmark), f.subset, f.metric) for f in metrics)
-    again = dict.fromkeys(
-        f.benchmark for f in metrics if times[plain(f.benchmark), f.subset, f.metric] > 1
-    )
+    times = Counter((f.benchmark, f.subset, f.metric) for f in metrics)
+    again = dict.fromkeys(f.asked for f in metrics if times[f.benchmark, f.subset, f.metric] > 1)
     return {
-        run: [f for f in metrics if f.benchmark == run or f.benchmark not in again] for run in again
-    } or {"": list(metrics)}
+        run: [f for f in metrics if f.asked == run or f.asked not in again] for run in again
+    } or {None: list(metrics)}
 
 
 def _average(
@@ -124,7 +123,7 @@ def _average(
     mean: Mean,
     metrics: Sequence[Metric],
     observations: Mapping[Metric, Observations | None],
-    run: str,
+    run: BenchmarkRun | None,
 ) -> Average:
     taken = _take(mean, metrics)
     used = [metric for metric, _ in taken.shares]
@@ -137,7 +136,7 @@ def _average(
         if len(made_of) == len(used):
             low, high, how = interval(made_of, [share for _, share in taken.shares])
             low, high = 100 * low, 100 * high
-    name = f"{mean.name} ({run})" if any(f.benchmark == run for f in used) else mean.name
+    name = f"{mean.name} ({run})" if any(f.asked == run for f in used) else mean.name
     members = tuple(str(m) for m in mean.members)
     return Average(
         preset,
@@ -174,7 +173,7 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
         used = [
             f
             for f in metrics
-            if plain(f.benchmark) == node.benchmark
+            if f.benchmark == node.benchmark
             and f.metric == node.metric
             and node.subset in ("*", f.subset)
         ]
@@ -204,4 +203,4 @@ def _named(metric: Metric) -> str:
         if metric.partial_gallery
         else ""
     )
-    return f"{metric.benchmark}/{metric.subset}/{metric.metric}{gallery}"
+    return f"{metric}{gallery}"

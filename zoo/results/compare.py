@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from zoo.errors import ZooError
 from zoo.results.metrics import Place, Rules, places
 from zoo.results.outcomes import Judged, judged
+from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import benjamini_hochberg, paired_test
 
 BY_NAME = ("case", "images", "match", "options")
@@ -36,7 +37,7 @@ class Matched:
 
     first: pa.Table
     second: pa.Table
-    left_out: dict[tuple[str, str], tuple[int, int]]
+    left_out: dict[tuple[BenchmarkRun, str], tuple[int, int]]
     by_name: bool
 
 
@@ -47,7 +48,7 @@ class Difference:
     A margin is the worst right score minus the best wrong one.
 
     Attributes:
-        benchmark: Name of the benchmark.
+        run: The benchmark, as it was asked for.
         subset: Name of the subset.
         case: Id of the case.
         query: Row or column that asks.
@@ -58,7 +59,7 @@ class Difference:
         second_margin: Margin of the second run.
     """
 
-    benchmark: str
+    run: BenchmarkRun
     subset: str
     case: str
     query: int
@@ -203,7 +204,9 @@ def _margin(run: pa.Table, row: int, rules: Rules) -> float:
     return float(scores[match].min() - scores[wrong].max())
 
 
-def _rows_by_question(run: pa.Table, asked: list[str]) -> dict[tuple[str, str, Hashable], int]:
+def _rows_by_question(
+    run: pa.Table, asked: list[str]
+) -> dict[tuple[BenchmarkRun, str, Hashable], int]:
     """Returns the number of each row by benchmark, subset and what it asks.
 
     What is asked several times is told apart by its order.
@@ -212,13 +215,14 @@ def _rows_by_question(run: pa.Table, asked: list[str]) -> dict[tuple[str, str, H
         run: Outcomes of a run.
         asked: Columns that tell what a case asks.
     """
-    names = ["benchmark", "subset", "metric", "query"]
+    names = ["benchmark", "run", "subset", "metric", "query"]
     columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
     columns += [list(map(str, run[name].to_pylist())) for name in asked]
     times: Counter[Hashable] = Counter()
-    rows: dict[tuple[str, str, Hashable], int] = {}
-    for row, (benchmark, subset, *rest) in enumerate(zip(*columns, strict=True)):
-        question = (benchmark, subset, *rest)
-        rows[str(benchmark), str(subset), (*rest, times[question])] = row
+    rows: dict[tuple[BenchmarkRun, str, Hashable], int] = {}
+    for row, question in enumerate(zip(*columns, strict=True)):
+        benchmark, told_apart, subset, *rest = question
+        asked_for = BenchmarkRun(str(benchmark), str(told_apart))
+        rows[asked_for, str(subset), (*rest, times[question])] = row
         times[question] += 1
     return rows

@@ -15,11 +15,12 @@ from zoo.benchmarks.protocols.base import Protocol, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.results.outcomes import Judged, judged
+from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
 MACRO = "macro"
 
-Place = tuple[str, str, str]
+Place = tuple[BenchmarkRun, str, str]
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,7 @@ class Rules:
 
     def macro(self, benchmark: str, subset: str) -> Macro | None:
         """Returns how a subset is averaged over groups, None where it is not."""
-        name = plain(benchmark)
-        return self.macros.get((name, subset), self.macros.get((name, "*")))
+        return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
 
     def counts_like(self, other: "Rules", part: pa.Table) -> bool:
         """Tells whether other rules count the outcomes of one metric alike, macro averages apart.
@@ -92,7 +92,7 @@ class Metric:
     """One number of the report, with what it was counted over.
 
     Attributes:
-        benchmark: Name of the benchmark, as `run_names` gives it.
+        benchmark: Name of the benchmark.
         subset: Name of the subset.
         metric: Name as the protocol gives it, or `macro` for the mean over groups.
         value: Value in per cent, None where nothing was scored.
@@ -109,6 +109,7 @@ class Metric:
         published: Value of OpenAI's ViT-B/32 in per cent, as published. None where it is not known,
             or where it was counted by other rules or over another gallery.
         gallery_of: Number of images of the whole gallery; None where the metric is no recall.
+        run: What tells this run of the benchmark from another, as in `BenchmarkRun`.
     """
 
     benchmark: str
@@ -127,6 +128,15 @@ class Metric:
     chance: float | None = None
     published: float | None = None
     gallery_of: int | None = None
+    run: str = ""
+
+    @property
+    def asked(self) -> BenchmarkRun:
+        """The benchmark, as it was asked for."""
+        return BenchmarkRun(self.benchmark, self.run)
+
+    def __str__(self) -> str:
+        return f"{self.asked}/{self.subset}/{self.metric}"
 
     @property
     def coverage(self) -> float:
@@ -142,15 +152,10 @@ class Metric:
         return self.gallery_of is not None and self.images < self.gallery_of
 
 
-def plain(benchmark: str) -> str:
-    """Returns a benchmark's own name, without what tells it from another run of it."""
-    return benchmark.partition(":")[0]
-
-
 def metrics(
     outcomes: pa.Table,
     rules: Rules,
-    references: Mapping[tuple[str, str], Reference],
+    references: Mapping[tuple[BenchmarkRun, str], Reference],
     published: Rules | None = None,
 ) -> dict[Metric, Observations | None]:
     """Counts outcomes into metrics.
@@ -168,18 +173,18 @@ def metrics(
     found: dict[Metric, Observations | None] = {}
     for place, rows in places(outcomes).items():
         part = outcomes.take(rows)
-        benchmark, subset, name = place
-        known = references.get((benchmark, subset), Reference())
+        run, subset, name = place
+        known = references.get((run, subset), Reference())
         official = rules if published is None else published
         alike = rules.counts_like(official, part)
         outcome = judged(part, rules.official_ties, rules.drop_identical)
         metric, observed = _metric(place, name, outcome, known, alike)
         found[metric] = observed
-        macro = rules.macro(benchmark, subset)
+        macro = rules.macro(run.benchmark, subset)
         if macro is not None:
-            alike = alike and macro == official.macro(benchmark, subset)
+            alike = alike and macro == official.macro(run.benchmark, subset)
             metric, observed = _metric(
-                (benchmark, subset, MACRO), name, _grouped(outcome, macro), known, alike
+                (run, subset, MACRO), name, _grouped(outcome, macro), known, alike
             )
             found[metric] = observed
     return found
@@ -188,9 +193,9 @@ def metrics(
 def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
     """Returns the row numbers of each benchmark, subset and metric, as the outcomes come."""
     found: dict[Place, list[int]] = {}
-    columns = (outcomes[name].to_pylist() for name in ("benchmark", "subset", "metric"))
-    for row, place in enumerate(zip(*columns, strict=True)):
-        found.setdefault(place, []).append(row)
+    columns = (outcomes[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
+    for row, (benchmark, run, subset, metric) in enumerate(zip(*columns, strict=True)):
+        found.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
     return {place: np.array(rows) for place, rows in found.items()}
 
 
@@ -221,7 +226,7 @@ def _metric(
         alike: Whether the outcomes are counted as the published ones were.
     """
     scored = outcome.where(outcome.scored)
-    n, name = len(scored.right), place[2]
+    n, (run, subset, name) = len(scored.right), place
     observed = low = high = chance = None
     how = ""
     if n:
@@ -244,7 +249,9 @@ def _metric(
     gallery_of = max(images_of, known.n or 0) if gallery else None
     whole = gallery_of is None or images == gallery_of
     return Metric(
-        *place,
+        run.benchmark,
+        subset,
+        name,
         value=_per_cent(None if observed is None else observed.value),
         low=_per_cent(low),
         high=_per_cent(high),
@@ -258,6 +265,7 @@ def _metric(
         chance=known.chance.get(name) if chance is None else _per_cent(chance),
         published=known.published.get(name) if alike and whole else None,
         gallery_of=gallery_of,
+        run=run.run,
     ), observed
 
 

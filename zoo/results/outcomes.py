@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols.base import Outcome, Query, above_all, written
+from zoo.results.runs import BenchmarkRun
 from zoo.sources.images import identity
 
 _BLANKS = re.compile(r"\s+(?=[^\w\s])")
@@ -26,7 +27,8 @@ class Row:
     """One outcome with its place.
 
     Attributes:
-        benchmark: Name of the benchmark, as `run_names` gives it.
+        benchmark: Name of the benchmark.
+        run: What tells this run of it from another, as in `BenchmarkRun`.
         subset: Name of the subset.
         case: Id of the case.
         group: What a macro average is taken over, None where there is none.
@@ -50,6 +52,7 @@ class Row:
     """
 
     benchmark: str
+    run: str
     subset: str
     case: str
     group: str | None
@@ -73,6 +76,7 @@ class Row:
 SCHEMA = pa.schema(
     [
         ("benchmark", pa.string()),
+        ("run", pa.string()),
         ("subset", pa.string()),
         ("case", pa.string()),
         ("group", pa.string()),
@@ -96,7 +100,7 @@ SCHEMA = pa.schema(
 
 
 def rows(
-    benchmark: str,
+    run: BenchmarkRun,
     case: Case,
     asked: Iterable[Query],
     trained: frozenset[str],
@@ -104,7 +108,7 @@ def rows(
     """Yields the rows of a case.
 
     Args:
-        benchmark: Name of the benchmark, as `run_names` gives it.
+        run: The benchmark, as it was asked for.
         case: The case.
         asked: Its outcomes, or its queries where the case was not scored.
         trained: Identities of the images that the model was trained on.
@@ -115,7 +119,8 @@ def rows(
         outcome = query if isinstance(query, Outcome) else None
         about = [images[i] for i in query.images]
         yield Row(
-            benchmark=benchmark,
+            benchmark=run.benchmark,
+            run=run.run,
             subset=case.subset,
             case=case.id,
             group=case.group,

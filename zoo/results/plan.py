@@ -3,19 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.catalog import ARGUMENT
 from zoo.benchmarks.protocols.base import protocol_of, written
 from zoo.benchmarks.roots import read, settled
 from zoo.errors import ZooError
+from zoo.results.runs import BenchmarkRun, runs_of
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import spec
 
 
 @dataclass(frozen=True)
@@ -23,13 +21,13 @@ class Question:
     """A case that can be scored.
 
     Attributes:
-        benchmark: Name of the benchmark, as `run_names` gives it.
+        run: The benchmark, as it was asked for.
         case: The case.
         images: Rows of the case's images among the plan's distinct images, in the case's order.
         texts: Rows of the case's texts among the plan's distinct texts, in the case's order.
     """
 
-    benchmark: str
+    run: BenchmarkRun
     case: Case
     images: NDArray[np.int64]
     texts: NDArray[np.int64]
@@ -43,19 +41,19 @@ class Plan:
         images: Distinct images of all questions.
         texts: Distinct texts of all questions.
         questions: Cases that can be scored.
-        unscored: Cases whose images are missing, each with the name of its benchmark.
-        contents: What was read, by benchmark, named as `run_names` does.
-        absent: Subsets without annotation files, each with the name of its benchmark.
-        subsets: Subsets by benchmark, named as `run_names` does.
+        unscored: Cases whose images are missing, each with its benchmark.
+        contents: What was read, by benchmark.
+        absent: Subsets without annotation files, each with its benchmark.
+        subsets: Subsets by benchmark.
     """
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
-    unscored: list[tuple[str, Case]] = field(default_factory=list)
-    contents: dict[str, Contents] = field(default_factory=dict)
-    absent: list[tuple[str, Subset]] = field(default_factory=list)
-    subsets: dict[str, tuple[Subset, ...]] = field(default_factory=dict)
+    unscored: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
+    contents: dict[BenchmarkRun, Contents] = field(default_factory=dict)
+    absent: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
+    subsets: dict[BenchmarkRun, tuple[Subset, ...]] = field(default_factory=dict)
 
 
 def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: ImageFinder) -> Plan:
@@ -73,71 +71,27 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     image_rows: dict[ImageRef, int] = {}
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
-    for name, benchmark in zip(run_names(benchmarks), benchmarks, strict=True):
+    for run, benchmark in zip(runs_of(benchmarks), benchmarks, strict=True):
         contents = settled(read(benchmark, roots), finder)
-        made.contents[name], made.subsets[name] = contents, benchmark.subsets
-        made.absent += [(name, subset) for subset in contents.absent]
+        made.contents[run], made.subsets[run] = contents, benchmark.subsets
+        made.absent += [(run, subset) for subset in contents.absent]
         for case in contents.cases:
-            _check(name, case)
+            _check(run, case)
             for image in case.images:
                 if image not in missing:
                     missing[image] = finder.find(image) is None
             found = np.array([not missing[image] for image in case.images])
             for part, scorable in _parts(case, found):
                 if not scorable:
-                    made.unscored.append((name, part))
+                    made.unscored.append((run, part))
                     continue
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
                 texts = [text_rows.setdefault(text, len(text_rows)) for text in part.texts]
-                made.questions.append(Question(name, part, np.array(images), np.array(texts)))
+                made.questions.append(Question(run, part, np.array(images), np.array(texts)))
     made.images, made.texts = list(image_rows), list(text_rows)
     if not made.questions:
         raise ZooError(_nothing(made, finder))
     return made
-
-
-def run_names(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Returns the names of benchmarks, told apart where several share one.
-
-    What tells them apart stands behind a colon: `retrieval:flickr8k`, `half_truth:preset=paper`.
-
-    Raises:
-        ZooError: A benchmark is asked for twice.
-    """
-    specs = [spec(benchmark) for benchmark in benchmarks]
-    names = []
-    for benchmark, own in zip(benchmarks, specs, strict=True):
-        others = [
-            other["init_args"]
-            for b, other in zip(benchmarks, specs, strict=True)
-            if b.name == benchmark.name
-        ]
-        apart = {
-            k: v
-            for k, v in own["init_args"].items()
-            if v and any(other.get(k) != v for other in others)
-        }
-        first = apart.pop(ARGUMENT.get(benchmark.name, ""), None)
-        telling = [] if first is None else [_short(first)]
-        telling += [f"{key}={_short(value)}" for key, value in apart.items()]
-        names.append(":".join([benchmark.name, *([",".join(telling)] if telling else [])]))
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ZooError(
-            f"the benchmark {twice} is asked for twice: "
-            "name it once, or with another file or option"
-        )
-    return names
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, list):
-        return "+".join(map(str, value))
-    return (
-        value["class_path"].rpartition(".")[2]
-        if isinstance(value, dict) and "class_path" in value
-        else str(value)
-    )
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
@@ -166,8 +120,8 @@ def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) ->
     )
 
 
-def _check(benchmark: str, case: Case) -> None:
-    place = f"case {case.id} of {benchmark}/{case.subset}"
+def _check(run: BenchmarkRun, case: Case) -> None:
+    place = f"case {case.id} of {run}/{case.subset}"
     shape = (len(case.images), len(case.texts))
     if np.shape(case.match) != shape:
         raise ZooError(
@@ -190,16 +144,16 @@ def _check(benchmark: str, case: Case) -> None:
 def _nothing(made: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
     if made.unscored:
-        benchmark, case = made.unscored[0]
+        run, case = made.unscored[0]
         image = next(image for image in case.images if finder.find(image) is None)
         return (
             f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its "
-            f"images under {roots} (first missing: {image}, of {benchmark}/{case.subset}); "
+            f"images under {roots} (first missing: {image}, of {run}/{case.subset}); "
             f"{finder.hint(image)}"
         )
     if made.absent:
-        benchmark, part = made.absent[0]
-        names = ", ".join(dict.fromkeys(name for name, _ in made.absent))
+        _, part = made.absent[0]
+        names = ", ".join(dict.fromkeys(str(run) for run, _ in made.absent))
         return (
             f"nothing can be scored: {roots} holds no annotation file of {names} "
             f"(first missing: {' or '.join(part.files)}): {part.how}"

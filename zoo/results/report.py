@@ -22,13 +22,15 @@ from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.plan import Plan
 from zoo.results.presets import Official, Preset
+from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, averages_table, metrics_table
 from zoo.support.files import beside
 from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import json_value, sha256
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
 # names before schema 4
 FORMER = {
     "figure": "metric",
@@ -89,11 +91,7 @@ class Results:
 
         Metrics of which nothing was scored are left out.
         """
-        return {
-            f"{f.benchmark}/{f.subset}/{f.metric}": f.value
-            for f in self.metrics
-            if f.value is not None
-        }
+        return {str(f): f.value for f in self.metrics if f.value is not None}
 
     def value(self, benchmark: str, subset: str, metric: str) -> float | None:
         """Returns one value of the first preset in per cent, None where it was not scored.
@@ -102,9 +100,9 @@ class Results:
             ZooError: There is no such metric.
         """
         for found in self.metrics:
-            if (found.benchmark, found.subset, found.metric) == (benchmark, subset, metric):
+            if (str(found.asked), found.subset, found.metric) == (benchmark, subset, metric):
                 return found.value
-        known = ", ".join(f"{f.benchmark}/{f.subset}/{f.metric}" for f in self.metrics)
+        known = ", ".join(map(str, self.metrics))
         raise ZooError(
             f"the results have no metric {benchmark}/{subset}/{metric}: they have {known}"
         )
@@ -221,17 +219,17 @@ def report(
         "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
         "data_root": [str(root) for root in roots],
         "benchmarks": {
-            name: _described(name, b, plan)
-            for name, b in zip(plan.contents, benchmarks, strict=True)
+            str(run): _described(run, b, plan)
+            for run, b in zip(plan.contents, benchmarks, strict=True)
         },
         "absent": [
             {
-                "benchmark": name,
+                **run._asdict(),
                 "subset": subset.name,
                 "files": list(subset.files),
                 "how": subset.how,
             }
-            for name, subset in plan.absent
+            for run, subset in plan.absent
         ],
     }
     results = Results(header, count(cases, presets, header), cases)
@@ -253,25 +251,25 @@ def count(
         header: All that results.json says beside metrics.
     """
     order = [
-        (name, subset)
-        for name, benchmark in header["benchmarks"].items()
+        (_run(benchmark), subset)
+        for benchmark in header["benchmarks"].values()
         for subset in benchmark["parts"]
     ]
     place = {key: i for i, key in enumerate(order)}
     known, official, counted = references(header), Official.rules, []
     for preset in presets:
         observations = metrics(cases, preset.rules, known, official)
-        found = sorted(observations, key=lambda f: place.get((f.benchmark, f.subset), len(place)))
+        found = sorted(observations, key=lambda f: place.get((f.asked, f.subset), len(place)))
         means = averages(preset.name, preset.means, found, observations)
         counted.append(Counted(preset.name, preset.says, tuple(found), tuple(means)))
     return tuple(counted)
 
 
-def references(header: Mapping[str, Any]) -> dict[tuple[str, str], Reference]:
+def references(header: Mapping[str, Any]) -> dict[tuple[BenchmarkRun, str], Reference]:
     """Returns what the header says is known beforehand, by benchmark and subset."""
     return {
-        (name, subset): Reference(part["published_n"], part["chance"], part["published"])
-        for name, benchmark in header["benchmarks"].items()
+        (_run(benchmark), subset): Reference(part["published_n"], part["chance"], part["published"])
+        for benchmark in header["benchmarks"].values()
         for subset, part in benchmark["parts"].items()
     }
 
@@ -359,6 +357,8 @@ def read(run: Path) -> Results:
                 f"{run} has results of schema {header['schema']}, "
                 f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
             )
+        if header["schema"] < TOLD_APART_BY_FIELD:
+            header, cases = _told_apart(header, cases)
         cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
         for field in SCHEMA:
             if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
@@ -376,6 +376,29 @@ def read(run: Path) -> Results:
             f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
         ) from error
     return Results(header, counted or count(cases, [Official()], header), cases)
+
+
+def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Returns results of an older schema, where a colon in its name told a benchmark's runs apart.
+
+    Args:
+        header: All that results.json says beside metrics.
+        cases: The outcomes.
+
+    Returns:
+        Both, with benchmark and run apart.
+    """
+
+    def run_of(name: str) -> BenchmarkRun:
+        return BenchmarkRun(*name.split(":", 1))
+
+    benchmarks = {n: {**run_of(n)._asdict(), **b} for n, b in header["benchmarks"].items()}
+    absent = [{**part, **run_of(part["benchmark"])._asdict()} for part in header["absent"]]
+    runs = [run_of(name) for name in cases["benchmark"].to_pylist()]
+    place = cases.column_names.index("benchmark")
+    cases = cases.set_column(place, "benchmark", pa.array([run.benchmark for run in runs]))
+    cases = cases.append_column("run", pa.array([run.run for run in runs]))
+    return {**header, "benchmarks": benchmarks, "absent": absent}, cases
 
 
 def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -397,9 +420,14 @@ def _counted(preset: Mapping[str, Any]) -> Counted:
     )
 
 
-def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
-    contents = plan.contents[name]
+def _run(described: Mapping[str, Any]) -> BenchmarkRun:
+    return BenchmarkRun(described["benchmark"], described["run"])
+
+
+def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
+    contents = plan.contents[run]
     return {
+        **run._asdict(),
         **spec(benchmark),
         "version": benchmark.version,
         "notes": contents.notes,
@@ -410,7 +438,7 @@ def _described(name: str, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
                 "chance": dict(subset.chance),
                 "published": dict(subset.published),
             }
-            for subset in plan.subsets[name]
+            for subset in plan.subsets[run]
         },
     }
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from zoo.results.metrics import Metric
 from zoo.results.report import CUT, SHORT_LISTS, Results
+from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, averages_table, metrics_table
 from zoo.support.provenance import random_weights
 
@@ -71,8 +72,8 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         )
     for part in results.header["absent"]:
         yield Text(
-            f"absent: {part['benchmark']}/{part['subset']} ({' or '.join(part['files'])}): "
-            f"{part['how']}"
+            f"absent: {BenchmarkRun(part['benchmark'], part['run'])}/{part['subset']} "
+            f"({' or '.join(part['files'])}): {part['how']}"
         )
 
 
@@ -88,8 +89,8 @@ def _rich(made: TextTable) -> Table:
 
 def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
     """Yields for each subset how many images are there and how many the model was trained on."""
-    subsets = {(f.benchmark, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
-    for (benchmark, subset), f in reversed(subsets.items()):
+    subsets = {(f.asked, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
+    for (run, subset), f in reversed(subsets.items()):
         if f.images < f.images_of or f.trained_on or f.partial_gallery:
             found = f"{f.images:,} of {f.images_of:,} images found"
             if f.partial_gallery:
@@ -98,4 +99,4 @@ def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
                     "easier than the whole, not comparable"
                 )
             trained = f"; the model was trained on {f.trained_on:,} of them" if f.trained_on else ""
-            yield Text(f"{benchmark}/{subset}: {found}{trained}")
+            yield Text(f"{run}/{subset}: {found}{trained}")

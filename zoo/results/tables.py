@@ -76,10 +76,10 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
     Returns:
         A table with a row for each metric.
     """
-    before = ["", *(f.benchmark for f in metrics)]
+    before = [None, *(f.asked for f in metrics)]
     rows = tuple(
         (
-            f.benchmark if f.benchmark != last else "",
+            str(f.asked) if f.asked != last else "",
             f.subset,
             f.metric,
             number(f.value),
