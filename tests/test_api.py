@@ -20,6 +20,7 @@ from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
+from zoo.results import Strict
 from zoo.sources.pictures import Decoding
 
 TEXTS = [
@@ -169,6 +170,10 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
     file = made_root / "pairs.csv"
     for given in (f"pairs:{file}", [f"pairs:{file}"], Pairs(str(file)), (Pairs(str(file)),)):
         assert len(evaluate(model, given, made_root, presets="official,strict").metrics) == 1
+    for ways in (Strict(), [Strict()], ["strict"]):
+        assert (
+            evaluate(model, f"pairs:{file}", made_root, presets=ways).counted[0].says == Strict.says
+        )
     with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):
         evaluate(model, f"pairs:{file}, winogrand", made_root)
     for wrong in (None, 3, [None]):

@@ -38,6 +38,7 @@ from zoo.support.provenance import random_weights
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
+    from zoo.results.presets import Preset
     from zoo.results.report import Results
 
 log = logging.getLogger(__name__)
@@ -256,7 +257,7 @@ def evaluate(
     benchmarks: "str | Benchmark | Sequence[str | Benchmark]",
     data_root: str | Path | Sequence[str | Path] = ".",
     out: str | Path | None = None,
-    presets: str | Sequence[str] = ("official",),
+    presets: "str | Preset | Sequence[str | Preset]" = ("official",),
     overwrite: bool = False,
 ) -> "Results":
     """Measures a model on benchmarks.
@@ -268,7 +269,7 @@ def evaluate(
         benchmarks: Names, in a list or by commas, or Benchmark objects.
         data_root: Where annotations and images are, one folder or several.
         out: A folder for results.json and cases.parquet; None writes nothing.
-        presets: Ways of counting and averaging, in a list or by commas.
+        presets: Ways of counting: names, in a list or by commas, or Preset objects.
         overwrite: Whether results that are in `out` already may be lost.
 
     Returns:
@@ -279,13 +280,14 @@ def evaluate(
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
+    from zoo.results.presets import Preset
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(
         _named(benchmarks, "benchmarks", Benchmark),
         [str(root) for root in roots],
         out=None if out is None else str(out),
-        presets=_named(presets, "presets"),
+        presets=_named(presets, "presets", Preset),
         overwrite=overwrite,
     )
     if isinstance(model, str | Path):

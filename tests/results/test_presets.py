@@ -1,9 +1,13 @@
 """Presets: those of others, by path, with arguments, and told what they lack."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from zoo.benchmarks import Case, Outcome, Protocol, Query
+from zoo.cli.fit import settings_of
 from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
 from zoo.results.metrics import metrics
@@ -59,6 +63,22 @@ def test_a_preset_is_named_by_its_path_or_given() -> None:
     given = Swapped(ties=True)
     assert preset_of(given) is given
     assert preset_of("Official").name == preset_of("official").name == "official"
+
+
+def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
+    asked = {"class_path": f"{HERE}.Swapped", "init_args": {"ties": True}}
+    arguments = {"benchmarks": ["winoground"], "presets": ["strict", asked]}
+    (tmp_path / "measured.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "model": {"backbone": {"name": "zoo-tiny"}},
+                "data": {"class_path": "EvaluationDataModule", "init_args": arguments},
+            }
+        )
+    )
+    settings = settings_of(["validate", "--config", str(tmp_path / "measured.yaml")])
+    named, given = settings.data.init_args.presets
+    assert (named, given.class_path, given.init_args.ties) == ("strict", asked["class_path"], True)
 
 
 @pytest.mark.parametrize(
