@@ -5,6 +5,7 @@ What is built in is read from source, without importing it.
 
 import ast
 import importlib
+import inspect
 import logging
 import re
 from collections.abc import Iterable
@@ -126,15 +127,14 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
 
 
 def _left_out(cls: type, base: type) -> list[str]:
-    """Returns what a class has to define and does not: methods, and values without a default."""
+    """Returns what its base asks of a class and it lacks: values without a default, and methods."""
     values = [
         name
-        for name, kind in base.__annotations__.items()
-        if getattr(kind, "__origin__", None) is ClassVar
+        for name, kind in inspect.get_annotations(base).items()
+        if getattr(kind, "__origin__", None) is ClassVar and not hasattr(cls, name)
     ]
-    return [name for name in values if not hasattr(cls, name)] + sorted(
-        getattr(cls, "__abstractmethods__", ())
-    )
+    asked = getattr(base, "__abstractmethods__", ())
+    return values + sorted(set(asked) & set(getattr(cls, "__abstractmethods__", ())))
 
 
 def imported(path: str) -> Any:
