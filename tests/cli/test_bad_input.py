@@ -430,7 +430,7 @@ WRONG_FLAGS = {
     "results that are none": (["rescore", "ROOT"], "holds no cases.parquet"),
     "fewer than no examples": (
         ["negatives", "preview", "ROOT/captions.tsv", "--n", "-1"],
-        "--n: '-1'",
+        "--n: -1 is not a whole number from 0 up",
     ),
 }
 

@@ -53,5 +53,5 @@ def test_swaps_are_cases_of_a_true_and_a_false_caption(rendered):
 def test_a_missing_folder_is_absent_with_how_to_get_it(tmp_path):
     reading = SceneSwaps("nowhere").read(tmp_path)
     assert reading.cases == []
-    assert [part.subset for part in reading.absent] == ["test", "held_out"]
+    assert [subset.name for subset in reading.absent] == ["test", "held_out"]
     assert all("zoo scenes render" in part.how for part in reading.absent)

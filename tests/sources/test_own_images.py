@@ -149,7 +149,8 @@ def test_pairs_ask_about_the_edited_image_and_say_what_is_taken_by_name(root: Pa
         PUBLISHED,
     ]
     assert [image.source for image in plan.images] == ["file", "flickr", "coco"]
-    assert plan.contents["pairs"].notes["images by name"].startswith("2 are not there as written")
+    (contents,) = plan.contents.values()
+    assert contents.notes["images by name"].startswith("2 are not there as written")
     (finding,) = examine(Pairs(str(file)), [root], finder)
     assert (finding.n, finding.scorable) == (3, 3)
 

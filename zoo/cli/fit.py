@@ -70,6 +70,15 @@ class ZooParser(LightningArgumentParser):
         settings: Namespace = super().parse_args(args, *others, **named)
         return settings
 
+    def add_class_arguments(self, *given: Any, **named: Any) -> list[str]:
+        """Adds a class's arguments, of which none is read from a file that its value names.
+
+        A path of weights is a value of an argument that may name a class as well; `--config` is
+        what reads YAML.
+        """
+        added: list[str] = super().add_class_arguments(*given, **{**named, "sub_configs": False})
+        return added
+
     def error(self, message: str, ex: Exception | None = None) -> None:
         """Prints a wrong argument in one line with near names, and ends with status 2.
 

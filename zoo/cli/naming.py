@@ -47,7 +47,8 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         """
         if not self.exit_on_error:
             super().error(message, ex)
-        message = re.sub(r"\w+\.\w+", lambda found: self._flags().get(found[0], found[0]), message)
+        for wrong in (r"\w+\.\w+", r'(?<=key ")\w+(?=")'):
+            message = re.sub(wrong, lambda found: self._flags().get(found[0], found[0]), message)
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
         mend = near(unknown[1], self._option_string_actions) if unknown else ""
         if message.startswith("the following arguments are required"):
@@ -59,8 +60,8 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         """Returns how arguments of the commands are typed, by what jsonargparse calls them."""
         commands = self._subcommands_action.choices if self._subcommands_action else {}
         return {
-            f"{name}.{action.dest}": (action.option_strings or [action.dest])[0]
-            for name, command in commands.items()
+            f"{prefix}{action.dest}": (action.option_strings or [action.dest])[0]
+            for prefix, command in [("", self), *((f"{name}.", c) for name, c in commands.items())]
             for action in command._actions
         }
 
