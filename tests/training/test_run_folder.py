@@ -47,6 +47,18 @@ def test_a_run_that_lies_in_the_named_folder_is_lost_only_where_that_is_meant(
     assert torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 2
 
 
+def test_a_run_that_ended_before_its_first_checkpoint_is_not_to_be_gone_on_with(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "runs" / "s1").mkdir(parents=True)
+    (folder / "runs" / "s1" / "config.yaml").write_text("seed_everything: 1")
+    assert main([*fit, "--trainer.logger.version", "s1"]) == 1
+    told = capsys.readouterr().err
+    assert "it ended before its first checkpoint" in told
+    assert "--overwrite" in told
+    assert "--ckpt_path" not in told
+
+
 def test_a_trial_leaves_nothing_and_a_run_without_a_logger_has_a_folder_too(
     folder: Path, fit: list[str]
 ) -> None:

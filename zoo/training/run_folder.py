@@ -216,10 +216,11 @@ def check_free(
         _restarted(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
     ):
         return True
-    raise ZooError(
-        f"{folder} holds a run already: name another --trainer.logger.version, go on with that "
-        f"run by --ckpt_path {folder}, or lose it by --overwrite"
-    )
+    if any((folder / CHECKPOINTS).glob("*.ckpt")):
+        mend = f"go on with that run by --ckpt_path {folder}, or lose it by --overwrite"
+    else:
+        mend = "or lose it by --overwrite, since it ended before its first checkpoint"
+    raise ZooError(f"{folder} holds a run already: name another --trainer.logger.version, {mend}")
 
 
 def read_record(folder: Path) -> Settings:

@@ -33,8 +33,8 @@ class Query:
         images: Rows of the case's images that the query is about.
         texts: Columns of the case's texts that the query is about, in the order of the scores where
             each score is of one text.
-        options: Number of answers to choose from, of a recall; None elsewhere, where `match` tells.
-        right_options: Number of right answers among them, of a recall; None elsewhere.
+        options: Number of answers to choose from, where the protocol's `chance` asks for it.
+        right_options: Number of right answers among them, likewise.
     """
 
     metric: str
