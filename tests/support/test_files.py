@@ -53,6 +53,24 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_a_place_that_another_process_sweeps_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, swept = os.open, list[Path]()
+
+    def swept_first(path: Path, flags: int, *others: int) -> int:
+        if not swept:
+            swept.append(path)
+            os.unlink(path)
+        return opened(path, flags, *others)
+
+    monkeypatch.setattr("zoo.support.files.os.open", swept_first)
+    with whole(tmp_path / "a.json", sweeps=False) as part:
+        part.write_bytes(b"{}")
+    assert swept == [part]
+    assert (tmp_path / "a.json").read_bytes() == b"{}"
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_what_a_dead_process_left_is_swept_by_the_next_that_writes_the_same(
     tmp_path: Path, folder: bool

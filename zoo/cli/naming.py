@@ -47,7 +47,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         """
         if not self.exit_on_error:
             super().error(message, ex)
-        for wrong in (r"\w+\.\w+", r'(?<=key ")\w+(?=")'):
+        for wrong in (r"\w+\.\w+", r'(?<=\AParser key ")\w+(?=")'):
             message = re.sub(wrong, lambda found: self._flags().get(found[0], found[0]), message)
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
         mend = near(unknown[1], self._option_string_actions) if unknown else ""

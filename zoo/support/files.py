@@ -116,12 +116,15 @@ def _locked(part: Path, folder: bool) -> int:
             part.mkdir(exist_ok=True)
         else:
             part.touch()
-        handle = os.open(part, os.O_RDONLY)
+        try:
+            handle = os.open(part, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # swept between the two steps
         with suppress(OSError):  # a file system without locks: nobody sweeps there either
             fcntl.flock(handle, fcntl.LOCK_EX)
         if _is(part, handle):
             return handle
-        os.close(handle)  # swept between the two steps
+        os.close(handle)  # swept before it was locked
 
 
 def _is(part: Path, handle: int) -> bool:
