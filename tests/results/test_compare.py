@@ -12,7 +12,7 @@ import pytest
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.results.compare import differences, largest_difference, matched, paired
-from zoo.results.outcomes import Row, rows, table
+from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
@@ -28,7 +28,7 @@ def asked(
     texts: tuple[str, ...] = ("a", "b"),
     image: str = "",
     scored: bool = True,
-) -> list[Row]:
+) -> list[OutcomeRow]:
     """The outcome of a case whose first text is right, by scripts that let it win ties."""
     match = np.array([[True] + [False] * (len(texts) - 1)])
     ref = ImageRef("coco", image or name)
@@ -37,7 +37,7 @@ def asked(
     return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
-def run(*cases: list[Row]) -> pa.Table:
+def run(*cases: list[OutcomeRow]) -> pa.Table:
     return table(row for case in cases for row in case)
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from zoo.benchmarks.base import Case
 from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
-from zoo.results.outcomes import Row, rows, table
+from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
@@ -27,7 +27,7 @@ def order_case(
     scores: list[float] | None,
     group: str | None = None,
     first: bool = True,
-) -> list[Row]:
+) -> list[OutcomeRow]:
     match = np.zeros((1, len(texts)), dtype=bool)
     match[0, 0 if first else 1] = True
     case = Case(
@@ -44,7 +44,7 @@ def order_case(
     return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
-def only(rows_: list[Row], rules: Rules) -> Metric:
+def only(rows_: list[OutcomeRow], rules: Rules) -> Metric:
     (found,) = metrics(table(rows_), rules, {})
     return found
 
@@ -133,7 +133,7 @@ def test_a_rate_has_wilsons_interval_on_its_cases_and_on_fewer_where_an_image_co
     assert twice.interval == "Wilson on the effective number of images"
 
 
-def winoground(scores: list[np.ndarray]) -> list[Row]:
+def winoground(scores: list[np.ndarray]) -> list[OutcomeRow]:
     made = []
     for k, given in enumerate(scores):
         case = Case(
@@ -188,9 +188,9 @@ def test_a_published_value_stands_only_beside_a_metric_that_is_counted_as_it_was
     assert [f.published for f in metrics(identity, others, known, official)] == [47.6, None]
 
 
-def retrieval(n: int, captions: int, there: int | None = None) -> list[Row]:
+def retrieval(n: int, captions: int, there: int | None = None) -> list[OutcomeRow]:
     images = tuple(ImageRef("coco", str(i + 1)) for i in range(n))
-    made: list[Row] = []
+    made: list[OutcomeRow] = []
     for part, scored in (
         (images[:there], True),
         (images[there:] if there is not None else (), False),

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.results import report
 from zoo.results.compare import differences, matched, paired
 from zoo.results.outcomes import fingerprint
-from zoo.results.presets import preset_of
+from zoo.results.presets import Official, Strict, preset_of
 from zoo.results.report import Results, read
 from zoo.results.runs import BenchmarkRun
 from zoo.results.show import show
@@ -210,6 +211,32 @@ def test_a_colon_told_runs_of_one_benchmark_apart_in_older_schemas(
     again = read(folder)
     assert {(f.benchmark, f.run) for f in again.metrics} == {("in_memory", "a.csv")}
     assert [f.value for f in again.metrics] == [f.value for f in results.metrics]
+
+
+def test_results_of_an_older_schema_are_written_anew_and_read_again(
+    tmp_path: Path, run: tuple[Path, Results]
+) -> None:
+    folder, results = run
+    described = dict(results.header["benchmarks"]["in_memory"])
+    described["parts"] = described.pop("subsets")
+    header = {**results.header, "schema": 5, "benchmarks": {"in_memory": described}}
+    older = results.cases.replace_schema_metadata({report.HEADER: json.dumps(header)})
+    pq.write_table(older, folder / "cases.parquet")
+    again = read(folder)
+    assert again.header == json.loads(json.dumps(results.header))
+    assert again.counted == results.counted
+    report.write(again, tmp_path / "anew")
+    assert read(tmp_path / "anew").header == again.header
+
+
+def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
+    run: tuple[Path, Results],
+) -> None:
+    official, strict = run[1].counted
+    assert official.says == Official.says
+    assert strict.says == f"{Strict.says}, but kept by protocol group, half_truth, retrieval, t2i"
+    one_image_each = run[1].cases.filter(pc.equal(run[1].cases["protocol"], "i2t"))
+    assert report.count(one_image_each, [Strict()], run[1].header)[0].says == Strict.says
 
 
 def test_a_recall_among_some_images_is_said_to_be_easier(

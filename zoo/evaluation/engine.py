@@ -25,7 +25,7 @@ from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.heads.base import Head
-from zoo.results.outcomes import Row, rows, table
+from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets import Preset, preset_of
 from zoo.results.report import CUT, Results, refuse_results, report
@@ -287,7 +287,7 @@ class Evaluation(Ranged):
 
     def _rows(
         self, judged: Iterable[tuple[int, list[Outcome]]], left: dict[int, Question]
-    ) -> Iterator[Row]:
+    ) -> Iterator[OutcomeRow]:
         """Yields the rows of cases that were judged, and then of all others.
 
         Args:

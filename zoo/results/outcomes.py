@@ -23,7 +23,7 @@ _BLANKS = re.compile(r"\s+(?=[^\w\s])")
 
 
 @dataclass(frozen=True)
-class Row:
+class OutcomeRow:
     """One outcome with its place.
 
     Attributes:
@@ -33,7 +33,7 @@ class Row:
         case: Id of the case.
         group: What a macro average is taken over, None where there is none.
         protocol: The case's protocol, as `written` names it.
-        query: Row or column that asks, as in `Query`.
+        query: OutcomeRow or column that asks, as in `Query`.
         metric: Name of the metric that the outcome counts towards.
         scores: Scores that were compared, as in `Outcome`. None where the case was not scored.
         match: Which of the scores are right.
@@ -104,7 +104,7 @@ def rows(
     case: Case,
     asked: Iterable[Query],
     trained: frozenset[str],
-) -> Iterator[Row]:
+) -> Iterator[OutcomeRow]:
     """Yields the rows of a case.
 
     Args:
@@ -118,7 +118,7 @@ def rows(
     for query in asked:
         outcome = query if isinstance(query, Outcome) else None
         about = [images[i] for i in query.images]
-        yield Row(
+        yield OutcomeRow(
             benchmark=run.benchmark,
             run=run.run,
             subset=case.subset,
@@ -161,7 +161,7 @@ def identical(case: Case, image: int) -> list[bool]:
 
     Args:
         case: The case.
-        image: Row of the image.
+        image: OutcomeRow of the image.
 
     Returns:
         A truth value for each text.
@@ -173,9 +173,9 @@ def identical(case: Case, image: int) -> list[bool]:
     ]
 
 
-def table(rows: Iterable[Row]) -> pa.Table:
+def table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
-    columns: dict[str, list[object]] = {field.name: [] for field in fields(Row)}
+    columns: dict[str, list[object]] = {field.name: [] for field in fields(OutcomeRow)}
     for row in rows:
         for name, column in columns.items():
             column.append(getattr(row, name))
@@ -187,7 +187,7 @@ class Judged:
     """The outcomes of one metric, counted by one set of rules; all arrays are `[q]`.
 
     Attributes:
-        row: Row numbers in the table.
+        row: OutcomeRow numbers in the table.
         right: Whether the answer is right.
         tie: Whether the answer is wrong by `>` and right by `>=`.
         scored: Whether the case was scored.

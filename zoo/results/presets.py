@@ -132,7 +132,11 @@ class Official(Preset):
 
 
 class Strict(Preset):
-    """Counts every tie as wrong, and drops options equal to the right text."""
+    """Counts every tie as wrong, and drops options equal to the right text.
+
+    A protocol says by `drops_identical` whether they can be dropped; of others they are kept, and
+    the report names these.
+    """
 
     name = "strict"
     says = "ties are wrong everywhere, options equal to the right text are dropped"

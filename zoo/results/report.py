@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.protocols.base import VERSION
+from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import ZooError, near, need
 from zoo.results.averages import Average, averages
 from zoo.results.metrics import Metric, Reference, metrics
@@ -29,14 +30,15 @@ from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import json_value, sha256
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
-# names before schema 4
+# names in older schemas
 FORMER = {
     "figure": "metric",
     "figures": "metrics",
     "photographs": "images",
     "photographs_of": "images_of",
+    "parts": "subsets",
 }
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
@@ -253,7 +255,7 @@ def count(
     order = [
         (_run(benchmark), subset)
         for benchmark in header["benchmarks"].values()
-        for subset in benchmark["parts"]
+        for subset in benchmark["subsets"]
     ]
     place = {key: i for i, key in enumerate(order)}
     known, official, counted = references(header), Official.rules, []
@@ -261,16 +263,28 @@ def count(
         observations = metrics(cases, preset.rules, known, official)
         found = sorted(observations, key=lambda f: place.get((f.asked, f.subset), len(place)))
         means = averages(preset.name, preset.means, found, observations)
-        counted.append(Counted(preset.name, preset.says, tuple(found), tuple(means)))
+        says = f"{preset.says}{_kept(preset, cases)}"
+        counted.append(Counted(preset.name, says, tuple(found), tuple(means)))
     return tuple(counted)
+
+
+def _kept(preset: Preset, cases: pa.Table) -> str:
+    """Says which protocols keep the options that the preset drops of others; else nothing."""
+    if not preset.rules.drop_identical:
+        return ""
+    keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
+    names = sorted({protocol_of(named).name for named in keeping})
+    return f", but kept by protocol {', '.join(names)}" if names else ""
 
 
 def references(header: Mapping[str, Any]) -> dict[tuple[BenchmarkRun, str], Reference]:
     """Returns what the header says is known beforehand, by benchmark and subset."""
     return {
-        (_run(benchmark), subset): Reference(part["published_n"], part["chance"], part["published"])
+        (_run(benchmark), name): Reference(
+            known["published_n"], known["chance"], known["published"]
+        )
         for benchmark in header["benchmarks"].values()
-        for subset, part in benchmark["parts"].items()
+        for name, known in benchmark["subsets"].items()
     }
 
 
@@ -357,13 +371,7 @@ def read(run: Path) -> Results:
                 f"{run} has results of schema {header['schema']}, "
                 f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
             )
-        if header["schema"] < TOLD_APART_BY_FIELD:
-            header, cases = _told_apart(header, cases)
-        cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
-        for field in SCHEMA:
-            if header["schema"] < SCHEMA_VERSION and field.name not in cases.column_names:
-                cases = cases.append_column(field, pa.nulls(len(cases), field.type))
-        cases = cases.select(SCHEMA.names).cast(SCHEMA)
+        header, cases = _of_this_schema(header, cases)
     except (
         OSError,
         ValueError,
@@ -376,6 +384,27 @@ def read(run: Path) -> Results:
             f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
         ) from error
     return Results(header, counted or count(cases, [Official()], header), cases)
+
+
+def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Returns results of this or an older schema under the names of this one.
+
+    Columns that an older schema did not have are empty.
+
+    Args:
+        header: All that results.json says beside metrics.
+        cases: The outcomes.
+    """
+    former = header["schema"]
+    if former < TOLD_APART_BY_FIELD:
+        header, cases = _told_apart(header, cases)
+    benchmarks = {name: _named_anew(b) for name, b in header["benchmarks"].items()}
+    cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
+    for field in SCHEMA:
+        if former < SCHEMA_VERSION and field.name not in cases.column_names:
+            cases = cases.append_column(field, pa.nulls(len(cases), field.type))
+    header = {**header, "schema": SCHEMA_VERSION, "benchmarks": benchmarks}
+    return header, cases.select(SCHEMA.names).cast(SCHEMA)
 
 
 def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
@@ -393,7 +422,7 @@ def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any]
         return BenchmarkRun(*name.split(":", 1))
 
     benchmarks = {n: {**run_of(n)._asdict(), **b} for n, b in header["benchmarks"].items()}
-    absent = [{**part, **run_of(part["benchmark"])._asdict()} for part in header["absent"]]
+    absent = [{**lacking, **run_of(lacking["benchmark"])._asdict()} for lacking in header["absent"]]
     runs = [run_of(name) for name in cases["benchmark"].to_pylist()]
     place = cases.column_names.index("benchmark")
     cases = cases.set_column(place, "benchmark", pa.array([run.benchmark for run in runs]))
@@ -432,7 +461,7 @@ def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str,
         "version": benchmark.version,
         "notes": contents.notes,
         "files": {str(path): sha256(path) for path in _files(contents.files)},
-        "parts": {
+        "subsets": {
             subset.name: {
                 "published_n": subset.n,
                 "chance": dict(subset.chance),

@@ -40,7 +40,7 @@ def screen() -> Console:
 def shown(results: Results) -> RenderableType:
     """Returns the report.
 
-    It holds for each preset a table of metrics and one of averages. Notes and the parts without
+    It holds for each preset a table of metrics and one of averages. Notes and the subsets without
     annotation files follow.
     """
     return Group(*_lines(results))
@@ -70,10 +70,10 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield from (
             Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items()
         )
-    for part in results.header["absent"]:
+    for absent in results.header["absent"]:
         yield Text(
-            f"absent: {BenchmarkRun(part['benchmark'], part['run'])}/{part['subset']} "
-            f"({' or '.join(part['files'])}): {part['how']}"
+            f"absent: {BenchmarkRun(absent['benchmark'], absent['run'])}/{absent['subset']} "
+            f"({' or '.join(absent['files'])}): {absent['how']}"
         )
 
 
