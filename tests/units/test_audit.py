@@ -9,7 +9,7 @@ import pytest
 from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.units.audit import COLUMNS, Row, draw, read_sheet, shares, write_sheet
+from zoo.units.audit import COLUMNS, SheetRow, draw, read_sheet, shares, write_sheet
 from zoo.units.rules.rule import RuleExtractor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "studies"))
@@ -52,7 +52,7 @@ def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert read_sheet(tmp_path / "sheet.csv") == rows
 
 
-ROW = Row("1", "1", "a dog", "entity", "dog", "cat", "object_change", "ok", "ok")
+ROW = SheetRow("1", "1", "a dog", "entity", "dog", "cat", "object_change", "ok", "ok")
 
 
 def test_shares_are_of_what_was_judged() -> None:

@@ -26,7 +26,7 @@ from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.audit import (
     FOIL_VERDICTS,
     UNIT_VERDICTS,
-    Row,
+    SheetRow,
     draw,
     read_sheet,
     shares,
@@ -193,7 +193,7 @@ def audit(arguments: Namespace) -> None:
     )
 
 
-def print_shares(rows: Sequence[Row], sheet: Path) -> None:
+def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
     """Prints the share of each verdict with its 95 % interval, and how many are not judged yet."""
     judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
     table = Table("verdict", "of", "count", "share", "95 % (Wilson)")

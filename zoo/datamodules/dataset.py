@@ -20,7 +20,7 @@ from zoo.datamodules.texts import CaptionTexts
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import seed_of, stable_hash
-from zoo.units.sampler import Pair
+from zoo.units.sampler import UnitAndFoil
 
 Transform = Callable[[Image.Image], Tensor]
 
@@ -43,7 +43,7 @@ class Row:
     image: Tensor
     caption: str | None
     negatives: Sequence[str | None]
-    pairs: Sequence[Pair | None]
+    pairs: Sequence[UnitAndFoil | None]
     image_id: str
     sample: int
 

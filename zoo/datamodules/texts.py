@@ -10,7 +10,7 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.units.record import UnitRecord
-from zoo.units.sampler import Pair, UnitSampler
+from zoo.units.sampler import UnitAndFoil, UnitSampler
 
 SOURCE_NEGATIVES = "source"
 
@@ -61,7 +61,7 @@ class CaptionTexts:
             made.append(negative)
         return made
 
-    def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
+    def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
         """Returns n_units draws of (unit, foil or None), None for a draw that finds nothing."""
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
@@ -77,7 +77,7 @@ class DrawnOnce(CaptionTexts):
     """The texts beside a caption, drawn once: every epoch has what the first would have."""
 
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
-    _pairs: dict[tuple[int, Sample], list[Pair | None]] = field(default_factory=dict)
+    _pairs: dict[tuple[int, Sample], list[UnitAndFoil | None]] = field(default_factory=dict)
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
         """Returns the negatives of the first epoch."""
@@ -86,7 +86,7 @@ class DrawnOnce(CaptionTexts):
             self._negatives[place] = super().negatives(sample, 0, index)
         return self._negatives[place]
 
-    def pairs(self, sample: Sample, epoch: int, index: int) -> list[Pair | None]:
+    def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
         """Returns the units and foils of the first epoch."""
         place = index, sample
         if place not in self._pairs:

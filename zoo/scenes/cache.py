@@ -24,7 +24,7 @@ from rich.progress import track
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.captions import describe
-from zoo.scenes.graph import Pair, SceneGraph, draw_scene
+from zoo.scenes.graph import ColorShape, SceneGraph, draw_scene
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_place, sweep, write_beside
 from zoo.support.text_files import NotJson, json_value
@@ -35,7 +35,7 @@ GRAPHS = "scenes.jsonl"
 MANIFEST = "manifest.json"
 SPLITS = ("train", "val", "test", "held_out")
 # two colours a shape and each colour at most once, so that training has all colours and all shapes
-HELD_OUT: frozenset[Pair] = frozenset(
+HELD_OUT: frozenset[ColorShape] = frozenset(
     {
         ("gray", "cube"),
         ("green", "cube"),
@@ -69,7 +69,7 @@ def render_scenes(
     samples: int = 16,
     n_objects: tuple[int, int] = (2, 2),
     workers: int = 2,
-    held_out: frozenset[Pair] = HELD_OUT,
+    held_out: frozenset[ColorShape] = HELD_OUT,
 ) -> int:
     """Fills a folder with scenes. Images that are there already are kept.
 
@@ -212,7 +212,7 @@ def _refuse_to_shrink(folder: Path, n: int) -> None:
 
 
 def _graph(
-    seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[Pair]
+    seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[ColorShape]
 ) -> SceneGraph:
     if held_out and split_of(index) == "held_out":
         return draw_scene(seed, index, size, n_objects, required=held_out)
@@ -249,7 +249,7 @@ def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     write_beside(path, data.getvalue(), sweeps=False)
 
 
-def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Pair]) -> None:
+def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[ColorShape]) -> None:
     splits = [split_of(i) for i in range(len(graphs))]
     described = [
         describe(graph, image_id(i), frozenset() if splits[i] == "held_out" else held_out)

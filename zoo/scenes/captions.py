@@ -15,7 +15,7 @@ from zoo.scenes.graph import (
     OPPOSITE,
     SHAPES,
     SIZES,
-    Pair,
+    ColorShape,
     SceneGraph,
     SceneObject,
 )
@@ -53,7 +53,7 @@ class Phrase:
         return " ".join(word for word in (self.size, self.color, self.material, self.shape) if word)
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ColorShape:
         """Its colour and shape."""
         return self.color, self.shape
 
@@ -106,7 +106,7 @@ def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) ->
 
 
 def describe(
-    graph: SceneGraph, image_id: str, avoid: frozenset[Pair] = frozenset()
+    graph: SceneGraph, image_id: str, avoid: frozenset[ColorShape] = frozenset()
 ) -> list[Description]:
     """Returns up to four relations and a conjunction as captions.
 
@@ -130,7 +130,7 @@ def describe(
 
 
 def wrong_twins(
-    graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[Pair] = frozenset()
+    graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[ColorShape] = frozenset()
 ) -> list[Phrase]:
     """Returns the phrases that differ from a phrase in one part alone and are true of no object.
 
@@ -166,7 +166,7 @@ def _description(
     image_id: str,
     caption_id: str,
     statement: tuple[int, str, int],
-    avoid: frozenset[Pair],
+    avoid: frozenset[ColorShape],
 ) -> Description:
     subject, object = (phrase(graph, graph.objects[i]) for i in (statement[0], statement[2]))
     predicate = statement[1]
@@ -187,7 +187,7 @@ def _description(
     return Description(record, template.format(a, predicate, b) if false else None)
 
 
-def _entity(graph: SceneGraph, rng: Random, right: Phrase, avoid: frozenset[Pair]) -> Entity:
+def _entity(graph: SceneGraph, rng: Random, right: Phrase, avoid: frozenset[ColorShape]) -> Entity:
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
         twins = wrong_twins(graph, right, part, avoid)
@@ -203,7 +203,7 @@ def _relation(
     subject: Phrase,
     predicate: str,
     object: Phrase,
-    avoid: frozenset[Pair],
+    avoid: frozenset[ColorShape],
 ) -> Relation:
     foils = []
     if not holds(graph, subject, OPPOSITE[predicate], object):

@@ -13,13 +13,13 @@ from typing import Any
 from zoo.errors import ZooError
 
 Vector = tuple[float, float, float]
-Pair = tuple[str, str]
+ColorShape = tuple[str, str]
 
 COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 SHAPES = ("cube", "sphere", "cylinder")
 SIZES = {"large": 0.7, "small": 0.35}
 MATERIALS = ("rubber", "metal")
-PAIRS: tuple[Pair, ...] = tuple((color, shape) for color in COLORS for shape in SHAPES)
+PAIRS: tuple[ColorShape, ...] = tuple((color, shape) for color in COLORS for shape in SHAPES)
 OPPOSITE = {
     "to the left of": "to the right of",
     "to the right of": "to the left of",
@@ -234,8 +234,8 @@ def draw_scene(
     index: int,
     resolution: int,
     n_objects: tuple[int, int] = (2, 4),
-    excluded: frozenset[Pair] = frozenset(),
-    required: frozenset[Pair] = frozenset(),
+    excluded: frozenset[ColorShape] = frozenset(),
+    required: frozenset[ColorShape] = frozenset(),
 ) -> SceneGraph:
     """Draws a scene. It depends on the arguments alone.
 
@@ -289,7 +289,9 @@ def draw_scene(
     )
 
 
-def _with_one_more(rng: Random, graph: SceneGraph, frame: Framing, pair: Pair) -> SceneGraph | None:
+def _with_one_more(
+    rng: Random, graph: SceneGraph, frame: Framing, pair: ColorShape
+) -> SceneGraph | None:
     """Returns the graph with one more object of a pair, None where no room was found."""
     for _ in range(PLACES):
         grown = replace(graph, objects=(*graph.objects, _place(rng, frame, pair)))
@@ -334,7 +336,7 @@ def undoubted(graph: SceneGraph) -> bool:
     return True
 
 
-def _place(rng: Random, frame: Framing, pair: Pair) -> SceneObject:
+def _place(rng: Random, frame: Framing, pair: ColorShape) -> SceneObject:
     color, shape = pair
     size = rng.choice(frame.sizes)
     radius = SIZES[size]

@@ -21,7 +21,7 @@ SWAP = "argument_swap"
 
 
 @dataclass(frozen=True)
-class Row:
+class SheetRow:
     """A line of a sheet: a unit with one of its foils, and what a judge says of both.
 
     Args:
@@ -50,12 +50,12 @@ class Row:
 
 
 _WithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
-COLUMNS = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(field.name for field in fields(SheetRow))
 
 
 def draw(
     records: Mapping[str, UnitRecord], n: int, seed: int, edit: str | None = None
-) -> list[Row]:
+) -> list[SheetRow]:
     """Draws units with a foil, one from a caption.
 
     Entities and relations take turns, where there are both.
@@ -73,7 +73,7 @@ def draw(
         ZooError: No foil was made by `edit`, or there is none at all.
     """
     rng = Random(seed)
-    rows: list[Row] = []
+    rows: list[SheetRow] = []
     drawn: Counter[str] = Counter()
     for record in rng.sample(list(records.values()), len(records)):
         if len(rows) == n:
@@ -87,7 +87,7 @@ def draw(
                 unit, foils = rng.choice(units[kind])
                 foil = rng.choice(foils)
                 named = (record.caption_id, record.caption, kind, unit.text, foil.text, foil.edit)
-                rows.append(Row(str(len(rows) + 1), *named))
+                rows.append(SheetRow(str(len(rows) + 1), *named))
                 drawn[kind] += 1
                 break
     if not rows:
@@ -116,7 +116,7 @@ def _pairs(units: Iterable[Entity | Relation], edit: str | None) -> Iterator[_Wi
             yield unit, foils
 
 
-def write_sheet(rows: Iterable[Row], path: Path) -> None:
+def write_sheet(rows: Iterable[SheetRow], path: Path) -> None:
     """Writes a sheet as CSV, and never over a file, which may hold verdicts.
 
     Args:
@@ -151,7 +151,7 @@ def write_sheet(rows: Iterable[Row], path: Path) -> None:
         ) from error
 
 
-def read_sheet(path: Path) -> list[Row]:
+def read_sheet(path: Path) -> list[SheetRow]:
     """Returns the lines of a sheet.
 
     Raises:
@@ -179,7 +179,7 @@ def read_sheet(path: Path) -> list[Row]:
         raise ZooError(f"{path}:{reader.line_num}: no CSV ({error}): mend the line") from error
 
 
-def _row(cells: list[str], where: str) -> Row:
+def _row(cells: list[str], where: str) -> SheetRow:
     if len(cells) != len(COLUMNS):
         raise ZooError(
             f"{where} has {len(cells)} columns for {len(COLUMNS)}: "
@@ -194,7 +194,7 @@ def _row(cells: list[str], where: str) -> Row:
             f"{where}: foil_verdict absurd_swap is for swaps, and the foil's edit is "
             f"{row['edit']}: write nonsense"
         )
-    return Row(**row)
+    return SheetRow(**row)
 
 
 def _check(verdict: str, known: Collection[str], where: str) -> None:
@@ -222,7 +222,7 @@ class Share:
     n: int
 
 
-def shares(rows: Iterable[Row]) -> list[Share]:
+def shares(rows: Iterable[SheetRow]) -> list[Share]:
     """Counts the verdicts other than ok.
 
     Args:

@@ -16,7 +16,7 @@ from zoo.support.text_files import opened
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
 
-Pair = tuple[str, str | None]
+UnitAndFoil = tuple[str, str | None]
 Unit = Entity | Relation
 
 
@@ -84,7 +84,7 @@ class UnitSampler(Recorded):
                 )
         return records
 
-    def sample(self, record: UnitRecord, rng: Random) -> list[Pair | None]:
+    def sample(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
         """Draws `n_units` units, which depend on the record and the random state alone.
 
         Args:
@@ -97,14 +97,14 @@ class UnitSampler(Recorded):
             of the conjunction. No unit comes twice, unless units are drawn with replacement.
         """
         used: set[str] = set()
-        pairs: list[Pair | None] = []
+        pairs: list[UnitAndFoil | None] = []
         for _ in range(self.n_units):
             if self.with_replacement:
                 used = set()
             pairs.append(self._draw(record, used, rng))
         return pairs
 
-    def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> Pair | None:
+    def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> UnitAndFoil | None:
         """Draws a unit whose text is not in `used`, and adds it there."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
@@ -138,7 +138,7 @@ class UnitSampler(Recorded):
 
     def _join(
         self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random
-    ) -> Pair:
+    ) -> UnitAndFoil:
         """Joins the entity with up to K - 1 others, or leaves it by itself.
 
         Unit and foil share their order. Entities drawn before are not joined again, so that no
