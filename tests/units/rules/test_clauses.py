@@ -3,8 +3,8 @@
 import pytest
 
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.units.rules.clauses import triples
-from zoo.units.rules.phrases import phrases
+from zoo.units.rules.clauses.triples import triples
+from zoo.units.rules.phrases.grouping import phrases
 
 TAGGER = TextBlobTagger()
 

@@ -12,7 +12,7 @@ from zoo.support.spec import spec
 from zoo.units.record import UnitRecord
 from zoo.units.rules.filters import phrase_fault, relation_fault
 from zoo.units.rules.lexicon import NUMBERS
-from zoo.units.rules.phrases import phrases
+from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.rule import RuleExtractor
 
 TAGGER = TextBlobTagger()

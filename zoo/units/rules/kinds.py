@@ -3,7 +3,15 @@
 from functools import lru_cache
 
 from zoo.units.rules import words
-from zoo.units.rules.lexicon import BEING_SETS, SINGULARS, VEHICLE_SETS, both_numbers, word_set
+from zoo.units.rules.lexicon import (
+    BEING_SETS,
+    PLURALS,
+    SINGULARS,
+    UNCOUNTED,
+    VEHICLE_SETS,
+    both_numbers,
+    word_set,
+)
 from zoo.units.rules.lexicon import FOIL_SETS as _SETS
 
 
@@ -90,3 +98,8 @@ def is_a(head: str, *kinds: frozenset[str]) -> bool:
     """Whether a head, in either number, is of one of the kinds."""
     singular = SINGULARS.get(head, head)
     return any(head in kind or singular in kind for kind in kinds)
+
+
+def is_plural(head: str) -> bool:
+    """Whether a number can stand before a head: not in "a four wheeler"."""
+    return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in CROWDS

@@ -47,6 +47,14 @@ NUMBERS = word_set(words.NUMBERS)
 PLACEHOLDERS = word_set(words.PLACEHOLDERS)
 QUANTITIES = word_set(words.QUANTITIES)
 PICTURES = word_set(words.PICTURES)
+NOUNS_IN_ING = word_set(words.NOUNS_IN_ING)
+BOUND_PARTICIPLES = word_set(words.BOUND_PARTICIPLES)
+MATERIALS = word_set(words.MATERIALS)
+MOTIONS = word_set(words.MOTIONS)
+# what only people do
+OF_PEOPLE = word_set(words.OF_PEOPLE)
+# "watches a dog climb": what follows is what is seen
+LOOKING_ON = word_set("watch see help let make")
 _PLURALS = {line[0]: line[1] for line in _sets(words.IRREGULAR_PLURALS)}
 PLURALS = frozenset(_PLURALS.values())
 

@@ -12,16 +12,18 @@ from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.units.extract import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
-from zoo.units.rules import words
-from zoo.units.rules.clauses import triples
+from zoo.units.rules.clauses.triples import triples
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
-from zoo.units.rules.foils import attribute_foils, head_foils, relation_foils
-from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, PLACEHOLDERS, word_set
-from zoo.units.rules.phrases import Phrase, phrases
+from zoo.units.rules.foils.attributes import attribute_foils
+from zoo.units.rules.foils.heads import head_foils
+from zoo.units.rules.foils.relations import relation_foils
+from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, NOUNS_IN_ING, PLACEHOLDERS
+from zoo.units.rules.phrases.grouping import phrases
+from zoo.units.rules.phrases.phrase import Phrase
 
 _HEAD_FOILS = 2
 _ATTRIBUTE_FOILS = 2
-_THINGS_IN_ING = NOUN_FOILS.keys() | word_set(words.NOUNS_IN_ING)
+_THINGS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver", but a blonde is somebody
 _NAMELESS = COLOURS - {"blond", "blonde", "brunette"}
 

@@ -8,14 +8,13 @@ from operator import or_
 from zoo.units.rules import kinds
 from zoo.units.rules import words as lists
 from zoo.units.rules.kinds import head_of, is_a
-from zoo.units.rules.lexicon import BASES, PLURALS, word_set
+from zoo.units.rules.lexicon import BASES, OF_PEOPLE, PLURALS, word_set
 
 _BETWEEN_BEINGS = word_set(lists.BETWEEN_BEINGS)
 _BETWEEN_LIKE = _BETWEEN_BEINGS | word_set(lists.BETWEEN_LIKE)
 _WITH_PREPOSITION = word_set(lists.BETWEEN_WITH_PREPOSITION)
 _PREPOSITIONS = word_set(lists.SWAPPED_PREPOSITIONS)
 _OF_PLACE = _PREPOSITIONS - {"at", "from", "to"}
-_OF_PEOPLE = word_set(lists.OF_PEOPLE)
 _BETWEEN_THINGS = word_set("behind in_front_of above below")
 _LIKE_THINGS = (kinds.VEHICLES, kinds.MADE - kinds.VEHICLES)
 _RUNNING = word_set("run swim jump leap")
@@ -77,7 +76,7 @@ def _between_beings(words: list[str], subject: str, object_: str) -> bool:
     hunts = verb in _BETWEEN_HUNTERS or (verb in _RUNNING and rest in ("after", "at"))
     if hunts and not all(map(or_, people, hunters)):
         return False
-    if verb in _OF_PEOPLE - _BETWEEN_BEINGS and not all(people):
+    if verb in OF_PEOPLE - _BETWEEN_BEINGS and not all(people):
         return False
     young = [any(is_a(word, kinds.YOUNG) for word in text.split()) for text in (subject, object_)]
     infants = any(is_a(word, kinds.INFANTS) for word in (*subject.split(), *object_.split()))

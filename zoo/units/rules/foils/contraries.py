@@ -10,15 +10,16 @@ from zoo.units.rules.lexicon import (
     CONTRARY_PHRASES,
     CONTRARY_PREPOSITIONS,
     CONTRARY_VERBS,
+    MOTIONS,
+    OF_PEOPLE,
     PARTICIPLES,
     names_actor,
     word_set,
 )
 
 _INTRANSITIVE, _TRANSITIVE = word_set(lists.INTRANSITIVE), word_set(lists.TRANSITIVE)
-_POSTURES, _MOTIONS = word_set(lists.POSTURES), word_set(lists.MOTIONS)
+_POSTURES = word_set(lists.POSTURES)
 _PLACES = word_set(lists.PLACES)
-_OF_PEOPLE = word_set(lists.OF_PEOPLE)
 _WATCHLESS = kinds.MOUNTS | kinds.VEHICLES | kinds.INSTRUMENTS | kinds.BODY_PARTS
 _ROADS = frozenset({"street", "road"})
 _CARRIED = frozenset({"ball", "stick", "frisbee", "toy"})
@@ -30,15 +31,7 @@ _MOVES_PARTS = {
     "opening": "closing",
     "closing": "opening",
 }
-# "dressed in", "seated at": the preposition belongs to the participle
-_KEEPS_PREPOSITION = word_set(
-    "dressed clad wrapped covered involved interested caught made lined painted decorated adorned "
-    "looking smiling staring yelling shouting pointing waving barking posing talking speaking "
-    "aiming filled splashed sprayed soaked drenched submerged immersed buried engaged getting "
-    "participating competing laughing winking frowning peering working peeking throwing shooting "
-    "putting trying holding hanging clinging chewing gnawing nibbling biting tugging pulling "
-    "leaning drawing knocking focusing concentrating"
-)
+_KEEPS_PREPOSITION = word_set(lists.KEEPS_PREPOSITION)
 # nothing does these uphill
 _DOWNHILL = word_set("slide glide ski snowboard skateboard sled fall roll skate drop rappel surf")
 
@@ -95,12 +88,12 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
     if preposition in ("to", "from", "into", "out of", "toward", "towards", "at"):
         if preposition == "at":
             return None if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS) else plain
-        return plain if verb in _MOTIONS and not is_a(object_, _DRY) else None
+        return plain if verb in MOTIONS and not is_a(object_, _DRY) else None
     if preposition in ("off", "off of"):
-        return plain if not verb or verb in _MOTIONS else None
+        return plain if not verb or verb in MOTIONS else None
     if preposition in ("over", "under", "underneath", "beneath"):
         if is_a(object_, kinds.PLACES):
-            return "away from" if verb in _MOTIONS and object_ not in ("air", "sky") else None
+            return "away from" if verb in MOTIONS and object_ not in ("air", "sky") else None
         under = preposition != "over"
         if not under and is_a(object_, kinds.BEINGS):
             return None
@@ -113,11 +106,11 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
             else None
         )
     if preposition in ("up", "down") and is_a(object_, kinds.LEVELS):
-        return "away from" if not verb or verb in _MOTIONS - {"come"} else None
+        return "away from" if not verb or verb in MOTIONS - {"come"} else None
     if preposition == "in front of" and is_a(object_, _WORKED_AT):
         return None
     if preposition in ("up", "down"):
-        return plain if not verb or verb in _MOTIONS - _DOWNHILL else None
+        return plain if not verb or verb in MOTIONS - _DOWNHILL else None
     if preposition in ("with", "without"):
         return None if is_a(object_, kinds.SUBSTANCES) and before else plain
     return None if object_ in ("air", "sky") else plain
@@ -179,7 +172,7 @@ def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> boo
         return False
     if contrary in _POSTURES and not is_a(subject, kinds.BEINGS):
         return False
-    if contrary in _OF_PEOPLE and not is_a(subject, kinds.PEOPLE):
+    if contrary in OF_PEOPLE and not is_a(subject, kinds.PEOPLE):
         return False
     if rest:
         return True

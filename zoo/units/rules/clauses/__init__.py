@@ -1,0 +1,1 @@
+"""From the phrases of a caption to its relations: who does what to whom, and who is where."""

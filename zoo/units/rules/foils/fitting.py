@@ -1,0 +1,150 @@
+"""Fitting: whether a foil of an argument can do, or undergo, what a relation says."""
+
+from zoo.units.record import Relation
+from zoo.units.rules import kinds, words
+from zoo.units.rules.kinds import head_of, is_a
+from zoo.units.rules.lexicon import BASES, both_numbers, word_set
+
+_ANIMAL_VERBS = word_set(
+    "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze "
+    "face follow chase"
+)
+_MOUTH_VERBS = word_set(
+    "catch chew carry fetch hold bite lick dig chase retrieve play fight sniff shake pull"
+)
+_WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
+_WATERFOWL = both_numbers(word_set("duck goose swan"))
+_SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
+_TELLING = word_set(words.ROLE_VERBS)
+_HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
+_WHERE = kinds.PLACES | kinds.BEINGS
+_SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS
+# of a ball alone
+_PLAYED = word_set(
+    "dribble dribbling punting bounce dunking spiking pitching serve shooting bowling"
+)
+# of what it is done to, as the words are said
+_FIXED = word_set("smoke listen cut fight blow shoot light dribble speak sing cast")
+_TAKING = word_set(words.TAKING)
+_BALLS = both_numbers(
+    word_set("ball balloon frisbee football soccer_ball basketball volleyball tennis_ball baseball")
+)
+_BAGS = both_numbers(word_set("backpack suitcase purse handbag briefcase"))
+_SEATED_IN = both_numbers(word_set("wheelchair stroller cart armchair"))
+_SLOPES = both_numbers(word_set("ramp slope escalator slide"))
+_HEIGHTS = word_set("rooftop rooftops")
+_ROOTED = word_set("tree trees bush bushes statue statues fountain fountains piano pianos")
+_INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - kinds.MOUNTS
+
+
+def fits(relation: Relation, component: str, foil: str) -> bool:
+    """Whether a foil of an argument can do, or undergo, what the relation says.
+
+    No horse wears glasses, and nobody swims in a street.
+
+    Args:
+        relation: The relation.
+        component: The argument, "subject" or "object".
+        foil: The text that takes the argument's place.
+    """
+    first, *rest = relation.predicate.split()
+    last = [first, *rest][-1]
+    verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
+    original = head_of(relation.subject if component == "subject" else relation.object)
+    new = head_of(foil)
+    if is_a(original, kinds.MOUNTS) and is_a(head_of(relation.subject), kinds.ROLES):
+        # a snowboarder has a snowboard
+        return False
+    if component == "subject":
+        return _can_do(verb, first, original, new, head_of(relation.object))
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
+        return True
+    if not _lies(last, original, new):
+        return False
+    if not _undergoes(verb or first, last, not rest, original, new):
+        return False
+    if new in ("bone", "bones") and not is_a(head_of(relation.subject), kinds.HUNTERS):
+        return False
+    if verb in _WATER_VERBS or original == "water":
+        return is_a(new, kinds.WATERS)
+    if verb in _SLIDING_VERBS:
+        return False
+    if verb == "ride":
+        return is_a(new, kinds.MOUNTS, kinds.VEHICLES) and (
+            not is_a(new, kinds.ANIMALS) or is_a(new, kinds.RIDEABLE)
+        )
+    if verb in ("climb", "scale"):
+        return is_a(new, kinds.CLIMBABLE)
+    return True
+
+
+def _lies(preposition: str, original: str, new: str) -> bool:
+    """Whether one can be so at a foil of a place.
+
+    Nobody is in a rooftop or on a parking lot, and "on fire" names no place.
+    """
+    if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
+        return False
+    if preposition in ("outside", "outside of", "inside of"):
+        return is_a(new, kinds.ENCLOSURES)
+    if preposition in ("up", "down"):
+        return is_a(new, kinds.LEVELS, kinds.CLIMBABLE, _SLOPES) and not is_a(new, kinds.FLATS)
+    if new == "ice":
+        return preposition in ("on", "onto", "across", "over", "near")
+    if is_a(new, _HEIGHTS):
+        return preposition in ("on", "onto", "off", "of", "from", "near", "over", "above", "at")
+    if preposition in ("under", "underneath", "beneath"):
+        return not is_a(new, kinds.GROUNDS)
+    if preposition in ("in", "into", "inside"):
+        dressed = is_a(new, kinds.CLOTHES) or new in ("glove", "gloves", "mitten", "mittens")
+        return not is_a(new, kinds.FLATS) and (not dressed or is_a(original, kinds.CLOTHES))
+    if preposition in ("on", "onto"):
+        return not is_a(new, _INSIDES) and not is_a(new, _SEATED_IN)
+    return True
+
+
+def _undergoes(verb: str, last: str, direct: bool, original: str, new: str) -> bool:
+    """Whether what is done to a thing can be done to its foil.
+
+    Nobody holds a tree, or wears dishes.
+    """
+    if verb in _HANDLING and is_a(new, _ROOTED):
+        return False
+    if verb in _PLAYED or verb in _FIXED or (direct and verb and verb not in _TAKING):
+        return False
+    if original in ("camera", "cameras") and verb not in _HANDLING:
+        return False
+    if verb in ("kick", "hit"):
+        return is_a(new, _BALLS)
+    if verb == "play" and is_a(original, kinds.INSTRUMENTS):
+        return is_a(new, kinds.INSTRUMENTS)
+    if direct and verb in ("eat", "drink"):
+        return is_a(new, kinds.FOODS)
+    if (last == "in" or verb == "wear") and is_a(original, _BAGS):
+        return False
+    if is_a(original, kinds.CLOTHES) and (last == "in" or verb in ("wear", "remove")):
+        return is_a(new, kinds.CLOTHES)
+    if original in ("wave", "waves"):
+        return verb == "ride" or last in ("on", "over", "off", "down")
+    return True
+
+
+def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> bool:
+    place = is_a(object_, _WHERE) and not is_a(object_, _SEATS)
+    if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS):
+        return place and (verb in _ANIMAL_VERBS or (not verb and first not in ("with", "by")))
+    if is_a(original, kinds.ANIMALS) and is_a(object_, kinds.BODY_PARTS):
+        return is_a(new, kinds.HUNTERS)
+    if is_a(original, kinds.ROLES):
+        return verb in _TELLING or (first in ("in", "with") and is_a(object_, kinds.CLOTHES))
+    if is_a(original, kinds.ANIMALS) and verb in _MOUTH_VERBS:
+        return is_a(new, kinds.HUNTERS)
+    if is_a(original, kinds.ANIMALS) and verb in _WATER_VERBS:
+        return is_a(new, kinds.HUNTERS, _WATERFOWL)
+    if is_a(original, kinds.VEHICLES) and verb:
+        return verb in ("park", "drive", "stop", "travel", "pass", "race") and is_a(
+            new, kinds.ENCLOSURES
+        )
+    if is_a(original, kinds.BEINGS):
+        return True
+    return not verb

@@ -1,0 +1,104 @@
+"""Foils of a noun phrase with another head: "a red sofa" for "a red chair"."""
+
+from collections.abc import Iterator
+from random import Random
+
+from zoo.units.record import EntityFoil
+from zoo.units.rules import kinds, words
+from zoo.units.rules.kinds import is_a, is_plural
+from zoo.units.rules.lexicon import (
+    COATS,
+    COLOURS,
+    MATERIALS,
+    NOUN_FOILS,
+    NUMBERS,
+    QUANTITIES,
+    UNCOUNTED,
+    both_numbers,
+    same_meaning,
+    word_set,
+)
+from zoo.units.rules.phrases.phrase import Phrase
+
+_FREE = word_set(words.FREE_MODIFIERS)
+_FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
+_FREE_OF_NATURE = _FREE - {"colorful", "bright"}
+_GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
+_GROWN = both_numbers(word_set("man woman guy gentleman lady"))
+_YOUNG = both_numbers(word_set("boy girl"))
+_OF_THE_GROWN = word_set("older old elderly middle-aged adult aged grown business")
+_OF_ONE_SEX = word_set("pregnant bearded bald mustached male female")
+_BARE = frozenset({"shirtless", "topless"})
+_FEMALE = both_numbers(word_set("woman girl lady"))
+_NEARLY_GROWN = both_numbers(word_set("teenager adult"))
+_SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
+
+
+def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
+    """Yields foils with another head, in random order.
+
+    Of a compound ("nose ring") the whole is changed. A head does not change where a modifier suits
+    it alone ("sliding door").
+
+    Args:
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption. What may be one of them makes no foil.
+        rng: Settles the order.
+    """
+    start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
+    counted = bool((NUMBERS - {"one"}) & set(phrase.words))
+    if counted and not is_plural(phrase.head_text):
+        return
+    heads = [
+        h
+        for h in NOUN_FOILS.get(phrase.head_text, ())
+        if not (counted and h in UNCOUNTED)
+        and not _named(h, phrase.head_text, mentioned)
+        and _suits(phrase.words[:start], phrase.head_text, h)
+    ]
+    if end < len(phrase.words):
+        return
+    if is_a(phrase.head_text, kinds.CHILDREN):
+        heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
+    for head in rng.sample(heads, len(heads)):
+        yield EntityFoil(phrase.replaced(start, end, head), "object_change")
+
+
+def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
+    """Whether what is said of the head can be said of the foil.
+
+    Nobody is a little adult, and no hedge is of metal.
+    """
+    said = set(modifiers) - {"and", "of"}
+    if is_a(head, kinds.BEINGS):
+        person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
+        if "young" in said and {head, foil} <= _NEARLY_GROWN:
+            return False
+        if said & _SMALL and is_a(head, kinds.YOUNG) and not (is_a(foil, kinds.YOUNG) or animal):
+            return False
+        if person and not animal:
+            grown = said & _OF_THE_GROWN
+            if any(word.endswith("-aged") and word != "middle-aged" for word in said):
+                return False
+            return (
+                not (grown and is_a(foil, kinds.YOUNG))
+                and not said & _OF_ONE_SEX
+                and not (said & _BARE and {head, foil} & _FEMALE)
+            )
+        return not person or said <= _FREE_OF_ANIMALS
+    if is_a(head, _GROWN_WILD):
+        return said <= _FREE_OF_NATURE
+    rest = said - _FREE - COLOURS - QUANTITIES
+    return rest <= MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
+
+
+def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
+    """Whether a head may be what the true head names, or what the caption names elsewhere."""
+    return same_meaning(foil, head) or any(
+        same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
+    )
+
+
+def _of_other_age(first: str, second: str) -> bool:
+    """Whether one is a man or woman and the other a boy or girl, whom a caption tells apart."""
+    return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)

@@ -1,0 +1,1 @@
+"""From the tagged words of a caption to its phrases: noun phrases, verb groups, prepositions."""

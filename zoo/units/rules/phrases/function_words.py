@@ -1,0 +1,20 @@
+"""Words that belong to grammar and name nothing."""
+
+from zoo.units.rules.lexicon import word_set
+
+AUXILIARIES = word_set(
+    "is are was were be been being am 's has have had having do does did can will would could may "
+    "might"
+)
+SUBORDINATORS = word_set(
+    "as while whilst because if than like unlike during after before until since though although "
+    "when where how"
+)
+RELATIVES = word_set("that who which")
+SUBJECT_PRONOUNS = word_set("he she it they we")
+SEEMING = word_set("appear appears appeared appearing seem seems seemed seeming")
+
+
+def negates(word: str) -> bool:
+    """Whether a word says that something is not so."""
+    return word in ("not", "never") or word.endswith(("n't", "n’t"))

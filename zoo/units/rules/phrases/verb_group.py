@@ -1,0 +1,68 @@
+"""Verb groups: a verb with its auxiliaries, as one predicate."""
+
+from zoo.units.rules.lexicon import BASES, participle, word_set
+from zoo.units.rules.phrases.function_words import AUXILIARIES, SEEMING, negates
+from zoo.units.rules.phrases.noun_phrase import qualifies_noun
+from zoo.units.rules.phrases.phrase import Phrase
+from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
+from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
+
+_DOING = word_set("do does did doing")
+_HAVING = word_set("has have had having")
+
+
+def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
+    """Returns the verb group at i, and where it ends.
+
+    Auxiliaries go, and finite verbs take their -ing form: "is running", "runs" and "running" are
+    one predicate.
+    """
+    j = i
+    group: list[tuple[str, str]] = []
+    while j < len(words):
+        if tags[j] in VERBS and not (group and qualifies_noun(words, tags, j)):
+            if tags[j - 1] == "RB" and group and group[-1][0] not in AUXILIARIES:
+                break
+            group.append((words[j], tags[j]))
+        elif tags[j] == "TO" and starts(tags, j + 1, {"VB"}) and group:
+            group.append(("to", "TO"))
+        elif (
+            tags[j] != "RB"
+            or negates(words[j])
+            or governs(words, tags, j)
+            or preposition_phrase(words, j)
+        ):
+            break
+        j += 1
+    if j < len(words) and negates(words[j]):
+        return Phrase("stop"), j + 1
+    finite = group[0][1] in ("VBZ", "VBP", "VBD", "MD", "VB")
+    if group[0][0] in SEEMING and len(group) > 2 and group[1][0] == "to":
+        group = group[2:]
+    # "waiting to be fed"
+    main = [
+        (word, tag)
+        for k, (word, tag) in enumerate(group)
+        if word not in AUXILIARIES or (word == "be" and k > 1)
+    ]
+    if not main and group[-1][0] in _DOING and starts(tags, j, DETERMINERS | NOUNS | ADJECTIVES):
+        main = [group[-1]]
+    if not main:
+        return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
+    (verb, tag), *rest = main
+    passive = tag == "VBN" or (group[0][0] == "being" and tag != "VBG")
+    first = verb if passive or _stays(verb, tag) else participle(verb)
+    return Phrase(
+        "verb",
+        (first, *(word for word, _ in rest)),
+        finite=finite,
+        passive=passive,
+    ), j
+
+
+def _stays(verb: str, tag: str) -> bool:
+    return (
+        tag in ("VBG", "VBN")
+        or verb.endswith("ing")
+        or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
+    )
