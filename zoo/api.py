@@ -244,9 +244,7 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
         for name, value in settings.items()
     }
     try:
-        built: Backbone = parser.instantiate_classes(
-            parser.parse_object({"backbone": settings})
-        ).backbone
+        built: Backbone = parser.instantiate(parser.parse_object({"backbone": settings})).backbone
     except ArgumentError as error:
         raise ZooError(f"zoo.load: {sentence(str(error))}") from error
     return built

@@ -4,7 +4,7 @@ import torch
 from tests.datamodules.small import Appended, Made, WordTokenizer, noisy
 from zoo.batch import MISSING
 from zoo.datamodules.collate import Collate
-from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Row
+from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
@@ -23,7 +23,7 @@ def dataset(tmp_path, groups=None, **options):
     )
 
 
-def equal(a: list[Row], b: list[Row]) -> bool:
+def equal(a: list[BatchRow], b: list[BatchRow]) -> bool:
     return len(a) == len(b) and all(
         torch.equal(x.image, y.image)
         and (x.caption, x.negatives, x.sample) == (y.caption, y.negatives, y.sample)
@@ -86,7 +86,8 @@ def test_a_broken_image_is_an_error_or_a_filling_row(tmp_path):
 
 
 def row(sample, caption, negatives=(), pairs=(), image_id="x"):
-    return Row(torch.full((3, 2, 2), float(sample)), caption, negatives, pairs, image_id, sample)
+    picture = torch.full((3, 2, 2), float(sample))
+    return BatchRow(picture, caption, negatives, pairs, image_id, sample)
 
 
 def words(batch, index):

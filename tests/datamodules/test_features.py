@@ -24,7 +24,7 @@ from tests.support.runs import in_process, losses, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Augmentation, Tuning
 from zoo.cli import main
-from zoo.datamodules import features
+from zoo.datamodules import encoder, features
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features, FeatureStore
 from zoo.errors import ZooError
@@ -267,7 +267,7 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
 def test_encoding_goes_on_after_a_full_disk(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(features, "IMAGE_BATCH", 2)
+    monkeypatch.setattr(encoder, "IMAGE_BATCH", 2)
     monkeypatch.setattr(features, "IMAGES_A_FILE", 2)
     settings, opened = Features(str(tmp_path)), []
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from jsonargparse import ArgumentError
-from lightning.pytorch.cli import instantiate_module
+from jsonargparse import ArgumentError, ArgumentParser
 
 from zoo import __version__
 from zoo.backbones.weights import refuse_not_finite
@@ -40,8 +39,11 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     )
     wrote = checkpoint.get("zoo", {}).get("version", __version__)
     by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
     try:
-        module: ZooModule = instantiate_module(ZooModule, recipe_of(checkpoint))
+        recipe = parser.parse_object({"module": recipe_of(checkpoint)})
+        module: ZooModule = parser.instantiate(recipe).module
         module.on_load_checkpoint(checkpoint)
     except ArgumentError as error:
         raise ZooError(

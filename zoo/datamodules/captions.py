@@ -13,7 +13,7 @@ from zoo.backbones.overlong import overlong
 from zoo.batch import MISSING, Batch
 from zoo.caption_data import CaptionData
 from zoo.datamodules.collate import Collate, StoredCollate
-from zoo.datamodules.dataset import CaptionDataset, ImageFiles, Images
+from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
@@ -347,7 +347,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
-        images: Images = ImageFiles(self.finder, transform)
+        images: RowImages = ImageFiles(self.finder, transform)
         collate = Collate(self._backbone.tokenizer)
         if self.features is not None:
             store, images = self._encoded_once()

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
-from zoo.datamodules.dataset import Row
+from zoo.datamodules.dataset import BatchRow
 from zoo.datamodules.shards import Shards
 from zoo.sources.seeds import stable_hash
 
@@ -41,7 +41,7 @@ class Collate:
         bank, rows = text_bank(*self.tokenizer(distinct or [""]))
         return replace(bank, asked=asked), bank.hashes, rows[: len(distinct)]
 
-    def __call__(self, places: list[list[Row]]) -> Batch:
+    def __call__(self, places: list[list[BatchRow]]) -> Batch:
         """Returns the batch of the rows of each place."""
         rows = [row for nth in zip(*places, strict=True) for row in nth]
         captions = [row.caption for row in rows]

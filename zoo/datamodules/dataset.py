@@ -26,13 +26,13 @@ Transform = Callable[[Image.Image], Tensor]
 
 
 @dataclass(frozen=True)
-class Row:
+class BatchRow:
     """One row of a batch before its texts are tokens.
 
     A row with a sample and no caption is one whose image was broken.
 
     Attributes:
-        image: What `Images` gave.
+        image: What `RowImages` gave.
         caption: The caption, None in a filling row.
         negatives: K sentence negatives, None where one is missing.
         pairs: N pairs of a unit and its foil, None where one is missing.
@@ -48,7 +48,7 @@ class Row:
     sample: int
 
 
-class Images(Protocol):
+class RowImages(Protocol):
     """Gives images by reference."""
 
     @property
@@ -97,7 +97,7 @@ class ImageFiles:
             return self.transform(image)
 
 
-class CaptionDataset(Dataset[list[Row]]):
+class CaptionDataset(Dataset[list[BatchRow]]):
     """Rows by (epoch, entry): the primary row and, with `companions`, that of a hard image.
 
     Args:
@@ -118,7 +118,7 @@ class CaptionDataset(Dataset[list[Row]]):
         samples: Sequence[Sample],
         entries: Sequence[Sequence[int]],
         texts: CaptionTexts,
-        images: Images,
+        images: RowImages,
         seed: int = 0,
         companions: Collection[int] = (),
         tolerate_broken: bool = False,
@@ -134,7 +134,7 @@ class CaptionDataset(Dataset[list[Row]]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, place: Place) -> list[Row]:
+    def __getitem__(self, place: Place) -> list[BatchRow]:
         epoch, entry = place
         index = (
             MISSING
@@ -160,7 +160,7 @@ class CaptionDataset(Dataset[list[Row]]):
             else Random(seed_of(self.seed, epoch, key, purpose)).choice(group)
         )
 
-    def _row(self, epoch: int, index: int) -> Row:
+    def _row(self, epoch: int, index: int) -> BatchRow:
         if index == MISSING:
             return self._filling(MISSING)
         sample = self.samples[index]
@@ -172,7 +172,7 @@ class CaptionDataset(Dataset[list[Row]]):
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
             return self._filling(index)
-        return Row(
+        return BatchRow(
             image,
             sample.caption,
             self.texts.negatives(sample, epoch, index),
@@ -181,7 +181,7 @@ class CaptionDataset(Dataset[list[Row]]):
             index,
         )
 
-    def _filling(self, index: int) -> Row:
-        return Row(
+    def _filling(self, index: int) -> BatchRow:
+        return BatchRow(
             self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index
         )

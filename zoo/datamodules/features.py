@@ -13,22 +13,19 @@ its features.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from lightning.pytorch.strategies import Strategy
-from PIL import Image
-from rich.progress import track
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import encoding_of
-from zoo.batch import Encoded, TextBank, TokenKey, concatenate
-from zoo.datamodules.dataset import Transform
+from zoo.batch import TokenKey, concatenate
+from zoo.datamodules.encoder import ItemEncoder, NamedItems, batches
 from zoo.datamodules.shards import DTYPES, Precision, Shards
 from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder
@@ -39,7 +36,6 @@ from zoo.support.ranges import PositiveNumber, RangedType
 from zoo.support.text_files import json_value
 
 VERSION = 1
-IMAGE_BATCH, TEXT_BATCH = 64, 256
 IMAGES_A_FILE, TEXTS_A_FILE = 512, 4096
 GIB = 1 << 30
 
@@ -149,7 +145,7 @@ class FeatureStore:
         if new_images or new_texts:
             self._refuse_over_limit(new_images, new_texts, backbone)
         gather_objects(None)  # no rank writes before every rank has seen what is missing
-        encoder = _Encoder(backbone, finder, workers, tolerate_broken)
+        encoder = ItemEncoder(backbone, finder, workers, tolerate_broken)
         encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
         together(lambda: _written(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of like length are cut alike
@@ -170,7 +166,7 @@ class FeatureStore:
     ) -> None:
         each = DTYPES[self.settings.precision].itemsize
         size = self.images.bytes + self.texts.bytes
-        probe = _Encoder(backbone, ImageFinder([]), 0, False)
+        probe = ItemEncoder(backbone, ImageFinder([]), 0, False)
         if images:
             item = probe.blank_image(frozenset(self.images.keys))
             size += (
@@ -182,7 +178,7 @@ class FeatureStore:
             item = probe.blank_text(frozenset(self.texts.keys))
             widths = sum(t.shape[-1] for t in item.tokens.values())
             lengths = (
-                sum(int(probe.bank(some).lengths.sum()) for some in _batches(texts, TEXTS_A_FILE))
+                sum(int(probe.bank(some).lengths.sum()) for some in batches(texts, TEXTS_A_FILE))
                 if widths
                 else 0
             )
@@ -303,112 +299,19 @@ def _share(items: Sequence[T]) -> Sequence[T]:
     return items[rank() :: world_size()]
 
 
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-Part = tuple[list[str], Encoded, Tensor]
-
-
-def _written(shards: Shards, parts: Iterator[Part], items_a_file: int) -> None:
-    waiting: list[Part] = []
-    for part in parts:
-        waiting.append(part)
-        if sum(len(names) for names, *_ in waiting) >= items_a_file:
+def _written(shards: Shards, batches: Iterable[NamedItems], items_a_file: int) -> None:
+    waiting: list[NamedItems] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(len(some.names) for some in waiting) >= items_a_file:
             _write(shards, waiting)
             waiting = []
     if waiting:
         _write(shards, waiting)
 
 
-def _write(shards: Shards, parts: Sequence[Part]) -> None:
-    names, items, hashes = zip(*parts, strict=True)
+def _write(shards: Shards, batches: Sequence[NamedItems]) -> None:
+    names, items, hashes = zip(*batches, strict=True)
     shards.write(
         [name for some in names for name in some], concatenate(list(items)), torch.cat(hashes)
     )
-
-
-class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
-    """Images as the towers take them.
-
-    Errors are values, since a worker's exception would come with its traceback.
-    """
-
-    def __init__(self, refs: Sequence[ImageRef], finder: ImageFinder, transform: Transform) -> None:
-        self.refs, self.finder, self.transform = refs, finder, transform
-
-    def __len__(self) -> int:
-        return len(self.refs)
-
-    def __getitem__(self, index: int) -> tuple[ImageRef, Tensor | None, ZooError | None]:
-        try:
-            return self.refs[index], self.transform(self.finder.load(self.refs[index])), None
-        except ZooError as error:
-            return self.refs[index], None, error
-
-
-class _Encoder:
-    """Encodes batch by batch, in the precision of the weights, on the device that they are on."""
-
-    def __init__(
-        self, backbone: Backbone, finder: ImageFinder, workers: int, tolerate_broken: bool
-    ) -> None:
-        self.backbone, self.finder, self.workers, self.tolerate_broken = (
-            backbone,
-            finder,
-            workers,
-            tolerate_broken,
-        )
-        weight = next(backbone.parameters())
-        self.device, self.dtype = weight.device, weight.dtype
-
-    @torch.no_grad()
-    def images(
-        self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]
-    ) -> Iterator[Part]:
-        decoded = _Decoded(refs, self.finder, self.backbone.eval_transform)
-        loader = DataLoader(decoded, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
-        for batch in _tracked(loader, "encoding images"):
-            whole = []
-            for ref, pixels, error in batch:
-                if pixels is not None:
-                    whole.append((names[ref], pixels))
-                elif not (self.tolerate_broken and isinstance(error, BrokenImage)):
-                    raise error
-            if whole:
-                pixels = torch.stack([pixels for _, pixels in whole])
-                encoded = self.backbone.encode_images(pixels.to(self.device, self.dtype), keys).to(
-                    "cpu"
-                )
-                yield (
-                    [name for name, _ in whole],
-                    encoded,
-                    torch.zeros(len(whole), dtype=torch.long),
-                )
-
-    @torch.no_grad()
-    def texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[Part]:
-        for batch in _tracked(list(_batches(texts, TEXT_BATCH)), "encoding texts"):
-            bank = self.bank(batch)
-            yield (
-                list(batch),
-                self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys).to("cpu"),
-                bank.hashes,
-            )
-
-    def bank(self, texts: Sequence[str]) -> TextBank:
-        """Returns the texts as they are, duplicates among their tokens included."""
-        return TextBank(*self.backbone.tokenizer(list(texts)))
-
-    @torch.no_grad()
-    def blank_image(self, keys: frozenset[TokenKey]) -> Encoded:
-        pixels = self.backbone.eval_transform(Image.new("RGB", (64, 64)))[None]
-        return self.backbone.encode_images(pixels.to(self.device, self.dtype), keys)
-
-    @torch.no_grad()
-    def blank_text(self, keys: frozenset[TokenKey]) -> Encoded:
-        return self.backbone.encode_texts(self.bank([""]).map(lambda t: t.to(self.device)), keys)
-
-
-def _tracked(batches: Any, what: str) -> Iterator[Any]:
-    return iter(track(batches, what, disable=rank() != 0 or not len(batches)))

@@ -89,7 +89,7 @@ def built(described: dict[str, Any], kind: type[Part]) -> Part:
     """
     parser = ArgumentParser(exit_on_error=False)
     parser.add_subclass_arguments(kind, "part")
-    part: Part = parser.instantiate_classes(parser.parse_object({"part": described})).part
+    part: Part = parser.instantiate(parser.parse_object({"part": described})).part
     return part
 
 
