@@ -6,7 +6,7 @@ from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.heads.max_sim import MaxSim
-from zoo.scores import Block, Scores
+from zoo.scores import Block, Columns, Scores
 
 
 class Counting(Cosine):
@@ -231,6 +231,59 @@ def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     scores.images_against(case.negatives, true=False)
     assert (6, *words[0].shape[1:]) in sent
     assert not [shape for shape in sent if tuple(shape[1:]) == tuple(patches[0].shape[1:])]
+
+
+def test_columns_are_those_of_the_blocks_and_can_be_asked_for_by_themselves() -> None:
+    case = random_case(0)
+    scores = scores_of(case)
+    for rows in (case.captions, case.negatives):
+        block = scores.images_against(rows, true=False)
+        found = scores.images_against_columns(scores.text_columns(rows))
+        assert torch.equal(found.logits, block.logits)
+        assert torch.equal(found.candidate, block.candidate)
+    block = scores.texts_against_images(case.captions)
+    found = scores.texts_against_columns(case.captions, scores.image_columns())
+    real = scores.rows
+    torch.testing.assert_close(found.logits[real], block.logits[real])
+    assert torch.equal(found.candidate, block.candidate)
+    assert found.match is None
+
+
+def test_what_another_batch_left_is_scored_as_a_loop_over_it_says() -> None:
+    now, before = scores_of(random_case(0)), scores_of(random_case(1, rows=4))
+    texts, images = before.text_columns(before.batch.negatives), before.image_columns()
+    found = now.images_against_columns(texts).beside(now.images_against_columns(texts))
+    rows = now.batch.captions
+    of_texts = now.texts_against_columns(rows, images)
+    unit = torch.nn.functional.normalize
+    for i in range(len(rows)):
+        image, text = unit(now.images.pooled[i], dim=0), unit(now.texts.pooled[rows[i]], dim=0)
+        for j, row in enumerate(before.batch.negatives.flatten().tolist()):
+            if row < 0:
+                assert not found.candidate[i, j]
+                continue
+            other = unit(before.texts.pooled[row], dim=0)
+            torch.testing.assert_close(found.logits[i, j], now.head.scale * (image @ other))
+        for j in range(len(images.items)):
+            other = unit(before.images.pooled[j], dim=0)
+            if rows[i] >= 0:
+                torch.testing.assert_close(of_texts.logits[i, j], now.head.scale * (text @ other))
+    assert of_texts.candidate.tolist() == [before.rows.tolist()] * len(rows)
+
+
+def test_columns_of_another_form_than_the_heads_are_refused() -> None:
+    scores = scores_of(random_case(0))
+    narrow = Columns(Encoded(torch.zeros(3, 4)), torch.ones(3, dtype=torch.bool))
+    for asked, method in (
+        (lambda: scores.images_against_columns(narrow), "text_columns"),
+        (lambda: scores.texts_against_columns(scores.rows.long(), narrow), "image_columns"),
+    ):
+        with pytest.raises(
+            ZooError,
+            match=r"have vectors of 4 numbers and 0 sets of tokens, and Cosine prepares vectors of "
+            rf"6 .*remember all that scores\.{method} gives",
+        ):
+            asked()
 
 
 class Transposed(Cosine):

@@ -17,15 +17,38 @@ from tests.support.parallel import (
     on_ranks,
     parts_for,
 )
+from zoo.batch import Batch
+from zoo.objectives import Loss, Objective
+from zoo.scores import Block, Scores
 from zoo.support import distributed as gather
 
 RANKS = 2
 MASKED = "masked"
-PAIRS = [(h, o, m) for h in heads() for o in objectives() for m in ("plain", MASKED)]
+
+
+class AgainstColumns(Objective):
+    """The soft maximum over the columns of all ranks, which are asked for by themselves."""
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        def soft_maximum(block: Block) -> Tensor:
+            logits = block.logits.masked_fill(~block.candidate, -torch.inf)
+            return scores.mean(logits.logsumexp(1), scores.rows)
+
+        images = scores.images_against_columns(scores.text_columns(batch.negatives))
+        texts = scores.texts_against_columns(batch.captions, scores.image_columns())
+        total = soft_maximum(images) + 2 * soft_maximum(texts)
+        return Loss(total, {"total": total})
+
+
+def all_objectives() -> dict[str, Objective]:
+    return {**objectives(), "AgainstColumns": AgainstColumns()}
+
+
+PAIRS = [(h, o, m) for h in heads() for o in all_objectives() for m in ("plain", MASKED)]
 
 
 def step_of(head: str, objective: str, masks: str) -> Step:
-    return Step(heads()[head], objectives()[objective], masks == MASKED)
+    return Step(heads()[head], all_objectives()[objective], masks == MASKED)
 
 
 def matrix(rank: int) -> Tensor:

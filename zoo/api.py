@@ -28,6 +28,7 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError, near
 from zoo.evaluation.foreign import scorer
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
+from zoo.heads import answers
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
@@ -148,7 +149,8 @@ class Model:
         if encoded[0] is None or encoded[1] is None:
             return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
         head = self.module.head
-        scores = head.block(head.prepare_images(encoded[0]), head.prepare_texts(encoded[1]))
+        images_of = answers.prepare_images(head, encoded[0])
+        scores = answers.block(head, images_of, answers.prepare_texts(head, encoded[1]))
         return np.asarray(scores.float().cpu())
 
     @torch.no_grad()

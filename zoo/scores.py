@@ -14,6 +14,7 @@ from torch import Tensor
 
 from zoo.batch import Batch, Encoded, pad_to
 from zoo.errors import ZooError
+from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.support import distributed as gather
 
@@ -75,6 +76,21 @@ class Block:
         return (own > others).all(dim=1)
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What rows are scored against: images or texts, the same on all ranks.
+
+    An objective that remembers past batches makes them of its buffers.
+
+    Args:
+        items: The items as the head prepared them, m of them.
+        exists: Which of them are there, `[m]`.
+    """
+
+    items: Encoded
+    exists: Tensor
+
+
 class Scores:
     """Scores of one batch; blocks are made once and remembered.
 
@@ -101,8 +117,8 @@ class Scores:
         if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
-        self._images = self._prepared("prepare_images", head.prepare_images(self.images))
-        self._texts = self._prepared("prepare_texts", head.prepare_texts(self.texts))
+        self._images = answers.prepare_images(head, self.images)
+        self._texts = answers.prepare_texts(head, self.texts)
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
 
     @property
@@ -148,8 +164,61 @@ class Scores:
         n, k = rows.shape
         i = torch.arange(n, device=rows.device).repeat_interleave(k)
         j = rows.clamp(min=0).reshape(-1)
-        logits = self._of_shape("pairs", self.head.pairs(self._images, self._texts, i, j), n * k)
+        logits = answers.pairs(self.head, self._images, self._texts, i, j)
         return Block(logits.reshape(n, k), None, rows >= 0)
+
+    def text_columns(self, rows: Tensor) -> Columns:
+        """Gathers texts of all ranks, which are the columns of `images_against`.
+
+        Args:
+            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+
+        Returns:
+            The texts, `W B` or `W B K` of them, with gradients to the ranks that they came from.
+        """
+        flat = rows.reshape(-1)
+        return Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
+
+    def image_columns(self) -> Columns:
+        """Gathers the images of all ranks, their tokens too where the head reads them.
+
+        Returns:
+            The images, `W B` of them, with gradients to the ranks that they came from.
+        """
+        return Columns(self._images.map(gather.gather), gather.gather(self.rows))
+
+    def images_against_columns(self, texts: Columns) -> Block:
+        """Scores this rank's images against texts that may be of other batches.
+
+        Args:
+            texts: m texts, those of `text_columns` or what was remembered of them.
+
+        Returns:
+            The block, `[B, m]`, without matches.
+
+        Raises:
+            ZooError: The texts are not as the head prepares texts.
+        """
+        self._refuse_other(texts.items, self._texts, "text_columns")
+        logits = answers.block(self.head, self._images, texts.items)
+        return Block(logits, None, texts.exists.expand(len(logits), -1))
+
+    def texts_against_columns(self, rows: Tensor, images: Columns) -> Block:
+        """Scores this rank's texts against images that may be of other batches.
+
+        Args:
+            rows: Rows of the text bank, `[B]`; -1 is missing.
+            images: m images, those of `image_columns` or what was remembered of them.
+
+        Returns:
+            The block, `[B, m]`, without matches.
+
+        Raises:
+            ZooError: The images are not as the head prepares images.
+        """
+        self._refuse_other(images.items, self._images, "image_columns")
+        logits = answers.block(self.head, images.items, self._texts.rows(rows)).T
+        return Block(logits, None, images.exists.expand(len(logits), -1))
 
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
         """Computes this rank's share of a mean over all ranks, times W.
@@ -183,22 +252,18 @@ class Scores:
             "same_text": self.mean(same_text.float(), others),
         }
 
-    def _prepared(self, method: str, items: object) -> Encoded:
-        if not isinstance(items, Encoded):
+    def _refuse_other(self, items: Encoded, prepared: Encoded, method: str) -> None:
+        """Raises ZooError where columns are not of the form that the head's own items have."""
+        theirs, own = (
+            f"vectors of {some.pooled.shape[1]} numbers and {len(some.tokens)} sets of tokens"
+            for some in (items, prepared)
+        )
+        if theirs != own or items.tokens.keys() != prepared.tokens.keys():
             raise ZooError(
-                f"{type(self.head).__name__}.{method} returned a {type(items).__name__}: return "
-                "an Encoded of zoo.batch"
+                f"columns to score against have {theirs}, and {type(self.head).__name__} prepares "
+                f"{own}: remember all that scores.{method} gives, or take a head of pooled vectors "
+                "as wide as the backbone's"
             )
-        return items
-
-    def _of_shape(self, method: str, logits: Tensor, *wanted: int) -> Tensor:
-        if logits.shape != wanted:
-            raise ZooError(
-                f"{type(self.head).__name__}.{method} returned logits of shape "
-                f"{tuple(logits.shape)}, and {wanted} is wanted: return "
-                + ("one a pair" if len(wanted) == 1 else "images against texts")
-            )
-        return logits
 
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
         key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
@@ -208,18 +273,12 @@ class Scores:
         return self._blocks[key][1]
 
     def _images_against(self, rows: Tensor, true: bool) -> Block:
-        flat = rows.reshape(-1)
-        columns = self._gathered_texts(flat)
-        exists = gather.gather(flat >= 0)
-        candidate = exists.expand(len(rows), -1)
-        match = None
-        if true and rows.ndim == 1:
-            match = self._own_columns(len(rows))
-            candidate = self._without_false_negatives(candidate, rows, exists)
-        logits = self.head.block(self._images, columns)
-        return Block(
-            self._of_shape("block", logits, len(self._images), len(columns)), match, candidate
-        )
+        columns = self.text_columns(rows)
+        block = self.images_against_columns(columns)
+        if not true or rows.ndim > 1:
+            return block
+        candidate = self._without_false_negatives(block.candidate, rows, columns.exists)
+        return Block(block.logits, self._own_columns(len(rows)), candidate)
 
     def _texts_against_images(self, rows: Tensor) -> Block:
         logits = gather.transpose(self.images_against(rows).logits)

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from tests.evaluation.fakes import (
+    SHAPES,
     ByHand,
     FakeBackbone,
     InMemory,
@@ -23,10 +24,12 @@ from tests.evaluation.fakes import (
     measured,
 )
 from tests.support.parallel import group, on_ranks
+from zoo.batch import Encoded
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
 from zoo.results.compare import differences, largest_difference, matched
 from zoo.results.report import Results, read
@@ -182,6 +185,51 @@ def test_scores_that_are_no_numbers_are_an_error_and_not_wrong_answers(tmp_path:
     backbone.image.weight.data.fill_(float("nan"))
     with pytest.raises(ZooError, match="of in_memory/pairs has a score that is not a number"):
         measured(evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), backbone, cosine())
+
+
+class Columned(Cosine):
+    """Pairs as a column, where a row of them is wanted."""
+
+    def pairs(
+        self, images: Encoded, texts: Encoded, i: torch.Tensor, j: torch.Tensor
+    ) -> torch.Tensor:
+        return super().pairs(images, texts, i, j)[:, None]
+
+
+class Transposed(Cosine):
+    """Texts against images, where images against texts are wanted."""
+
+    def block(self, images: Encoded, texts: Encoded) -> torch.Tensor:
+        return super().block(images, texts).T
+
+
+class Bare(Cosine):
+    """Vectors, where encoded items are wanted."""
+
+    def prepare_images(self, images: Encoded) -> Encoded:
+        return images.pooled  # type: ignore[return-value]
+
+
+class BareTokens(TokenHead):
+    """Vectors, where encoded items are wanted."""
+
+    def prepare_texts(self, texts: Encoded) -> Encoded:
+        return texts.pooled  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (Columned(), r"Columned\.pairs returned logits of shape \(\d+, 1\), and \(\d+,\)"),
+        (Transposed(), r"Transposed\.block returned logits of shape .*return images against texts"),
+        (Bare(), r"Bare\.prepare_images returned a Tensor: return an Encoded"),
+        (BareTokens(), r"BareTokens\.prepare_texts returned a Tensor: return an Encoded"),
+    ],
+)
+def test_a_head_that_breaks_its_contract_is_told_so(tmp_path: Path, head: Head, told: str) -> None:
+    head.attach(SHAPES)
+    with pytest.raises(ZooError, match=told):
+        measured(evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), FakeBackbone(), head)
 
 
 def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.evaluation.vectors import Vectors
+from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Question
 
@@ -36,8 +37,8 @@ def prepared(head: Head, vectors: Vectors) -> tuple[Encoded, Encoded]:
     device = device_of(head)
     with torch.autocast(device.type, enabled=False):
         return (
-            head.prepare_images(Encoded(torch.from_numpy(vectors.images).to(device))),
-            head.prepare_texts(Encoded(torch.from_numpy(vectors.texts).to(device))),
+            answers.prepare_images(head, Encoded(torch.from_numpy(vectors.images).to(device))),
+            answers.prepare_texts(head, Encoded(torch.from_numpy(vectors.texts).to(device))),
         )
 
 
@@ -92,7 +93,7 @@ def scored(
     )
     with torch.autocast(device.type, enabled=False):
         return np.concatenate(
-            [head.pairs(images, texts, *part).float().cpu().numpy() for part in parts]
+            [answers.pairs(head, images, texts, *part).float().cpu().numpy() for part in parts]
         )
 
 
@@ -113,7 +114,7 @@ def gallery_rows(
 
     def scores_of(part: slice) -> NDArray[np.float32]:
         with torch.autocast(device.type, enabled=False):
-            block = head.block(images.rows(image_rows[part]), columns)
+            block = answers.block(head, images.rows(image_rows[part]), columns)
         return finite(question, block.float().cpu().numpy())
 
     return scores_of

@@ -20,6 +20,7 @@ from zoo.evaluation.portions import Loading, Portion, Tile, encode
 from zoo.evaluation.scoring import finite
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import RankVectors, joined
+from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_made, gather_objects, rank, world_size
@@ -105,13 +106,13 @@ class ShortListed(Strategy):
         for tile, loaded in zip(own, portions, strict=True):
             portion = loaded.checked().to(device)
             new, texts = encode(backbone, portion, head.needs, self.loading.image_batch)
-            images = images if new is None else head.prepare_images(new)
+            images = images if new is None else answers.prepare_images(head, new)
             assert images is not None
             assert texts is not None
-            prepared = head.prepare_texts(texts)
+            prepared = answers.prepare_texts(head, texts)
             i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
             with torch.autocast(device.type, enabled=False):
-                scores.append(head.pairs(images, prepared, i, j).float().cpu().numpy())
+                scores.append(answers.pairs(head, images, prepared, i, j).float().cpu().numpy())
         pairs = [tile.pairs for tile in own]
         return PairScores(
             np.concatenate([np.zeros(0, np.int64), *pairs]),

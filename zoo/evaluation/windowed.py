@@ -14,6 +14,7 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.evaluation.portions import Loading, Portion, Window
 from zoo.evaluation.scoring import pair_scores
 from zoo.evaluation.strategy import Strategy
+from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.results.plan import Plan, Question
@@ -52,7 +53,8 @@ class Windowed(Strategy):
         assert images is not None
         assert texts is not None
         inside = _inside(portion, [self.plan.questions[q] for q in portion.questions])
-        scores = pair_scores(head, head.prepare_images(images), head.prepare_texts(texts), inside)
+        prepared = answers.prepare_images(head, images), answers.prepare_texts(head, texts)
+        scores = pair_scores(head, *prepared, inside)
         self._scores.update(zip(portion.questions, scores, strict=True))
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
