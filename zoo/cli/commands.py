@@ -49,6 +49,10 @@ COMMANDS = {
         "zoo.cli.units:main",
         "extract units and foils from captions, or show a file of them",
     ),
+    "bindings": (
+        "zoo.cli.bindings:main",
+        "count which attributes captions give to which objects, for --familiar_with",
+    ),
     "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
     "demo": (
         "zoo.cli.demo:main",

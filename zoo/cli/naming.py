@@ -65,13 +65,17 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
             for action in command._actions
         }
 
-    def add_captions(self) -> None:
-        """Adds the file of captions and the reader that reads it."""
+    def add_captions(self, others: str = "") -> None:
+        """Adds the file of captions and the reader that reads it.
+
+        Args:
+            others: What the command takes besides, as its help says it.
+        """
         self.add_argument(
             "captions",
             type=str,
             help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-            "lines, a folder of scenes",
+            f"lines, a folder of scenes{others}",
         )
         self.add_argument(
             "--reader",

@@ -1,0 +1,5 @@
+"""Familiarity: which attribute-object bindings of a case stood in training captions (BindSplit)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

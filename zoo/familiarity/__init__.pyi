@@ -1,0 +1,2 @@
+from .bindings import Binding as Binding
+from .table import BindingTable as BindingTable
