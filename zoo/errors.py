@@ -1,6 +1,5 @@
 """ZooError, one sentence with culprit, reason and mend; Stopped, the end by a signal."""
 
-import difflib
 import signal
 from collections.abc import Iterable
 
@@ -44,6 +43,8 @@ def near(name: str, known: Iterable[str], n: int = 3) -> str:
     Returns:
         ' (near: a, b)', or '' where none is alike.
     """
+    import difflib  # which takes its time, and most commands make no mistake
+
     lower = {k.lower(): k for k in known}
     found = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
     return f" (near: {', '.join(lower[f] for f in found)})" if found else ""

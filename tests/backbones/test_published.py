@@ -326,12 +326,22 @@ def test_adapters_without_a_publication_are_an_error_that_names_the_mend(
         Backbone("zoo-tiny", pretrained=str(tmp_path / "tsvlc.pt"))
 
 
+class Theirs(PublishedWeights):
+    """A publication from outside, whose argument has a name of its own."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder)
+
+
 def test_a_publication_wants_a_file(tmp_path: Path) -> None:
     for path in ("openai", str(tmp_path / "absent.pt")):
         with pytest.raises(ZooError, match=r"backbone\.pretrained\.path of TSVLC is .*not there"):
             Backbone("zoo-tiny", pretrained=TSVLC(path))
     with pytest.raises(ZooError, match=r"TSVLC, a publication.* give backbone\.pretrained\.path"):
         Backbone("zoo-tiny", pretrained="TSVLC")
+    for path in ("zoo.backbones.published.TSVLC", f"{__name__}.Theirs"):  # of others too
+        with pytest.raises(ZooError, match=r"a publication.* give backbone\.pretrained\.\w+$"):
+            Backbone("zoo-tiny", pretrained=path)
 
 
 def test_clove_wants_the_weights_that_it_came_from(tmp_path: Path, state: State) -> None:

@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from tests.support.runs import last_checkpoint
+from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Augmentation, Compute, Tuning
 from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
 from zoo.cli.fit import settings_of
+from zoo.errors import ZooError
 
 
 def overlay(**groups: Any) -> list[str]:
@@ -68,3 +70,20 @@ def test_a_checkpoint_records_groups_as_plain_data_and_gives_them_back(
     assert isinstance(backbone.tuning.lora, LoRA)
     assert backbone.compute == Compute(3)
     assert backbone.augmentation != Augmentation()
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        ({"tuning": "image"}, r"tuning='image'\): give a Tuning, as in tuning=Tuning\(towers="),
+        ({"tuning": None}, r"tuning=None\): give a Tuning"),
+        ({"text": 40}, r"text=40\): give a TextInput"),
+        ({"augmentation": Compute()}, r"give an Augmentation"),
+        ({"compute": {"chunk": 3}}, r"compute=\{'chunk': 3\}\): give a Compute"),
+    ],
+)
+def test_a_group_of_another_type_is_told_which_it_has_to_be(
+    group: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ZooError, match=told):
+        Backbone("zoo-tiny", **group)

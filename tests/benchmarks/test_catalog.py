@@ -91,11 +91,26 @@ def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
         ("zoo.errors.ZooError", {}, "is no Benchmark"),
         ("tests.benchmarks.test_catalog.WithoutSubsets", {}, "has no subsets, which every Benchm"),
         ("tests.benchmarks.test_catalog.Nameless", {}, "has no name, which every Benchmark has"),
+        (
+            "tests.benchmarks.test_catalog.Mine:5",
+            {},
+            r"test_catalog.Mine takes no argument behind a colon: give it by its name, as in "
+            r"--benchmarks tests.benchmarks.test_catalog.Mine --benchmarks.size 5$",
+        ),
+        ("tests.benchmarks.test_catalog.Mine:a.csv", {}, "takes no argument behind a colon"),
+        ("tests.benchmarks.test_catalog.Min:a.csv", {}, "test_catalog has no Min .*near: Mine"),
+        ("tests.benchmarks.test_catalog:Min", {}, "test_catalog has no Min .*near: Mine"),
+        ("no_such.Thing:a.csv", {}, "module no_such, which cannot be found"),
     ],
 )
 def test_mistakes_get_near_names(name, options, named):
     with pytest.raises(ZooError, match=named):
         benchmark(name, options)
+
+
+def test_a_benchmark_that_was_built_is_held_to_what_a_benchmark_has():
+    with pytest.raises(ZooError, match=r"^Nameless has no name, which every Benchmark has: write"):
+        asked_for([Nameless()])
 
 
 def test_benchmarks_import_no_torch():

@@ -22,6 +22,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
+from zoo.cli.ls import BY_NAME
 from zoo.cli.recipes import shipped_recipes
 from zoo.heads.base import Head
 from zoo.language.tagger import Tagger
@@ -69,7 +70,7 @@ def seconds_of_children() -> float:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]]
+    "arguments", [["--help"], ["ls"], ["ls", "objectives"], ["ls", "benchmarks"], ["ls", "configs"]]
 )
 def test_help_and_ls_answer_within_a_second_and_without_torch(arguments: list[str]) -> None:
     code = (
@@ -145,11 +146,11 @@ def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> Non
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 1 + len(classes(what))
         for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
-            assert line.rstrip().split(maxsplit=2) == [
-                name,
-                path.removeprefix(path.rpartition(".")[0] + "." if path.startswith("zoo.") else ""),
-                text,
-            ]
+            cls = path.removeprefix(
+                path.rpartition(".")[0] + "." if path.startswith("zoo.") else ""
+            )
+            names = [name, cls] if what in BY_NAME else [cls]
+            assert line.rstrip().split(maxsplit=len(names)) == [*names, text]
 
 
 def test_an_unknown_command_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:

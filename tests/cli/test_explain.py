@@ -4,16 +4,16 @@ import importlib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.runs import losses
 from zoo.cli import main
 from zoo.cli.explain import EXAMPLES, arguments_of
 from zoo.cli.fit import settings_of
-from zoo.cli.flags import FLAGS, spelled_out
+from zoo.cli.flags import FLAGS
 from zoo.errors import ZooError
 from zoo.support.names import ROOMS, classes
 
+DATA = ("--data", "EvaluationDataModule", "--data.benchmarks", "[aro]")
 NAMED = [(room, path) for room in ROOMS for _, path, _ in classes(room) if path.startswith("zoo.")]
 
 
@@ -82,21 +82,42 @@ def test_the_help_of_published_weights_is_that_of_their_class_and_a_tag_has_none
     assert "examples:" in capsys.readouterr().out
 
 
-def test_short_flags_lie_over_the_recipes_and_below_whole_flags() -> None:
-    given = ["fit", "--lr", "0.1", "--config", "a.yaml", "--objective", "CSCLIP"]
-    given += ["--ckpt_path", "last", "--objective.foils", "false", "--trainer.max_epochs", "3"]
-    spelt, roots, checkpoint = spelled_out(given)
-    assert (roots, checkpoint) == ([], "last")
-    assert spelt[:4] == ["fit", "--config", "a.yaml", "--config"]
-    assert yaml.safe_load(spelt[4]) == {
-        "model": {"objective": {"class_path": "CSCLIP"}, "optimizer": {"lr": 0.1}}
+def test_short_flags_lie_over_the_recipes_and_below_whole_flags(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "model: {objective: {class_path: CLIP}, optimizer: {lr: 1.0, weight_decay: 0.3}}\n"
+        "trainer: {max_epochs: 1, devices: 1}\n"
+    )
+    settings = settings_of(
+        [
+            *("fit", "--lr", "0.1", "--objective.foils", "false", "--model.optimizer.eps", "1e-5"),
+            *("--trainer.devices", "3", "--objective", "CSCLIP", "--data_root", "DATA_ROOT"),
+            *("--config", "clip.yaml", "--config", str(tmp_path / "a.yaml")),
+            *("--ckpt_path", "last", "--devices", "2", "--epochs=5"),
+        ]
+    )
+    assert settings.model.objective.class_path == "zoo.objectives.CSCLIP"
+    assert settings.model.objective.init_args.foils is False
+    assert (settings.model.optimizer.lr, settings.model.optimizer.weight_decay) == (0.1, 0.3)
+    assert settings.model.optimizer.eps == 1e-5
+    assert (settings.trainer.devices, settings.trainer.max_epochs) == ("3", 5)
+    assert settings.ckpt_path == "last"
+
+
+def test_a_recipe_lies_over_one_before_it_and_each_over_that_of_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = {
+        "hyper_parameters": {"optimizer": {"lr": 1.0, "weight_decay": 0.5, "betas": [0.5, 0.6]}}
     }
-    assert spelt[5:] == [
-        "--model.objective.foils",
-        "false",
-        "--trainer.max_epochs",
-        "3",
-    ]
+    read |= {"optimizer_states": []}
+    monkeypatch.setattr("zoo.cli.parser.read_checkpoint", lambda path: read)
+    for name, settings in (("a", "lr: 2.0, weight_decay: 0.4"), ("b", "lr: 3.0")):
+        (tmp_path / f"{name}.yaml").write_text(f"model: {{optimizer: {{{settings}}}}}\n")
+    monkeypatch.chdir(tmp_path)
+    command = ["fit", "--config", "a.yaml", "--ckpt_path", "x.ckpt", "--config=b.yaml"]
+    settings = settings_of([*command, "--model.backbone.name", "zoo-tiny", *DATA])
+    optimizer = settings.model.optimizer
+    assert (optimizer.lr, optimizer.weight_decay, optimizer.betas) == (3.0, 0.4, (0.5, 0.6))
 
 
 @pytest.mark.parametrize(
@@ -116,8 +137,9 @@ def test_every_example_of_the_help_is_understood(command: str, line: str) -> Non
     [("2", 2), ("auto", "auto"), ("[", "["), ("2026-11-22", "2026-11-22"), ("0,1", "0,1")],
 )
 def test_devices_are_a_count_or_left_to_the_trainer_to_judge(given: str, kept: int | str) -> None:
-    spelt, *_ = spelled_out(["fit", "--devices", given])
-    assert yaml.safe_load(spelt[2]) == {"trainer": {"devices": kept}}
+    recipe = ["--config", "clip.yaml", "--data_root", "DATA_ROOT"]
+    settings = settings_of(["fit", *recipe, "--devices", given])
+    assert settings.trainer.devices == kept
 
 
 @pytest.mark.parametrize(
@@ -148,7 +170,7 @@ def test_a_short_flag_that_cannot_be_is_one_sentence(
 )
 def test_what_was_probably_meant_is_said(given: list[str], meant: str) -> None:
     with pytest.raises(ZooError, match=meant):
-        spelled_out(given)
+        settings_of(given)
 
 
 def test_a_misspelt_short_flag_gets_the_near_ones(

@@ -6,11 +6,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.test_every_recipe import SMALL
 from tests.support.published import make_published
 from zoo.cli import main
-from zoo.cli.recipes import find_recipe, shipped_recipes, with_recipes
+from zoo.cli.recipes import filled, find_recipe, shipped_recipes
 from zoo.errors import ZooError
 
 
@@ -35,48 +36,33 @@ def test_an_unknown_recipe_gets_the_near_names() -> None:
         find_recipe("cs_clap.yaml")
 
 
-def test_both_spellings_of_the_flag_are_located_and_inline_json_is_left() -> None:
-    path = str(shipped_recipes()["tiny_from_scratch.yaml"])
-    argv = [
-        "fit",
-        "--config",
-        "tiny_from_scratch.yaml",
-        "--config=tiny_from_scratch",
-        "--config",
-        '{"model": {}}',
-        "--x",
-        "clip.yaml",
-    ]
-    assert with_recipes(argv) == [
-        "fit",
-        "--config",
-        path,
-        f"--config={path}",
-        "--config",
-        '{"model": {}}',
-        "--x",
-        "clip.yaml",
-    ]
+def test_a_name_is_made_a_path_and_inline_json_is_left() -> None:
+    path = shipped_recipes()["tiny_from_scratch.yaml"]
+    settings = yaml.safe_load(path.read_text("utf-8"))
+    for name in ("tiny_from_scratch.yaml", "tiny_from_scratch", str(path)):
+        assert filled(name, []) == (str(path), settings)
+    assert filled('{"model": {}}', []) == ('{"model": {}}', {"model": {}})
 
 
 def test_the_place_of_the_data_root_is_filled() -> None:
-    filled = json.loads(with_recipes(["fit", "--config", "clip.yaml"], "some/root")[2])
-    assert filled["data"]["init_args"]["image_roots"] == ["some/root"]
+    text, settings = filled("clip.yaml", ["some/root"])
+    assert json.loads(text) == settings
+    assert settings["data"]["init_args"]["image_roots"] == ["some/root"]
     assert (
-        filled["data"]["init_args"]["train"]["init_args"]["file"]
+        settings["data"]["init_args"]["train"]["init_args"]["file"]
         == "some/root/coco/dataset_coco.json"
     )
 
 
 def test_a_recipe_that_wants_a_data_root_says_so() -> None:
     with pytest.raises(ZooError, match="--data_root DIR"):
-        with_recipes(["fit", "--config", "clip.yaml"])
+        filled("clip.yaml", [])
 
 
 def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("model: [1\n")
     with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
-        with_recipes(["fit", "--config", str(tmp_path / "broken.yaml")])
+        filled(str(tmp_path / "broken.yaml"), [])
 
 
 def test_every_command_of_the_flickr8k_overlay_trains(
@@ -117,10 +103,10 @@ def test_every_command_of_the_flickr8k_overlay_trains(
 def test_a_key_that_comes_twice_is_named_by_its_lines(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ZooError, match=re.escape(told)):
-        with_recipes(["fit", "--config", str(tmp_path / "a.yaml")])
+        filled(str(tmp_path / "a.yaml"), [])
 
 
 def test_an_alias_is_no_second_key(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("trainer: &one {max_epochs: 1}\nmodel: {a: *one, b: *one}\n")
     path = str(tmp_path / "a.yaml")
-    assert with_recipes(["fit", "--config", path]) == ["fit", "--config", path]
+    assert filled(path, [])[0] == path

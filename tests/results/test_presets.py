@@ -35,6 +35,10 @@ class Ruleless(Preset):
     says = "nothing"
 
 
+class Nameless(Swapped):
+    name = None  # type: ignore[assignment]
+
+
 class Demanding(Swapped):
     def __init__(self, ties: bool) -> None:
         super().__init__(ties)
@@ -85,6 +89,7 @@ def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
     ("named", "told"),
     [
         (f"{HERE}.Ruleless", "the preset Ruleless has no `rules` that is a Rules: a preset has na"),
+        (f"{HERE}.Nameless", "the preset Nameless has no `name` that is a str"),
         (f"{HERE}.Demanding", "cannot be made .*give its arguments in YAML"),
         (f"{HERE}.Hopeful", "is no Preset"),
         (f"{HERE}.Swaped", "near: Swapped"),
@@ -110,6 +115,13 @@ def test_the_chance_of_a_metric_is_what_its_protocol_says() -> None:
     assert found.gallery_of is None
 
 
+def test_a_protocol_without_a_name_is_told_so() -> None:
+    methods = {name: vars(Hopeful)[name] for name in ("queries", "judge", "chance")}
+    unnamed = type("Unnamed", (Protocol,), methods)()
+    with pytest.raises(ZooError, match=r"^Unnamed has no name, which every Protocol has: write it"):
+        outcomes(unnamed)
+
+
 def test_cases_of_a_protocol_that_is_gone_are_told_so() -> None:
     cases = table(outcomes(Hopeful()))  # type: ignore[arg-type]
     gone = cases.set_column(
@@ -117,3 +129,38 @@ def test_cases_of_a_protocol_that_is_gone_are_told_so() -> None:
     )
     with pytest.raises(ZooError, match=r"judged by a protocol that is not here .*no_such_lab"):
         metrics(gone, Rules(official_ties=False, drop_identical=False), {})
+
+
+@pytest.mark.parametrize("command", ["fit", "validate"])
+def test_classes_on_the_command_line_take_arguments_behind_them(command: str) -> None:
+    settings = settings_of(
+        [
+            *(command, "--model.backbone.name", "zoo-tiny"),
+            *(("--config", "clip.yaml") if command == "fit" else ()),
+            *("--presets", "strict", "--presets", f"{HERE}.Swapped", "--presets.ties", "true"),
+            *("--benchmarks", "pairs,aro", "--benchmarks", "pairs", "--benchmarks.file=b.csv"),
+            *("--benchmarks.subsets", "[x, y]", "--benchmarks", "sugarcrepe:swap_obj,winoground"),
+            *("--data_root", "DATA_ROOT", "--out", "measured"),
+        ]
+    )
+    asked = settings.data.init_args
+    if command == "fit":
+        assert asked.evaluation.class_path == "zoo.evaluation.Evaluation"
+        asked = asked.evaluation.init_args
+    first, aro, pairs, *rest = asked.benchmarks
+    assert (first, aro, rest) == ("pairs", "aro", ["sugarcrepe:swap_obj", "winoground"])
+    assert pairs.class_path == "zoo.benchmarks.Pairs"
+    assert (pairs.init_args.file, pairs.init_args.subsets) == ("b.csv", ["x", "y"])
+    strict, swapped = asked.presets
+    assert (strict, swapped.class_path, swapped.init_args.ties) == (
+        "strict",
+        f"{HERE}.Swapped",
+        True,
+    )
+    assert (asked.data_root, asked.out) == (["DATA_ROOT"], "measured")
+
+
+def test_an_argument_behind_a_name_with_a_colon_is_refused_with_the_way_to_write_it() -> None:
+    given = ["validate", "--benchmarks", "pairs:a.csv", "--benchmarks.separator", ";"]
+    with pytest.raises(ZooError, match=r"as in --benchmarks pairs --benchmarks.separator VALUE"):
+        settings_of(given)

@@ -5,7 +5,7 @@ In shapes, n is the number of items, T the number of texts and D the width that 
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -27,6 +27,21 @@ from zoo.support import provenance
 from zoo.support.spec import Recorded
 
 TEMPERATURE = ("model.logit_scale", "model.logit_bias")  # the head's to train
+
+
+GROUPS = {"tuning": Tuning, "text": TextInput, "augmentation": Augmentation, "compute": Compute}
+
+
+def _refuse_other_groups(**given: Any) -> None:
+    """Raises ZooError where a group of arguments is of another type; augmentation may be None."""
+    for name, value in given.items():
+        kind = GROUPS[name]
+        if not isinstance(value, kind) and not (name == "augmentation" and value is None):
+            first, article = fields(kind)[0].name, "an" if kind is Augmentation else "a"
+            raise ZooError(
+                f"Backbone({name}={value!r}): give {article} {kind.__name__}, as in "
+                f"{name}={kind.__name__}({first}=...)"
+            )
 
 
 class Backbone(Recorded, nn.Module):
@@ -76,6 +91,7 @@ class Backbone(Recorded, nn.Module):
         compute: Compute = Compute(),
     ) -> None:
         super().__init__()
+        _refuse_other_groups(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
         built = construct(name, pretrained, activation, preprocess, text)
         self.name, self.activation, self.came = built.name, built.activation, built.came
         self._known_as, self._config = built.known_as, built.config

@@ -1,5 +1,6 @@
 """A backbone's model, from architecture and weights to adapters and compiled blocks."""
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from zoo.backbones.towers import Tower
 from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
 from zoo.errors import ZooError, near, need
 from zoo.support import provenance
-from zoo.support.names import paths
+from zoo.support.names import imported, paths
 
 NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
 
@@ -109,13 +110,27 @@ def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights |
         return None
     if (file := weights_file(pretrained)) is not None:
         return read_weights(file)
-    if pretrained in paths("published_weights"):
+    if (publication := _publication(pretrained)) is not None:
+        parameters = list(inspect.signature(publication).parameters.values())
+        needed = [p.name for p in parameters if p.default is p.empty] or ["path"]
         raise ZooError(
             f"backbone.pretrained is {pretrained}, a publication, and its file is not named: give "
-            "backbone.pretrained.path"
+            f"{' and '.join(f'backbone.pretrained.{name}' for name in needed)}"
         )
     check_tag(known_as, pretrained)
     return None
+
+
+def _publication(name: str) -> type[PublishedWeights] | None:
+    """Returns the publication that is named, and None where a tag or a file is meant."""
+    path = paths("published_weights").get(name, name)
+    if "." not in path or not all(part.isidentifier() for part in path.split(".")):
+        return None
+    try:
+        found = imported(path)
+    except (ImportError, AttributeError):
+        return None
+    return found if isinstance(found, type) and issubclass(found, PublishedWeights) else None
 
 
 def _came(source: str | None, weights: Weights | None) -> dict[str, str]:

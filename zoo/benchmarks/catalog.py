@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, near
-from zoo.support.names import class_of, classes
+from zoo.support.names import check_whole, class_of, classes
 
 # what stands behind the colon in `pairs:FILE.csv`
 ARGUMENT = {"pairs": "file", "half_truth": "units", "retrieval": "source", "scene_swaps": "folder"}
@@ -36,7 +36,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         given[ARGUMENT[name]] = argument
     if subsets:
         given["subsets"] = list(subsets)
-    cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
+    cls = _class(name)
     signature = inspect.signature(cls.__init__)
     accepted = [parameter for parameter in signature.parameters if parameter != "self"]
     takes_any = any(
@@ -59,7 +59,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         mend = (
             f"write {name}:{ARGUMENT[name].upper()}"
             if name in ARGUMENT
-            else "give it as an option in YAML"
+            else f"give it, as in --benchmarks {name} --benchmarks.ARG VALUE or in YAML"
         )
         raise ZooError(f"{name} cannot be made ({error}): {mend}") from error
     return cls(**given)
@@ -87,7 +87,30 @@ def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
                 made[place] = f"{made[place]}:{':'.join(parsed.subsets)}"
                 continue
         made.append(entry)
+    for entry in made:
+        if isinstance(entry, Benchmark):
+            check_whole(type(entry), Benchmark)
     return [benchmark(entry) if isinstance(entry, str) else entry for entry in made]
+
+
+def _class(name: str) -> type[Benchmark]:
+    """Returns the class that a name means; a class from outside has no argument behind a colon."""
+    try:
+        return class_of(name, "benchmarks", Benchmark)
+    except ZooError as error:
+        owner, colon, argument = name.partition(":")
+        if not colon or "." not in owner:
+            raise
+        try:
+            cls = class_of(owner, "benchmarks", Benchmark)
+        except ZooError as of_owner:
+            raise (error if argument.isidentifier() else of_owner) from None
+        takes = list(inspect.signature(cls.__init__).parameters)[1:]
+        mend = f"--benchmarks {owner} --benchmarks.{takes[0]} {argument}" if takes else owner
+        raise ZooError(
+            f"{owner} takes no argument behind a colon: "
+            f"{'give it by its name, as in' if takes else 'it takes none, write'} {mend}"
+        ) from error
 
 
 class _Parsed(NamedTuple):

@@ -3,11 +3,8 @@
 Flags win over what a checkpoint says.
 """
 
-import json
 import logging
-import re
 import shlex
-import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -22,18 +19,10 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
 
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
-from zoo.checkpoints.exported import OPEN_CLIP
-from zoo.checkpoints.files import (
-    NAMES,
-    RUNS,
-    located,
-    read_checkpoint,
-    recipe_of,
-)
-from zoo.cli.flags import FLAGS, spelled_out
-from zoo.cli.recipes import settings_given, with_recipes
-from zoo.errors import Stopped, ZooError, near
-from zoo.mistakes import mistake, sentence
+from zoo.checkpoints.files import NAMES, RUNS, recipe_of
+from zoo.cli.parser import ZooParser, arranged
+from zoo.errors import Stopped
+from zoo.mistakes import mistake
 from zoo.module import ZooModule
 from zoo.support.distributed import leave_group
 from zoo.support.files import sweep
@@ -58,38 +47,6 @@ LOGGER = {
     "class_path": "zoo.training.MetricsLog",
     "init_args": {"save_dir": str(RUNS), "name": None, "flush_logs_every_n_steps": 1},
 }
-
-
-class ZooParser(LightningArgumentParser):
-    """Lightning's parser, whose errors are one line with near names, not the whole usage."""
-
-    def parse_args(self, args: Any = None, *others: Any, **named: Any) -> Namespace:
-        """Parses; the null of an argument within a group is null, which jsonargparse makes None."""
-        if args is not None:
-            args = [re.sub("^(--[^=]+)=None$", r"\1=null", argument) for argument in args]
-        settings: Namespace = super().parse_args(args, *others, **named)
-        return settings
-
-    def add_class_arguments(self, *given: Any, **named: Any) -> list[str]:
-        """Adds a class's arguments, of which none is read from a file that its value names.
-
-        A path of weights is a value of an argument that may name a class as well; `--config` is
-        what reads YAML.
-        """
-        added: list[str] = super().add_class_arguments(*given, **{**named, "sub_configs": False})
-        return added
-
-    def error(self, message: str, ex: Exception | None = None) -> None:
-        """Prints a wrong argument in one line with near names, and ends with status 2.
-
-        Where `exit_on_error` is false, it raises as jsonargparse does.
-        """
-        if not self.exit_on_error:
-            super().error(message, ex)
-        unknown = re.search(r"nrecognized arguments: --(\w+)", message)
-        mend = near(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
-        print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
-        sys.exit(2)
 
 
 class ZooCLI(LightningCLI):
@@ -127,7 +84,7 @@ class ZooCLI(LightningCLI):
         seed = self.config[command].seed_everything
         if seed is not True and seed < 0:
             parser.error(f"seed_everything: {seed} is not {wanted('NonNegativeInt', 'v>=0')}")
-        for settings in settings_given(args):
+        for settings in self._parser(command).recipes:
             problem = empty_and_unknown(settings, self.config[command])
             if problem is not None:
                 parser.error(f"Subcommand '{command}': {problem}")
@@ -263,7 +220,7 @@ class ZooCLI(LightningCLI):
             log.info("to measure it: %s", measure)
 
     def _parse_ckpt_path(self) -> None:
-        """Does nothing: `with_checkpoint` lays a checkpoint's recipe below the flags.
+        """Does nothing: `arranged` lays a checkpoint's recipe below the flags.
 
         Lightning would lay it over them.
         """
@@ -325,10 +282,10 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     speak()
     # a YAML may name a class only where an argument says of what kind it is
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
-    given, data_roots, checkpoint = spelled_out(argv)
-    import_all()
     try:
         with signals_raise():
+            arguments = arranged(argv)
+            import_all()
             return cli(
                 ZooModule,
                 LightningDataModule,
@@ -338,12 +295,12 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
                 parser_class=ZooParser,
                 parser_kwargs={
                     "allow_abbrev": False,
-                    argv[0]: {"default_env": False, "allow_abbrev": False},
+                    argv[0]: {"default_env": False, "allow_abbrev": False, "command": argv[0]},
                 },
                 save_config_callback=RunFolder if argv[0] == "fit" else None,
                 seed_everything_default=0,
                 auto_configure_optimizers=False,
-                args=with_checkpoint(with_recipes(given, *data_roots), checkpoint),
+                args=arguments,
             )
     except Stopped:
         raise
@@ -387,61 +344,3 @@ def empty_and_unknown(
             if found is not None:
                 return found
     return None
-
-
-def with_checkpoint(argv: list[str], given: str | None) -> list[str]:
-    """Returns the arguments with a checkpoint, whose recipe every config and flag wins over.
-
-    `last` and `best` stay for `fit`, which looks them up by recipe and data.
-
-    Args:
-        argv: The subcommand and its flags.
-        given: What `--ckpt_path` names; None where it is not given.
-
-    Returns:
-        The subcommand and its flags.
-
-    Raises:
-        ZooError: `fit` is to go on from a checkpoint without an optimiser, or it cannot be read.
-    """
-    if given is None:
-        return argv
-    if argv[0] == "fit" and given in NAMES:
-        return [*argv, "--ckpt_path", given]
-    path = located(given, runs_folder(argv))
-    checkpoint = read_checkpoint(path)
-    if argv[0] == "fit" and "optimizer_states" not in checkpoint:
-        weights = path / OPEN_CLIP if path.is_dir() else path
-        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
-        if not weights.exists():
-            mend = (
-                "export the run for open_clip (`--format open_clip`), and start anew from that "
-                "by --model.backbone.pretrained"
-            )
-        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
-    recipe = json.dumps({"model": recipe_of(checkpoint)})
-    return [argv[0], "--config", recipe, *argv[1:], "--ckpt_path", str(path)]
-
-
-def runs_folder(argv: list[str]) -> Path:
-    """Returns the folder in which the logger of these arguments keeps its runs.
-
-    The last config or flag that names it counts. It is `runs` where none does.
-    """
-    folder = RUNS
-    for argument, value in zip(argv, [*argv[1:], ""], strict=True):
-        name, _, inline = argument.partition("=")
-        if name in ("--config", "-c"):
-            given = inline or value
-            settings = (
-                yaml.safe_load(
-                    given if given.lstrip().startswith("{") else Path(given).read_text("utf-8")
-                )
-                or {}
-            )
-            logger = (settings.get("trainer") or {}).get("logger")
-            if isinstance(logger, dict):
-                folder = Path(logger.get("init_args", {}).get("save_dir", folder))
-        elif name in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
-            folder = Path(inline or value)
-    return folder

@@ -1,8 +1,10 @@
 """`zoo ls`: what is built in and what installed packages offer.
 
-Classes are read from source, which is not imported.
+Classes are read from source, which is not imported. What is listed first is what one types.
 """
 
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -14,29 +16,45 @@ from zoo.support.names import ROOMS, classes
 
 # columns, more than any line has: programs read what is piped, and people copy names and paths
 UNBROKEN = 10_000
+# what each list is of, and the flag that takes a name of it
+LISTS = {
+    "objectives": ("losses", "--objective"),
+    "heads": ("ways to score pairs", "--head"),
+    "negatives": ("generators of sentence negatives", "--data.negatives"),
+    "readers": ("formats of captions", "--data.train"),
+    "datamodules": ("data to train on or to measure", "--data"),
+    "benchmarks": ("what a model is measured on", "--benchmarks"),
+    "extractors": ("ways to find units", "zoo units extract --extractor"),
+    "taggers": ("taggers of words", "zoo units extract --tagger"),
+    "published_weights": ("publications of weights", "--model.backbone.pretrained"),
+    "protocols": ("ways to judge scores, which benchmarks ask for", ""),
+    "presets": ("ways to count and average", "--presets"),
+    "backbones": ("architectures", "--model.backbone.name"),
+    "configs": ("recipes and overlays", "--config"),
+}
+BY_NAME = ("benchmarks", "protocols", "presets")  # by which results tell them apart, and commands
 
 
 def main(argv: list[str]) -> int:
-    """Prints one list, and returns the exit status."""
+    """Prints one list, or which there are, and returns the exit status."""
     what = parser().parse_args(argv).what
-    table = Table(box=None, pad_edge=False)
-    table.add_column("name", no_wrap=True)
-    if what in ROOMS:
-        table.add_column("class", no_wrap=True)
-    table.add_column("what it is", overflow="fold")
-    if what in ROOMS:
-        for name, path, text in classes(what):
-            table.add_row(name, _typed(path), text)
+    if what is None:
+        show(("list", "", "what it has", "where a name is typed"), _lists(), fold=3)
+        print("\n`zoo ls LIST` shows one, as in `zoo ls objectives`")
+    elif what in BY_NAME:
+        rows = ((name, typed(path), text) for name, path, text in classes(what))
+        show(("name", "class", "what it is"), rows)
+    elif what in ROOMS:
+        show(("name", "what it is"), ((typed(path), text) for _, path, text in classes(what)))
     elif what == "configs":
-        for name, file in shipped_recipes().items():
-            table.add_row(name, first_comment(file))
+        recipes = shipped_recipes().items()
+        show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
     else:
-        for name in backbones():
-            table.add_row(name, "shipped with zoo" if name.startswith("zoo-") else "open_clip")
-    console = Console()
-    size = console.measure(table, options=console.options.update(width=UNBROKEN))
-    console.width = max(console.width, size.minimum) if console.is_terminal else size.maximum
-    console.print(table)
+        own = shipped_backbones()
+        show(
+            ("name", "what it is"),
+            ((name, "shipped with zoo" if name in own else "open_clip") for name in backbones()),
+        )
     return 0
 
 
@@ -45,12 +63,41 @@ def parser() -> Parser:
     parser = Parser(
         prog="zoo ls", description="List what can be named in a YAML or on the command line."
     )
-    parser.add_argument("what", choices=[*ROOMS, "backbones", "configs"], help="which list")
+    parser.add_argument(
+        "what", nargs="?", choices=list(LISTS), help="which list; all lists where none is named"
+    )
     return parser
 
 
-def _typed(path: str) -> str:
-    """Returns what names a class in a YAML: a short name, or the path of one from outside."""
+def show(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -1) -> None:
+    """Prints a table whose names are never broken.
+
+    Args:
+        header: The columns.
+        rows: The lines.
+        fold: The column that is broken where a terminal is narrow.
+    """
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(header):
+        folds = i == fold % len(header)
+        table.add_column(column, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False)
+    size = console.measure(table, options=console.options.update(width=UNBROKEN))
+    console.width = max(console.width, size.minimum) if console.is_terminal else size.maximum
+    console.print(table)
+
+
+def _lists() -> Iterable[tuple[str, ...]]:
+    counts = {"backbones": len(backbones()), "configs": len(shipped_recipes())}
+    for name, (says, flag) in LISTS.items():
+        count = counts[name] if name in counts else len(classes(name))
+        yield name, str(count), says, f"{flag} NAME" if flag else ""
+
+
+def typed(path: str) -> str:
+    """Returns what names a class: a short name, or the path of one from outside."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 
 
@@ -60,11 +107,18 @@ def first_comment(file: Path) -> str:
     return lines[0].lstrip("# ") if lines else ""
 
 
+def shipped_backbones() -> list[str]:
+    """Returns the names of the architectures that zoo ships."""
+    return sorted(
+        p.stem for p in (Path(__file__).parents[1] / "backbones/architectures").glob("*.json")
+    )
+
+
 def backbones() -> list[str]:
-    """Returns the names of architectures: shipped ones first, then open_clip's."""
-    import open_clip
-
-    from zoo.backbones.factory import SHIPPED
-
-    own = sorted(p.stem for p in SHIPPED.glob("*.json"))
-    return own + [name for name in open_clip.list_models() if name not in own]
+    """Returns the names of architectures: shipped ones first, then open_clip's, by its files."""
+    spec = find_spec("open_clip")
+    assert spec is not None
+    assert spec.origin is not None
+    theirs = sorted(p.stem for p in (Path(spec.origin).parent / "model_configs").glob("*.json"))
+    own = shipped_backbones()
+    return own + [name for name in theirs if name not in own]

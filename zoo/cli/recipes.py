@@ -1,7 +1,7 @@
 """Recipes: where `--config NAME` finds a YAML, and how ${data_root} in it is filled."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,68 +54,28 @@ def find_recipe(name: str) -> Path:
     )
 
 
-def with_recipes(argv: list[str], *data_roots: str) -> list[str]:
-    """Returns the arguments with every `--config NAME` made a path.
-
-    It is made JSON where the file has a place for the data root.
+def filled(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+    """Finds a recipe, and fills its place for the data root.
 
     Args:
-        argv: Arguments of the command line.
-        *data_roots: The data roots that were given.
+        value: What `--config` is given: a path, the name of a shipped recipe, or JSON.
+        data_roots: The data roots that were given; None leaves the place as it is.
 
     Returns:
-        The arguments, in the same order.
+        The path of the recipe, or JSON where it has a place that was filled; and its settings.
 
     Raises:
-        ZooError: A recipe does not exist, is no YAML, or wants one data root where none or
+        ZooError: The recipe does not exist, is no YAML, or wants one data root where none or
             several were given.
     """
-    out: list[str] = []
-    expects = False
-    for argument in argv:
-        _refuse_nested(argument)
-        if expects:
-            argument, expects = _filled(argument, data_roots), False
-        elif argument in ("--config", "-c"):
-            expects = True
-        elif argument.startswith("--config="):
-            argument = "--config=" + _filled(argument.removeprefix("--config="), data_roots)
-        out.append(argument)
-    return out
-
-
-def settings_given(argv: list[str]) -> Iterator[dict[str, Any]]:
-    """Yields the settings of every `--config` in what `with_recipes` returned."""
-    for argument, value in zip(argv, [*argv[1:], ""], strict=True):
-        name, _, inline = argument.partition("=")
-        if name in ("--config", "-c"):
-            yield _read(inline or value)[1]
-
-
-def _refuse_nested(argument: str) -> None:
-    """Raises ZooError for a value that nests too deep.
-
-    YAML's reader in C recurses without a bound, and would not survive it.
-    """
-    depth = deepest = 0
-    for sign in argument if len(argument) > DEEPEST else "":
-        depth += (sign in "[{") - (sign in "]}")
-        deepest = max(deepest, depth)
-    if deepest > DEEPEST:
-        raise ZooError(
-            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no "
-            "setting needs that, mend it"
-        )
-
-
-def _filled(value: str, data_roots: tuple[str, ...]) -> str:
     name, settings = _read(value)
+    text = value if name == INLINE else name
     try:
         plain = json.dumps(settings, default=str)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is no text ({error}): mend it") from error
-    if PLACE not in plain:
-        return value if name == INLINE else name
+    if PLACE not in plain or data_roots is None:
+        return text, settings
     if not data_roots:
         raise ZooError(
             f"{Path(name).name} reads files under {PLACE}: say "
@@ -127,7 +87,27 @@ def _filled(value: str, data_roots: tuple[str, ...]) -> str:
             f"{len(data_roots)}: list them in the file"
         )
     root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
-    return plain.replace(PLACE, root)
+    plain = plain.replace(PLACE, root)
+    return plain, json.loads(plain)
+
+
+def refuse_nested(argument: str) -> None:
+    """Refuses an argument whose value nests too deep.
+
+    YAML's reader in C recurses without a bound, and would not survive it.
+
+    Raises:
+        ZooError: It does.
+    """
+    depth = deepest = 0
+    for sign in argument if len(argument) > DEEPEST else "":
+        depth += (sign in "[{") - (sign in "]}")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise ZooError(
+            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no "
+            "setting needs that, mend it"
+        )
 
 
 def _read(value: str) -> tuple[str, dict[str, Any]]:

@@ -46,7 +46,7 @@ def preset_of(named: Preset | str) -> Preset:
         except TypeError as error:
             raise ZooError(
                 f"preset {named!r} cannot be made ({error}): give its arguments in YAML, "
-                "as class_path and init_args"
+                "as class_path and init_args, or behind it, as --presets.ARG VALUE"
             ) from error
     kinds = {"name": str, "says": str, "rules": Rules, "means": tuple}
     for attribute, kind in kinds.items():

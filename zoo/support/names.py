@@ -118,14 +118,29 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
             f"{noun} {name!r} is no {base.__name__}: name one of `zoo ls {what}`, or a class that "
             "descends from it"
         )
-    if lacks := _left_out(found, base):
-        raise ZooError(
-            f"{noun} {name!r} has no {' and no '.join(lacks)}, which every {base.__name__} has: "
-            "write it into the class"
-        )
+    check_whole(found, base, f"{noun} {name!r}")
     return found
 
 
+def check_whole(cls: type, base: type, called: str = "") -> None:
+    """Checks that a class has what its base asks of it.
+
+    Args:
+        cls: The class.
+        base: The class that it descends from, such as Benchmark.
+        called: What the user calls it; the name of the class where empty.
+
+    Raises:
+        ZooError: The class lacks something.
+    """
+    if lacks := _left_out(cls, base):
+        raise ZooError(
+            f"{called or cls.__name__} has no {' and no '.join(lacks)}, which every "
+            f"{base.__name__} has: write it into the class"
+        )
+
+
+@cache
 def _left_out(cls: type, base: type) -> list[str]:
     """Returns what its base asks of a class and it lacks: values without a default, and methods."""
     values = [
@@ -177,12 +192,13 @@ def _built_in(what: str) -> list[tuple[str, str, str]]:
 
 
 def _defined(files: Iterable[Path]) -> list[ast.ClassDef]:
-    return [
-        node
-        for file in sorted(files)
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef)
-    ]
+    return [node for file in sorted(files) for node in _defined_in(file)]
+
+
+@cache
+def _defined_in(file: Path) -> list[ast.ClassDef]:
+    body = ast.parse(file.read_text("utf-8")).body
+    return [node for node in body if isinstance(node, ast.ClassDef)]
 
 
 def _is_abstract(node: ast.ClassDef) -> bool:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.support.names import class_of
+from zoo.support.names import check_whole, class_of
 from zoo.support.spec import Recorded, spec
 
 VERSION = 1
@@ -133,9 +133,12 @@ def protocol_of(named: Protocol | str) -> Protocol:
             makes of a protocol.
 
     Raises:
-        ZooError: There is no such protocol.
+        ZooError: There is no such protocol, or it has no name.
     """
-    return named if isinstance(named, Protocol) else _built(named)
+    if isinstance(named, str):
+        return _built(named)
+    check_whole(type(named), Protocol)
+    return named
 
 
 @cache

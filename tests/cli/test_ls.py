@@ -1,0 +1,89 @@
+"""`zoo ls`: what it prints is what one types."""
+
+import importlib
+
+import open_clip
+import pytest
+from jsonargparse import ArgumentParser
+
+from zoo.backbones.factory import architecture
+from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.protocols.base import Protocol
+from zoo.cli import main, units
+from zoo.cli.ls import LISTS, backbones, shipped_backbones
+from zoo.cli.recipes import find_recipe
+from zoo.results.presets import preset_of
+from zoo.support.names import ROOMS, class_of, classes, import_all
+
+
+def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Returns the names that a list prints first in its lines."""
+    assert main(["ls", what]) == 0
+    return [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+
+
+def base_of(what: str) -> type:
+    module = importlib.import_module(classes(what)[0][1].rpartition(".")[0])
+    cls = getattr(module, classes(what)[0][1].rpartition(".")[2])
+    return next(base for base in cls.__mro__ if base.__name__ == ROOMS[what])
+
+
+@pytest.mark.parametrize(
+    "what", ["objectives", "heads", "negatives", "readers", "datamodules", "published_weights"]
+)
+def test_a_class_is_found_by_what_is_listed_as_an_argument_of_its_kind(
+    what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import_all([what])
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--part", type=base_of(what))
+    names = listed(what, capsys)
+    assert len(names) == len(classes(what))
+    for name, (_, path, _) in zip(names, classes(what), strict=True):
+        found = parser.parse_args(["--part", name], _skip_validation=True).part
+        assert found.class_path == path
+
+
+@pytest.mark.parametrize("what", ["extractors", "taggers", "readers"])
+def test_what_is_listed_is_typed_behind_the_flags_of_units(
+    what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flag = f"--{what.removesuffix('s')}"
+    for name, (_, path, _) in zip(listed(what, capsys), classes(what), strict=True):
+        given = units.parser().parse_args(
+            ["extract", "captions.txt", "--out", "units.jsonl", flag, name], _skip_validation=True
+        )
+        assert given.extract[what.removesuffix("s")].class_path == path
+
+
+def test_benchmarks_protocols_and_presets_are_found_by_the_names_that_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for what, base in (("benchmarks", Benchmark), ("protocols", Protocol)):
+        for name in listed(what, capsys):
+            assert class_of(name, what, base).name == name
+    for name in listed("presets", capsys):
+        assert preset_of(name).name == name
+
+
+def test_backbones_and_recipes_are_found_by_the_names_that_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = listed("backbones", capsys)
+    assert set(names) == {*shipped_backbones(), *open_clip.list_models()}
+    assert [architecture(name)[0] for name in names] == names
+    for name in listed("configs", capsys):
+        assert find_recipe(name).name == name
+
+
+def test_without_a_list_the_lists_are_counted_with_the_flags_that_take_their_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ls"]) == 0
+    page = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in page.splitlines()[1:] if line}
+    assert set(lines) - {"`zoo"} == {*LISTS, *ROOMS}
+    assert lines["objectives"].split()[1] == str(len(classes("objectives")))
+    assert lines["backbones"].split()[1] == str(len(backbones()))
+    assert lines["heads"].rstrip().endswith("--head NAME")
+    assert "`zoo ls LIST`" in page
