@@ -111,7 +111,7 @@ def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights |
     if (file := weights_file(pretrained)) is not None:
         return read_weights(file)
     if (publication := _publication(pretrained)) is not None:
-        parameters = list(inspect.signature(publication).parameters.values())
+        parameters = list(inspect.signature(publication.__init__).parameters.values())[1:]
         needed = [p.name for p in parameters if p.default is p.empty] or ["path"]
         raise ZooError(
             f"backbone.pretrained is {pretrained}, a publication, and its file is not named: give "
