@@ -29,7 +29,12 @@ from zoo.support.spec import Recorded
 TEMPERATURE = ("model.logit_scale", "model.logit_bias")  # the head's to train
 
 
-GROUPS = {"tuning": Tuning, "text": TextInput, "augmentation": Augmentation, "compute": Compute}
+GROUPS: dict[str, Any] = {
+    "tuning": Tuning,
+    "text": TextInput,
+    "augmentation": Augmentation,
+    "compute": Compute,
+}
 
 
 def _refuse_other_groups(**given: Any) -> None:
