@@ -19,6 +19,9 @@ CPU = ["--trainer.accelerator", "cpu"]
 TWO = [*CPU, "--trainer.devices", "2", "--trainer.strategy", "ddp"]
 CASE = ("benchmark", "subset", "case", "protocol", "query", "metric", "right", "images")
 HERE = Path(__file__).parents[2]
+# a fiftieth of one step: Adam divides gradients by their size, and so lifts the last digits of
+# small ones, in which two runs differ
+NOISE = 1e-5
 
 
 def ended(folder: Path, status: int, *arguments: str) -> str:
@@ -76,7 +79,7 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
     assert halves.keys() == whole.keys()
     assert torch.equal(halves[f"backbone.{frozen}"], whole[f"backbone.{frozen}"])
     torch.testing.assert_close(
-        halves[f"backbone.{trained}"], whole[f"backbone.{trained}"], rtol=1e-4, atol=2e-6
+        halves[f"backbone.{trained}"], whole[f"backbone.{trained}"], rtol=1e-4, atol=NOISE
     )
 
 
@@ -103,7 +106,7 @@ def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path)
     adapters = [name for name in whole if "lora_B" in name]
     assert all(whole[name].any() for name in adapters)
     assert adapters
-    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
+    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=NOISE)
 
 
 def test_a_run_on_stored_features_is_the_same_on_two_processes(
@@ -137,7 +140,7 @@ def test_a_run_on_stored_features_is_the_same_on_two_processes(
         torch.load(last_checkpoint(folder), weights_only=True)["state_dict"]
         for folder in (one, two)
     )
-    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=2e-6)
+    torch.testing.assert_close(halves, whole, rtol=1e-4, atol=NOISE)
     assert not torch.equal(
         whole["head.text_map.weight"], torch.eye(len(whole["head.text_map.weight"]))
     )
