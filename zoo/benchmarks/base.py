@@ -1,7 +1,7 @@
 """Benchmark: reads published files and gives cases."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +16,9 @@ from zoo.sources.sample import ImageRef
 from zoo.support.spec import Recorded
 
 Given = TypeVar("Given", bound=Query)
+
+# values of metrics in per cent, by baseline, subset and metric
+Baselines = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,14 @@ class Contents:
         files: The files that they came from.
         absent: The subsets without a file.
         notes: Notes for the report by their names, such as tagger and seed.
+        baselines: What guesses that never see the image get on these cases.
     """
 
     cases: list[Case]
     files: list[Path]
     absent: list[Subset]
     notes: dict[str, str] = field(default_factory=dict)
+    baselines: Baselines = field(default_factory=dict)
 
 
 class Benchmark(Recorded, ABC):

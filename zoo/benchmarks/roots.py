@@ -67,6 +67,7 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
                 list(dict.fromkeys([*whole.files, *more.files])),
                 [subset for subset in whole.absent if subset.name not in gained],
                 {**more.notes, **whole.notes},
+                {**more.baselines, **whole.baselines},
             )
     named = next((subset for subset in whole.absent if subset.named), None)
     if named is not None:

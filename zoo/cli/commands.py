@@ -53,6 +53,10 @@ COMMANDS = {
         "zoo.cli.bindings:main",
         "count which attributes captions give to which objects, for --familiar_with",
     ),
+    "halftruth": (
+        "zoo.cli.halftruth:main",
+        "settle half-truths in a case file, or show what a model made of them",
+    ),
     "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
     "demo": (
         "zoo.cli.demo:main",

@@ -28,7 +28,7 @@ from zoo.heads.base import Head
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets import Preset, preset_of
-from zoo.results.report import CUT, Results, refuse_results, report
+from zoo.results.report import CUT, SCALE, Results, refuse_results, report
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.distributed import gather_made, gather_objects, rank
@@ -254,6 +254,7 @@ class Evaluation(Ranged):
         notes = {
             "towers": towers,
             "pairs": "float32",
+            SCALE: head.scale.item(),
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
             "image_batch": self.image_batch,
             "text_batch": self.text_batch,

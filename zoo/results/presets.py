@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
+from zoo.benchmarks.half_truth.rules import CONDITIONS
 from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member
 from zoo.results.metrics import MACRO, Macro, Rules
@@ -88,6 +89,9 @@ OWN_MEANS = (
     Mean("sugarcrepe, by cases", (*ADD, *REPLACE, *SWAP), "cases"),
     Mean("aro, mean of 4", (*ARO_MACRO, *ARO_ORDER)),
     Mean("half_truth, by cases", (Member("half_truth", metric="half_truth"),), "cases"),
+    Mean("half_truth, mean of 8 conditions", _members("half_truth", CONDITIONS, "half_truth")),
+    Mean("completion, by cases", (Member("half_truth", metric="completion"),), "cases"),
+    Mean("completion, mean of 8 conditions", _members("half_truth", CONDITIONS, "completion")),
 )
 CS_CLIP_BENCHMARKS: tuple[Mean | Member, ...] = (
     Mean("aro", (*ARO_MACRO, *ARO_ORDER)),

@@ -45,6 +45,7 @@ RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
 CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
+SCALE = "scale"
 
 
 @dataclass(frozen=True)
@@ -460,6 +461,7 @@ def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str,
         **spec(benchmark),
         "version": benchmark.version,
         "notes": contents.notes,
+        "baselines": contents.baselines,
         "files": {str(path): sha256(path) for path in _files(contents.files)},
         "subsets": {
             subset.name: {

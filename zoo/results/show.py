@@ -11,11 +11,17 @@ from rich.text import Text
 from zoo.results.metrics import Metric
 from zoo.results.report import CUT, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.tables import TextTable, averages_table, metrics_table
+from zoo.results.tables import TextTable, averages_table, baselines_table, metrics_table
 from zoo.support.provenance import random_weights
 
 FOLDED = ("benchmark", "subset", "average", "")
-WORDS = (*FOLDED, "metric", "weighting")  # columns of words are aligned to the left
+WORDS = (
+    *FOLDED,
+    "metric",
+    "weighting",
+    "baseline",
+    "condition",
+)  # columns of words are aligned to the left
 
 
 def show(results: Results, console: Console | None = None) -> None:
@@ -52,15 +58,20 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        yield _rich(metrics_table(counted.metrics))
+        yield rich_table(metrics_table(counted.metrics))
         if counted.averages:
-            yield _rich(averages_table(counted.averages))
+            yield rich_table(averages_table(counted.averages))
             yield from (
                 Text(f"{a.name} is not taken, these are missing: {', '.join(a.missing)}")
                 for a in counted.averages
                 if a.value is None
             )
         yield Text("")
+    for name, benchmark in results.header["benchmarks"].items():
+        if guessed := benchmark.get("baselines"):
+            yield Text(f"{name}, guessed without the image, %:")
+            yield rich_table(baselines_table(guessed))
+            yield Text("")
     yield from _remarks(results.metrics)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
@@ -77,7 +88,8 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         )
 
 
-def _rich(made: TextTable) -> Table:
+def rich_table(made: TextTable) -> Table:
+    """Returns a table for the screen, words to the left and numbers to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in made.header:
         side: Literal["left", "right"] = "left" if name in WORDS else "right"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from zoo.benchmarks.base import Baselines
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 
@@ -101,6 +102,17 @@ def averages_table(averages: Iterable[Average]) -> TextTable:
         for a in averages
     )
     return TextTable(AVERAGES, tuple(rows))
+
+
+def baselines_table(guessed: Baselines) -> TextTable:
+    """Returns a table with a row for each baseline and metric and a column for each subset."""
+    subsets = dict.fromkeys(subset for found in guessed.values() for subset in found)
+    rows = (
+        (name, metric, *(number(found.get(subset, {}).get(metric)) for subset in subsets))
+        for name, found in guessed.items()
+        for metric in dict.fromkeys(metric for metrics in found.values() for metric in metrics)
+    )
+    return TextTable(("baseline", "metric", *subsets), tuple(rows))
 
 
 def number(value: float | None) -> str:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
 from zoo.benchmarks.annotations import chosen, given_path
-from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
+from zoo.benchmarks.base import Benchmark, Contents, Subset
+from zoo.benchmarks.half_truth.baselines import baselines
+from zoo.benchmarks.half_truth.case_file import case, is_case_file, read_cases
 from zoo.benchmarks.half_truth.rules import (
     CHECKED,
     CONDITIONS,
@@ -31,18 +31,20 @@ HOW = (
     "`zoo units extract CAPTIONS --out {units}` makes the units of captions, "
     "`zoo scenes render` those of scenes"
 )
-MATCH = np.array([[True, False, True]])
+MAX_IMAGES = 5_000
+NO_FOILS = "the units have no such foils"
 
 
 class HalfTruth(Benchmark):
-    """Half-truths made from a units file, with one subset a condition.
+    """Half-truths, read from a case file or made from a units file, with one subset a condition.
 
     The conditions are +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap and Subj. A case's texts are
     the anchor, the half-truth and the true completion.
 
     Args:
-        units: A units file or a folder of them: absolute, from the working directory or under the
-            data root.
+        units: A case file of `zoo halftruth build`, a units file or a folder of these: absolute,
+            from the working directory or under the data root. A case file has its own preset, seed
+            and number of images, and takes no others.
         preset: The rule by which texts are made: 'paper' (CS-CLIP, Appendix C), 'checked' (the same
             without foils that another caption of the image bears out) or 'public_code' (what the
             paper's code does). See `zoo.benchmarks.half_truth.rules`.
@@ -63,7 +65,7 @@ class HalfTruth(Benchmark):
         self,
         units: str,
         preset: str = CHECKED,
-        max_images: PositiveInt = 5_000,
+        max_images: PositiveInt = MAX_IMAGES,
         seed: int = 0,
         captions: Reader | None = None,
         subsets: list[str] | None = None,
@@ -98,12 +100,25 @@ class HalfTruth(Benchmark):
             root: A data root.
 
         Raises:
-            ZooError: The units file is wrong, or its captions are none of the reader's.
+            ZooError: The file is wrong, or its captions are none of the reader's.
         """
         path = given_path(root, self.units)
         if path is None:
             return Contents([], [], list(self.subsets))
-        records = list(read_units(path).values())
+        if is_case_file(path):
+            return self._settled(path)
+        return self.made(path, list(read_units(path).values()))
+
+    def made(self, path: Path, records: list[UnitRecord]) -> Contents:
+        """Returns the cases that are made from units.
+
+        Args:
+            path: The units file, or the folder of them.
+            records: What it holds.
+
+        Raises:
+            ZooError: The captions are none of the reader's.
+        """
         captions = self._captions(records)
         doubtful: dict[str, Doubtful] = {}
         asked = records
@@ -112,20 +127,48 @@ class HalfTruth(Benchmark):
         drawn = RULES[self.preset](asked, self.max_images, self.seed, captions)
         texts = [made for made in drawn if made.condition in self.wanted]
         images = self._images(path, texts)
-        public = self.preset == "public_code"
         cases = [
-            Case(
-                images=(images[made.record.caption_id],),
-                texts=(made.anchor, made.half_truth, made.truth),
-                match=MATCH,
-                protocol="half_truth",
-                subset=made.condition,
-                id=made.record.caption_id,
-                correct_first=public,
+            case(
+                made.condition,
+                made.record.caption_id,
+                images[made.record.caption_id],
+                (made.anchor, made.half_truth, made.truth),
+                self.preset,
             )
             for made in texts
         ]
-        return Contents(cases, unit_files(path), [], self._notes(records, texts, doubtful))
+        notes = self._notes(records, texts, doubtful)
+        return Contents(cases, unit_files(path), [], notes, baselines(cases))
+
+    def _settled(self, path: Path) -> Contents:
+        """Returns the cases of a case file.
+
+        Raises:
+            ZooError: The file is wrong, or was made otherwise than is asked for.
+        """
+        header, cases = read_cases(path)
+        asked = {
+            "preset": (self.preset, CHECKED, header.preset),
+            "max_images": (self.max_images, MAX_IMAGES, header.max_images),
+            "seed": (self.seed, 0, header.seed),
+            "captions": (self.captions, None, None),
+        }
+        for name, (value, default, own) in asked.items():
+            if value not in (default, own):
+                raise ZooError(
+                    f"half_truth({name}={value!r}) does not go with the case file {path}, "
+                    f"whose cases are settled{f' with {name}={own!r}' if own is not None else ''}: "
+                    f"leave {name} out, or name the units file"
+                )
+        wanted = [case for case in cases if case.subset in self.wanted]
+        notes = {"cases": f"{header.cases:,}, SHA-256 {header.sha256}", **header.notes}
+        guessed = {
+            name: {
+                condition: subsets[condition] for condition in self.wanted if condition in subsets
+            }
+            for name, subsets in header.baselines.items()
+        }
+        return Contents(wanted, [path], [], notes, guessed)
 
     def _images(self, path: Path, texts: Iterable[HalfTruthTexts]) -> dict[str, ImageRef]:
         """Returns the image of every record that is asked about, by caption id."""
@@ -179,7 +222,8 @@ class HalfTruth(Benchmark):
             ),
             **_left_out(doubtful),
             **{
-                condition: "no case: the units have no such foils"
+                condition: "no case: "
+                + ("every such foil was left out" if condition in doubtful else NO_FOILS)
                 for condition in self.wanted
                 if condition not in found
             },

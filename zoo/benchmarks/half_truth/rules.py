@@ -17,6 +17,7 @@ PREDICATE_EDITS = ("predicate_change", "antonym")
 DRAWS = 100
 # the paper's rule without the foils that another caption of the image bears out
 CHECKED = "checked"
+PUBLIC_CODE = "public_code"
 
 # by image id
 Captions = Mapping[str, Sequence[str]]
@@ -389,4 +390,4 @@ def _says_something(text: str) -> bool:
 
 
 Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
-RULES: dict[str, Rule] = {CHECKED: paper, "paper": paper, "public_code": public_code}
+RULES: dict[str, Rule] = {CHECKED: paper, "paper": paper, PUBLIC_CODE: public_code}

@@ -1,0 +1,227 @@
+"""Case files: half-truths that are settled, to be published and cited.
+
+The first line is a header that says what the cases were made from, how many there are and what
+their SHA-256 is. Each further line is a case.
+"""
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from zoo import __version__
+from zoo.benchmarks.base import Baselines, Case
+from zoo.benchmarks.half_truth.rules import CONDITIONS, PUBLIC_CODE
+from zoo.errors import ZooError
+from zoo.sources.images import OwnImages
+from zoo.sources.sample import ImageRef
+from zoo.support.files import whole
+from zoo.support.schema import Text, record
+from zoo.support.text_files import NotJson, json_line, json_value, opened, sha256
+
+FORMAT = 1
+START = b'{"half_truths":'
+MATCH = np.array([[True, False, True]])
+
+
+class Header(Struct):
+    """What a case file says of its cases.
+
+    Attributes:
+        half_truths: The version of the file's format.
+        zoo: The version of zoo that wrote the file.
+        preset: The rule by which the cases were made.
+        seed: What settled the draws.
+        max_images: How many images were asked for.
+        images: How many images the cases are about.
+        cases: How many cases there are.
+        conditions: How many of them each condition has.
+        sha256: The SHA-256 of all lines but this one.
+        units: The SHA-256 of each units file, by its name.
+        notes: What the report says of the cases.
+        baselines: What is guessed without the image, as in `Contents`.
+    """
+
+    half_truths: int
+    zoo: Text
+    preset: Text
+    seed: int
+    max_images: int
+    images: int
+    cases: int
+    conditions: dict[str, int]
+    sha256: Text
+    units: dict[str, str]
+    notes: dict[str, str]
+    baselines: dict[str, dict[str, dict[str, float]]]
+
+
+class _Line(Struct):
+    condition: Literal["+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj"]
+    caption_id: Text
+    image: Text
+    anchor: Text
+    half_truth: Text
+    truth: Text
+
+
+def case(
+    condition: str, caption_id: str, image: ImageRef, texts: tuple[str, str, str], preset: str
+) -> Case:
+    """Returns the case of one half-truth.
+
+    Args:
+        condition: The condition.
+        caption_id: The id of the caption that its texts were made from.
+        image: The image.
+        texts: The anchor, the half-truth and the true completion.
+        preset: The rule by which it was made. By the public code's, a tie is right.
+    """
+    return Case(
+        images=(image,),
+        texts=texts,
+        match=MATCH,
+        protocol="half_truth",
+        subset=condition,
+        id=caption_id,
+        correct_first=preset == PUBLIC_CODE,
+    )
+
+
+def write_cases(
+    path: Path,
+    cases: Sequence[Case],
+    units: Iterable[Path],
+    notes: Mapping[str, str],
+    baselines: Baselines,
+    **settings: Any,
+) -> Header:
+    """Writes a case file, which appears when it is whole.
+
+    Image files are named as they lie from the folder of the case file.
+
+    Args:
+        path: The file to write.
+        cases: The cases.
+        units: The units files that they were made from.
+        notes: What the report is to say of them.
+        baselines: What is guessed without the image.
+        **settings: The preset, the seed and max_images, as the header has them.
+
+    Returns:
+        The header.
+
+    Raises:
+        ZooError: The file cannot be written.
+    """
+    folder = os.path.abspath(path.parent)
+    lines = b"".join(
+        json.dumps(
+            {
+                "condition": case.subset,
+                "caption_id": case.id,
+                "image": _named(case.images[0], folder),
+                **dict(zip(("anchor", "half_truth", "truth"), case.texts, strict=True)),
+            },
+            ensure_ascii=False,
+        ).encode()
+        + b"\n"
+        for case in cases
+    )
+    counted = Counter(case.subset for case in cases)
+    header = Header(
+        half_truths=FORMAT,
+        zoo=__version__,
+        **settings,
+        images=len({case.images for case in cases}),
+        cases=len(cases),
+        conditions={name: counted[name] for name in CONDITIONS if counted[name]},
+        sha256=hashlib.sha256(lines).hexdigest(),
+        units={file.name: sha256(file) for file in units},
+        notes=dict(notes),
+        baselines={
+            name: {subset: dict(metrics) for subset, metrics in subsets.items()}
+            for name, subsets in baselines.items()
+        },
+    )
+    fields = {name: getattr(header, name) for name in header.__struct_fields__}
+    first = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    with whole(path) as part:
+        part.write_bytes(first + b"\n" + lines)
+    return header
+
+
+def is_case_file(path: Path) -> bool:
+    """Whether a file begins as a case file does."""
+    if path.is_dir():
+        return False
+    try:
+        with opened(path) as file:
+            return file.read(len(START)) == START
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
+
+
+def read_cases(path: Path) -> tuple[Header, list[Case]]:
+    """Returns the header and the cases of a case file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ZooError: The file is cut off, was changed, or is of a newer format.
+    """
+    with opened(path) as file:
+        first, _, lines = file.read().partition(b"\n")
+    header = _header(first, path)
+    if hashlib.sha256(lines).hexdigest() != header.sha256:
+        n = lines.count(b"\n")
+        fault = (
+            f"is cut off: it holds {n:,} whole cases of {header.cases:,}"
+            if n < header.cases
+            else "was changed: its cases are not those whose SHA-256 its first line has"
+        )
+        raise ZooError(f"the case file {path} {fault}: fetch it again, or build it anew")
+    images, cases = OwnImages(path.parent), []
+    for number, text in enumerate(lines.decode().splitlines(), start=2):
+        where = f"{path}:{number}"
+        line = record(json_line(text, where), _Line, where)
+        cases.append(
+            case(
+                line.condition,
+                line.caption_id,
+                images.ref(line.image),
+                (line.anchor, line.half_truth, line.truth),
+                header.preset,
+            )
+        )
+    return header, cases
+
+
+def _header(first: bytes, path: Path) -> Header:
+    try:
+        value = json_value(first.decode())
+    except (NotJson, UnicodeDecodeError) as error:
+        raise ZooError(
+            f"the case file {path} is cut off inside its first line: "
+            "fetch it again, or build it anew"
+        ) from error
+    if isinstance(value["half_truths"], int) and value["half_truths"] > FORMAT:
+        raise ZooError(
+            f"the case file {path} is of format {value['half_truths']}, "
+            f"and this zoo reads up to {FORMAT}: update zoo"
+        )
+    return record(value, Header, f"{path}:1")
+
+
+def _named(image: ImageRef, folder: str) -> str:
+    """Returns how a case file in a folder names an image."""
+    if image.source != "file":
+        return str(image)
+    return os.path.relpath(image.key, folder) if os.path.isabs(image.key) else image.key

@@ -1,0 +1,150 @@
+"""Pictures of half-truths: accuracy by condition (CS-CLIP, Fig. 3), and the histogram of gaps."""
+
+from collections.abc import Sequence
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
+from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, Diagnostic, Line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# what is drawn in ink takes the colour of a page's text
+INK = "#1f2328"
+COLOURS = {ANCHOR: "#3f7fd1", COMPLETION: "#d9822b"}
+LABELS = {
+    ANCHOR: "A > A-: anchor above half-truth",
+    COMPLETION: "A+ > A-: true completion above half-truth",
+}
+SIDE = {ANCHOR: -0.16, COMPLETION: 0.16}
+GUESSES = {LONGER: ("_", "guess: the longer text"), CORPUS: ("x", "guess: the more frequent text")}
+CHANCE = "chance"
+LEGEND = (*LABELS.values(), *(label for _, label in GUESSES.values()), CHANCE)
+BINS = 60
+STYLE: dict[Any, Any] = {
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "zoo",
+}
+
+
+def accuracy(diagnostic: Diagnostic) -> "Figure":
+    """Draws both accuracies of every condition and mean, with intervals and baselines."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    lines = (*diagnostic.conditions, *diagnostic.means)
+    gap = [0.0] * len(diagnostic.conditions) + [0.6] * len(diagnostic.means)
+    at = np.arange(len(lines)) + np.array(gap)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(max(6.0, 1.2 + 0.8 * len(lines)), 4.4), layout="constrained")
+        axes = figure.add_subplot()
+        for metric in LABELS:
+            _accuracies(axes, at, lines, metric)
+        for baseline in GUESSES:
+            _guesses(axes, at, lines, baseline)
+        axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
+        axes.set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in lines])
+        axes.set_ylim(-4, 104)
+        axes.set_ylabel("%, and its 95 % interval")
+        drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        order = [name for name in LEGEND if name in drawn]
+        figure.legend(
+            [drawn[name] for name in order], order, loc="outside upper left", ncols=3, frameon=False
+        )
+    return figure
+
+
+def gaps(diagnostic: Diagnostic) -> "Figure":
+    """Draws the histogram of gaps, of entity and relation additions apart."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    kinds = {
+        "entity additions": np.array([c.gap for c in diagnostic.cases if c.condition in ENTITIES]),
+        "relation additions": np.array(
+            [c.gap for c in diagnostic.cases if c.condition not in ENTITIES]
+        ),
+    }
+    kinds = {name: own for name, own in kinds.items() if len(own)}
+    reach = float(np.quantile(np.abs(np.concatenate(list(kinds.values()))), 0.999)) or 1.0
+    edges = np.linspace(-reach, reach, BINS + 1)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8, 0.9 + 1.8 * len(kinds)), layout="constrained")
+        panels = figure.subplots(len(kinds), sharex=True, squeeze=False)[:, 0]
+        for axes, (name, own) in zip(panels, kinds.items(), strict=True):
+            fooled = own < 0
+            for part, metric in ((own[~fooled], ANCHOR), (own[fooled], COMPLETION)):
+                axes.hist(np.clip(part, -reach, reach), edges, color=COLOURS[metric])
+            axes.axvline(0, color=INK, linewidth=0.8, linestyle="--")
+            axes.set_title(
+                f"{name}: mean gap {own.mean():+.4f}; {fooled.mean():.1%} of {len(own):,} cases "
+                "are below zero, where the half-truth wins",
+                loc="left",
+                fontsize=9,
+            )
+            axes.set_ylabel("cases")
+        panels[-1].set_xlabel("gap: score of the anchor less score of the half-truth")
+    return figure
+
+
+def png(figure: "Figure") -> bytes:
+    """Returns a figure as a PNG on white."""
+    out = BytesIO()
+    figure.savefig(out, format="png", dpi=150, facecolor="white")
+    return out.getvalue()
+
+
+def svg(figure: "Figure") -> str:
+    """Returns a figure as an SVG element, whose ink is the colour of the text around it."""
+    import matplotlib
+
+    out = StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    drawn = out.getvalue()
+    return drawn[drawn.index("<svg") :].replace(INK, "currentColor")
+
+
+def _accuracies(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], metric: str) -> None:
+    found = [line.anchor if metric == ANCHOR else line.completion for line in lines]
+    value, low, high = (
+        np.array([getattr(average, end) for average in found], float)
+        for end in ("value", "low", "high")
+    )
+    axes.errorbar(
+        at + SIDE[metric],
+        value,
+        (value - low, high - value),
+        fmt="o",
+        color=COLOURS[metric],
+        markersize=5,
+        capsize=3,
+        label=LABELS[metric],
+    )
+
+
+def _guesses(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], baseline: str) -> None:
+    marker, label = GUESSES[baseline]
+    for metric in LABELS:
+        guessed = [line.guessed.get((baseline, metric), np.nan) for line in lines]
+        if np.isfinite(guessed).any():
+            axes.scatter(
+                at + SIDE[metric],
+                guessed,
+                s=90,
+                color=COLOURS[metric],
+                marker=marker,
+                alpha=0.6,
+                label=label,
+            )
+            label = ""

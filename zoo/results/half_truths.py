@@ -1,0 +1,253 @@
+"""Half-truths in the terms of their paper: accuracies, gaps, and what is guessed without the image.
+
+A is the anchor, A- the half-truth and A+ the true completion. The gap of a case is what A scores
+above A- (CS-CLIP, Tables 1, 6 and 7).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zoo.benchmarks.base import Baselines
+from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
+from zoo.errors import ZooError
+from zoo.results.averages import Average, Mean, Member, averages
+from zoo.results.metrics import Metric, metrics
+from zoo.results.presets import Preset
+from zoo.results.report import SCALE, Results, references
+from zoo.results.runs import BenchmarkRun
+from zoo.results.statistics import Observations
+from zoo.results.tables import TextTable, interval, number
+
+ANCHOR, COMPLETION = "half_truth", "completion"
+ENTITIES = (*ENTITY_CONDITIONS.values(), "+Rand")
+HEADER = (
+    "condition",
+    "A > A-\n%",
+    "\n95 %",
+    "longer\nwins, %",
+    "mean\ngap",
+    "A+ > A-\n%",
+    "\n95 % ",
+    "longer\nwins, % ",
+    "corpus\nsays, %",
+    "n",
+    "ties",
+)
+
+
+@dataclass(frozen=True)
+class ScoredCase:
+    """What a model made of one half-truth.
+
+    Attributes:
+        condition: The condition.
+        id: The id of the caption that its texts were made from.
+        image: The identity of the image.
+        texts: The anchor, the half-truth and the true completion.
+        scores: Their scores.
+    """
+
+    condition: str
+    id: str
+    image: str
+    texts: tuple[str, str, str]
+    scores: tuple[float, float, float]
+
+    @property
+    def gap(self) -> float:
+        """What the anchor scores above the half-truth."""
+        return self.scores[0] - self.scores[1]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A condition, or a mean over several.
+
+    Attributes:
+        name: The condition, or what the mean is over.
+        anchor: How often the anchor scores above the half-truth.
+        completion: How often the true completion does.
+        gap: The mean gap.
+        ties: How many anchors score exactly as their half-truths do.
+        guessed: What guesses without the image get in per cent, by baseline and metric.
+    """
+
+    name: str
+    anchor: Average
+    completion: Average
+    gap: float
+    ties: int
+    guessed: Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """What a model made of all half-truths of a run.
+
+    Attributes:
+        run: The benchmark, as it was asked for.
+        says: How it was counted, in words.
+        notes: What the report says of the cases.
+        conditions: A line for each condition that was scored.
+        means: Lines over entity additions, relation additions, all cases and all conditions.
+        cases: The cases that were scored, those of the lowest gap first.
+    """
+
+    run: BenchmarkRun
+    says: str
+    notes: Mapping[str, str]
+    conditions: tuple[Line, ...]
+    means: tuple[Line, ...]
+    cases: tuple[ScoredCase, ...]
+
+    def table(self) -> TextTable:
+        """Returns a row for each line, with every baseline beside what it is the baseline of."""
+        rows = (
+            (
+                line.name,
+                number(line.anchor.value),
+                interval(line.anchor),
+                number(line.guessed.get((LONGER, ANCHOR))),
+                f"{line.gap:+.4f}",
+                number(line.completion.value),
+                interval(line.completion),
+                number(line.guessed.get((LONGER, COMPLETION))),
+                number(line.guessed.get((CORPUS, COMPLETION))),
+                f"{line.anchor.n:,}",
+                f"{line.ties:,}" if line.ties else "",
+            )
+            for line in (*self.conditions, *self.means)
+        )
+        return TextTable(HEADER, tuple(rows))
+
+    def worst(self, n: int) -> dict[str, list[ScoredCase]]:
+        """Returns by condition the n half-truths that score highest above their anchors."""
+        fooled: dict[str, list[ScoredCase]] = {line.name: [] for line in self.conditions}
+        for case in self.cases:
+            if case.gap < 0 and len(fooled[case.condition]) < n:
+                fooled[case.condition].append(case)
+        return fooled
+
+
+def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
+    """Returns a diagnostic for each run of half-truths that results hold.
+
+    Args:
+        results: The results.
+        preset: What counts as right.
+
+    Raises:
+        ZooError: They hold no half-truth that was scored.
+    """
+    found = []
+    scale = results.header["scoring"].get(SCALE)
+    scores = "as the model gives them" if scale is None else f"taken before the scale, {scale:.4g}"
+    for described in results.header["benchmarks"].values():
+        run = BenchmarkRun(described["benchmark"], described["run"])
+        asked = pc.and_(*(pc.equal(results.cases[k], v) for k, v in run._asdict().items()))
+        outcomes = results.cases.filter(asked)
+        if run.benchmark != HalfTruth.name or not pc.any(pc.is_valid(outcomes["right"])).as_py():
+            continue
+        cases = sorted(_scored(outcomes, scale or 1.0), key=lambda case: case.gap)
+        counted = _Counted(
+            metrics(outcomes, preset.rules, references(results.header)),
+            cases,
+            described.get("baselines", {}),
+        )
+        found.append(
+            Diagnostic(
+                run,
+                f"preset {preset.name}: {preset.says}; scores are {scores}",
+                described["notes"],
+                tuple(counted.line(name, [name]) for name in counted.conditions),
+                tuple(counted.means()),
+                tuple(cases),
+            )
+        )
+    if not found:
+        raise ZooError(
+            "the results hold no half-truth that was scored: "
+            "`zoo validate --benchmarks half_truth:CASES --out RESULTS` makes such results"
+        )
+    return found
+
+
+def _scored(outcomes: pa.Table, scale: float) -> Iterator[ScoredCase]:
+    """Yields the cases that were scored, their scores divided by the scale."""
+    rows = outcomes.filter(pc.is_valid(outcomes["scores"])).to_pylist()
+    completions = {(r["subset"], r["case"]): r for r in rows if r["metric"] == COMPLETION}
+    for row in rows:
+        if row["metric"] == ANCHOR:
+            other = completions[row["subset"], row["case"]]
+            anchor, half_truth = (score / scale for score in row["scores"])
+            yield ScoredCase(
+                row["subset"],
+                row["case"],
+                row["images"][0],
+                (*row["texts"], other["texts"][0]),
+                (anchor, half_truth, other["scores"][0] / scale),
+            )
+
+
+class _Counted:
+    """What lines are made of.
+
+    Args:
+        counted: The metrics, each with what it was made of.
+        cases: The cases that were scored.
+        baselines: What guesses without the image get.
+    """
+
+    def __init__(
+        self,
+        counted: Mapping[Metric, Observations | None],
+        cases: Sequence[ScoredCase],
+        baselines: Baselines,
+    ) -> None:
+        self._observations, self._baselines = counted, baselines
+        gaps = {name: [case.gap for case in cases if case.condition == name] for name in CONDITIONS}
+        self._gaps = {name: fmean(own) for name, own in gaps.items() if own}
+        self._anchors = {m.subset: m for m in counted if m.metric == ANCHOR}
+        self.conditions = list(self._gaps)
+
+    def means(self) -> Iterator[Line]:
+        """Yields a line for each mean of two conditions or more."""
+        entity = [name for name in self.conditions if name in ENTITIES]
+        relation = [name for name in self.conditions if name not in ENTITIES]
+        for name, conditions in (("entity", entity), ("relation", relation)):
+            if len(conditions) > 1:
+                yield self.line(name, conditions, "cases")
+        yield self.line("all, by cases", self.conditions, "cases")
+        yield self.line(f"mean of {len(self.conditions)}", self.conditions)
+
+    def line(
+        self, name: str, conditions: Sequence[str], weighting: Literal["equal", "cases"] = "equal"
+    ) -> Line:
+        """Returns the line of some conditions."""
+        cases = {c: 1 if weighting == "equal" else self._anchors[c].of for c in conditions}
+        share = {c: n / sum(cases.values()) for c, n in cases.items()}
+        guessed = {
+            (baseline, metric): sum(share[c] * subsets[c][metric] for c in conditions)
+            for baseline, subsets in self._baselines.items()
+            for metric in (ANCHOR, COMPLETION)
+            if all(metric in subsets.get(c, {}) for c in conditions)
+        }
+        anchor, completion = (
+            averages(
+                "",
+                [Mean(name, tuple(Member(HalfTruth.name, c, m) for c in conditions), weighting)],
+                list(self._observations),
+                self._observations,
+            )[0]
+            for m in (ANCHOR, COMPLETION)
+        )
+        gap = sum(share[c] * self._gaps[c] for c in conditions)
+        ties = sum(self._anchors[c].ties for c in conditions)
+        return Line(name, anchor, completion, gap, ties, guessed)
