@@ -314,7 +314,7 @@ def test_a_broken_image_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
         fit(module_of(), data_of(root, Features(str(tmp_path / "features"))))
     tolerant = data_of(root, Features(str(tmp_path / "features")), tolerate_broken=True)
     stored = fit(module_of(), tolerant)
-    assert len(tolerant.broken) == 1
+    assert len(tolerant.broken.names) == 1
     assert stored.train == pytest.approx(
         fit(module_of(), data_of(root, tolerate_broken=True)).train, rel=2e-5
     )

@@ -1,7 +1,11 @@
-"""CaptionDataModule: images and captions of any reader, with negatives, units and hard images."""
+"""CaptionDataModule: images and captions of any reader, with negatives, units and hard images.
+
+It reads from top to bottom: what it is given, what is found, what is checked, the loaders, where a
+run goes on, and what checkpoints keep of it.
+"""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -9,14 +13,21 @@ import torch
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.overlong import overlong
-from zoo.batch import MISSING, Batch
 from zoo.caption_data import CaptionData
+from zoo.datamodules.broken import BrokenImages
+from zoo.datamodules.checks import (
+    Overlong,
+    check_companions,
+    check_context,
+    check_count,
+    check_texts,
+    notes_on_images,
+)
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
-from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, local_batch_size
-from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units, usable_negatives
+from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
+from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
@@ -30,8 +41,6 @@ from zoo.sources.source import Source, read, split_by_image, with_images
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.support.spec import spec
 from zoo.units.sampler import UnitSampler
-
-OVERLONG_SAMPLE = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -134,10 +143,10 @@ class CaptionDataModule(Ranged, CaptionData):
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation: Evaluation | None = evaluation
         self.decoding = Decoding(upright, background)
-        self.broken: set[str] = set()
+        self.broken = BrokenImages()
         self._resumed: dict[str, Any] | None = None
         self._store: tuple[FeatureStore, StoredImages] | None = None
-        self.overlong_found: dict[str, int] = {}
+        self.overlong_found: Overlong | None = None
 
     @property
     def provides(self) -> Provides:
@@ -219,38 +228,22 @@ class CaptionDataModule(Ranged, CaptionData):
             drawn = self.generators or self.source_negatives or self.units is not None
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
         self.check_files()
+        for note in self._checked():
+            if self.trainer.is_global_zero:
+                log.warning(note)
+
+    def _checked(self) -> Iterator[str]:
+        """Yields what is left out or cut, while the captions are held to what is asked."""
         train, val = self.sources
-        self._check_count(train)
-        self._check_companions(train)
-        self._check_texts(train)
-        self._check_context([train] if val is None else [train, val])
-        images = dict.fromkeys([*train.images, *(val.images if val is not None else ())])
-        carried = self.finder.carried(images)
-        for note in carried.notes(self.decoding, "data.upright", "data.background").values():
-            self._report("%s", note)
-        if val is not None and (shared := len(train.image_ids & val.image_ids)):
-            self._report(
-                "%s of %s validation images are trained on as well",
-                f"{shared:,}",
-                f"{len(val.image_ids):,}",
-            )
-        for name, source in (("training", train), ("validation", val)):
-            if source is not None and source.by_name:
-                (path, known), n = next(iter(source.by_name.items())), len(source.by_name)
-                self._report(
-                    "%s images of the %s captions are not there as written and taken by their "
-                    "names for published ones (%s for %s)",
-                    f"{n:,}",
-                    name,
-                    path.key,
-                    str(known),
-                )
-            if source is not None and source.missing:
-                self._report(
-                    "%s images of the %s captions are missing and left out",
-                    f"{source.missing:,}",
-                    name,
-                )
+        both = [train] if val is None else [train, val]
+        check_count(train, self.expect_n)
+        if self.hard_images:
+            yield from check_companions(train)
+        yield from check_texts(train, self.texts)
+        refused = self.overlong == "error"
+        self.overlong_found = check_context(both, self._backbone.tokenizer, refused)
+        yield from self.overlong_found.notes()
+        yield from notes_on_images(train, val, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
         """Returns the training loader, at the place of the run that is resumed.
@@ -262,40 +255,9 @@ class CaptionDataModule(Ranged, CaptionData):
             self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False
         )
         if self._resumed is not None:
-            self._check_same(self._resumed)
+            self._order.refuse_other(self._resumed)
             loader.load_state_dict(self._resumed)
         return loader
-
-    def state_dict(self) -> dict[str, Any]:
-        """Returns where training is in its epoch.
-
-        It is kept here since Lightning forgets the loader's own state where the schedule has asked
-        for the loader's length before (its issue 20550).
-        """
-        loader = None if self.trainer is None else self.trainer.train_dataloader
-        return {**loader.state_dict(), **self._order()} if isinstance(loader, BatchLoader) else {}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the place in an epoch for the training loader."""
-        self._resumed = state_dict or None
-
-    def _order(self) -> dict[str, int]:
-        """Returns what makes a place in an epoch mean the same samples."""
-        return {
-            "batch_size": self.batch_size,
-            "seed": self.seed,
-            "rows": len(self.sources[0].entries(self.captions_per_image)),
-        }
-
-    def _check_same(self, resumed: dict[str, Any]) -> None:
-        """Raises ZooError where the run that is resumed had its samples in another order."""
-        for name, now in self._order().items():
-            if resumed.get(name, now) != now:
-                raise ZooError(
-                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: "
-                    "resume with the same data, or start anew from the weights by "
-                    "--model.backbone.pretrained"
-                )
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the validation loss, where there is one, and of the evaluation."""
@@ -309,41 +271,6 @@ class CaptionDataModule(Ranged, CaptionData):
             self.evaluation.trained_images = frozenset(self.trained_images())
             loaders += self.evaluation.loaders(self._backbone, self._module.head)
         return loaders
-
-    def trained_images(self) -> list[str]:
-        """Returns the training images, as references in text."""
-        return [str(image) for image in self.sources[0].images]
-
-    def describe(self) -> dict[str, Any]:
-        """Returns what checkpoints and results keep of the data, as plain values."""
-        return {**self._description, "broken_images": sorted(self.broken)}
-
-    @cached_property
-    def _description(self) -> dict[str, Any]:
-        train, val = self.sources
-        units = None
-        if self.units is not None:
-            known = sum(
-                train.samples[index].caption_id in self.texts.records for index in train.kept
-            )
-            units = {**self.units.describe(), "training_captions_with_units": known}
-        return {
-            "train": train.describe(),
-            "val": None if val is None else val.describe(),
-            "seed": self.seed,
-            "batch_size": self.batch_size,
-            "captions_per_image": self.captions_per_image,
-            "hard_images": self.hard_images,
-            "source_negatives": self.source_negatives,
-            "redraw": self.redraw,
-            "own_images": vars(self.decoding),
-            "features": None if self.features is None else self.features.precision,
-            "negatives": [
-                {**spec(generator), **generator.describe()} for generator in self.generators
-            ],
-            "units": units,
-            "overlong": self.overlong_found,
-        }
 
     def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
@@ -370,16 +297,22 @@ class CaptionDataModule(Ranged, CaptionData):
             fixed,
         )
 
-        def count_broken(batch: Batch) -> None:
-            self._count_broken(batch, source)
-
         return BatchLoader(
             data,
             sampler,
             collate,
             self.workers,
             pin_memory=torch.cuda.is_available(),
-            seen=count_broken,
+            seen=lambda batch: self.broken.look_at(batch, source),
+        )
+
+    def _companions(self, source: Source, fixed: bool) -> list[int]:
+        if not self.hard_images:
+            return []
+        return (
+            [index for index in source.kept if source.samples[index].companion_only]
+            if fixed
+            else source.kept
         )
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
@@ -419,99 +352,57 @@ class CaptionDataModule(Ranged, CaptionData):
     def _backbone(self) -> Backbone:
         return self._module.backbone
 
-    def _check_count(self, train: Source) -> None:
-        n = len(train.image_ids)
-        if self.expect_n is not None and n != self.expect_n:
-            raise ZooError(
-                f"there are {n:,} training images, and data.expect_n says {self.expect_n:,}: "
-                "check the source, or change expect_n"
-            )
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where training is in its epoch.
 
-    def _check_companions(self, train: Source) -> None:
-        if not self.hard_images:
-            return
-        eligible = frozenset(train.kept)
-        with_one = sum(
-            any(c in eligible for c in train.samples[index].companions) for index in train.rows
-        )
-        if not with_one:
-            reader = type(train.reader).__name__
-            raise ZooError(
-                f"data.hard_images wants companions, and {reader} gives none: "
-                "read NegCLIP's table, or set hard_images: false"
-            )
-        self._report_share(with_one, len(train.rows), "a hard image")
-
-    def _companions(self, source: Source, fixed: bool) -> list[int]:
-        if not self.hard_images:
-            return []
+        It is kept here since Lightning forgets the loader's own state where the schedule has asked
+        for the loader's length before (its issue 20550).
+        """
+        loader = None if self.trainer is None else self.trainer.train_dataloader
         return (
-            [index for index in source.kept if source.samples[index].companion_only]
-            if fixed
-            else source.kept
+            {**loader.state_dict(), **vars(self._order)} if isinstance(loader, BatchLoader) else {}
         )
 
-    def _check_texts(self, train: Source) -> None:
-        samples = [train.samples[index] for index in train.kept]
-        for generator in self.generators:
-            generator.check(sample.caption for sample in samples)
-        if self.source_negatives:
-            with_one = sum(bool(usable_negatives(sample)) for sample in samples)
-            if not with_one:
-                reader = type(train.reader).__name__
-                raise ZooError(
-                    f"data.source_negatives wants negatives, and {reader} gives none: "
-                    "name generators in data.negatives instead"
-                )
-            self._report_share(with_one, len(samples), "a negative of their own")
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps the place in an epoch for the training loader."""
+        self._resumed = state_dict or None
+
+    @property
+    def _order(self) -> Order:
+        entries = self.sources[0].entries(self.captions_per_image)
+        return Order(self.batch_size, self.seed, len(entries))
+
+    def trained_images(self) -> list[str]:
+        """Returns the training images, as references in text."""
+        return [str(image) for image in self.sources[0].images]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what checkpoints and results keep of the data, as plain values."""
+        return {**self._description, "broken_images": sorted(self.broken.names)}
+
+    @cached_property
+    def _description(self) -> dict[str, Any]:
+        train, val = self.sources
+        cut, units = self.overlong_found, None
         if self.units is not None:
-            with_units = sum(sample.caption_id in self.texts.records for sample in samples)
-            if not with_units:
-                raise ZooError(
-                    f"{self.units.file} has units for no training caption: "
-                    "extract units from the captions that are trained on"
-                )
-            self._report_share(with_units, len(samples), "units")
-
-    def _check_context(self, sources: Sequence[Source]) -> None:
-        samples = [source.samples[index] for source in sources for index in source.kept]
-        if self.overlong == "cut":
-            samples = samples[:: -(-len(samples) // OVERLONG_SAMPLE)]
-        found = overlong([sample.caption for sample in samples], self._backbone.tokenizer)
-        self.overlong_found = {"checked": len(samples), "cut": len(found)}
-        if not found:
-            return
-        first = samples[found[0]]
-        if self.overlong == "error":
-            raise ZooError(
-                f"{first.origin} has a caption over the context length, and so have "
-                f"{len(found) - 1:,} others: shorten them, or set data.overlong: cut"
+            known = sum(
+                train.samples[index].caption_id in self.texts.records for index in train.kept
             )
-        self._report(
-            "%s of %s captions looked at are over the context length and cut, the first is %s",
-            f"{len(found):,}",
-            f"{len(samples):,}",
-            first.origin,
-        )
-
-    def _count_broken(self, batch: Batch, source: Source) -> None:
-        for index in batch.samples[
-            (batch.captions == MISSING) & (batch.samples != MISSING)
-        ].tolist():
-            image = str(source.samples[index].image)
-            if image not in self.broken:
-                self.broken.add(image)
-                log.warning(
-                    "image %s is broken: its rows are empty (%d so far)",
-                    image,
-                    len(self.broken),
-                )
-
-    def _report_share(self, n: int, of: int, what: str) -> None:
-        if n < of:
-            self._report("%s of %s training captions have %s", f"{n:,}", f"{of:,}", what)
-
-    def _report(self, message: str, *arguments: str) -> None:
-        assert self.trainer is not None
-        if self.trainer.is_global_zero:
-            log.warning(message, *arguments)
+            units = {**self.units.describe(), "training_captions_with_units": known}
+        return {
+            "train": train.describe(),
+            "val": None if val is None else val.describe(),
+            "seed": self.seed,
+            "batch_size": self.batch_size,
+            "captions_per_image": self.captions_per_image,
+            "hard_images": self.hard_images,
+            "source_negatives": self.source_negatives,
+            "redraw": self.redraw,
+            "own_images": vars(self.decoding),
+            "features": None if self.features is None else self.features.precision,
+            "negatives": [
+                {**spec(generator), **generator.describe()} for generator in self.generators
+            ],
+            "units": units,
+            "overlong": {} if cut is None else {"checked": cut.checked, "cut": cut.cut},
+        }

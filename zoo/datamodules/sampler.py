@@ -3,7 +3,8 @@
 Samples are dealt so that a global batch holds the same ones on any number of ranks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -90,6 +91,38 @@ def local_batch_size(batch_size: int, world: int) -> int:
             f"and {world} devices do not divide it: give {choice}"
         )
     return batch_size // world
+
+
+@dataclass(frozen=True)
+class Order:
+    """What makes a place in an epoch mean the same samples.
+
+    Attributes:
+        batch_size: Rows of the batch of all ranks.
+        seed: Seed of the order.
+        rows: Number of rows of an epoch.
+    """
+
+    batch_size: int
+    seed: int
+    rows: int
+
+    def refuse_other(self, resumed: Mapping[str, int]) -> None:
+        """Holds a run that is resumed to this order.
+
+        Args:
+            resumed: What the run's checkpoint says of its order.
+
+        Raises:
+            ZooError: The run had another.
+        """
+        for name, now in vars(self).items():
+            if resumed.get(name, now) != now:
+                raise ZooError(
+                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: "
+                    "resume with the same data, or start anew from the weights by "
+                    "--model.backbone.pretrained"
+                )
 
 
 class BatchLoader(Loader):

@@ -1,0 +1,156 @@
+"""Checks: what captions have to hold before the first batch, and notes on what they hold.
+
+A check raises ZooError where they do not hold what is asked. A note is a sentence for the log.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from zoo.backbones.overlong import overlong
+from zoo.backbones.tokenizer import Tokenize
+from zoo.datamodules.texts import CaptionTexts, usable_negatives
+from zoo.errors import ZooError
+from zoo.sources.images import ImageFinder
+from zoo.sources.source import Source
+
+OVERLONG_SAMPLE = 10_000
+
+
+def check_count(train: Source, expected: int | None) -> None:
+    """Holds the number of training images to the one that is expected, if any.
+
+    Raises:
+        ZooError: It is another.
+    """
+    n = len(train.image_ids)
+    if expected is not None and n != expected:
+        raise ZooError(
+            f"there are {n:,} training images, and data.expect_n says {expected:,}: "
+            "check the source, or change expect_n"
+        )
+
+
+def check_companions(train: Source) -> Iterator[str]:
+    """Yields a note where some training captions have no hard image.
+
+    Raises:
+        ZooError: None has one.
+    """
+    eligible = frozenset(train.kept)
+    with_one = sum(
+        any(companion in eligible for companion in train.samples[index].companions)
+        for index in train.rows
+    )
+    if not with_one:
+        raise ZooError(
+            f"data.hard_images wants companions, and {type(train.reader).__name__} gives none: "
+            "read NegCLIP's table, or set hard_images: false"
+        )
+    yield from _share(with_one, len(train.rows), "a hard image")
+
+
+def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
+    """Yields notes where some training captions have no negative of their own, or no units.
+
+    Args:
+        train: The training captions.
+        texts: The maker of negatives and units.
+
+    Raises:
+        ZooError: None has what is asked for, or a generator has nothing to work with.
+    """
+    samples = [train.samples[index] for index in train.kept]
+    for generator in texts.generators:
+        generator.check(sample.caption for sample in samples)
+    if texts.from_source:
+        with_one = sum(bool(usable_negatives(sample)) for sample in samples)
+        if not with_one:
+            raise ZooError(
+                f"data.source_negatives wants negatives, and {type(train.reader).__name__} gives "
+                "none: name generators in data.negatives instead"
+            )
+        yield from _share(with_one, len(samples), "a negative of their own")
+    if texts.units is not None:
+        with_units = sum(sample.caption_id in texts.records for sample in samples)
+        if not with_units:
+            raise ZooError(
+                f"{texts.units.file} has units for no training caption: "
+                "extract units from the captions that are trained on"
+            )
+        yield from _share(with_units, len(samples), "units")
+
+
+@dataclass(frozen=True)
+class Overlong:
+    """Captions over the context length, which lose their tails.
+
+    Attributes:
+        checked: How many captions were looked at.
+        cut: How many of these are over it.
+        first: Where the first of them stands, None where there is none.
+    """
+
+    checked: int
+    cut: int
+    first: str | None
+
+    def notes(self) -> Iterator[str]:
+        """Yields a note where there are any."""
+        if self.cut:
+            yield (
+                f"{self.cut:,} of {self.checked:,} captions looked at are over the context length "
+                f"and cut, the first is {self.first}"
+            )
+
+
+def check_context(sources: Sequence[Source], tokenizer: Tokenize, refused: bool) -> Overlong:
+    """Looks for captions over the context length.
+
+    Args:
+        sources: The captions.
+        tokenizer: The backbone's.
+        refused: Whether there may be none, so that all captions are looked at and not a sample.
+
+    Raises:
+        ZooError: There are some, and there may be none.
+    """
+    samples = [source.samples[index] for source in sources for index in source.kept]
+    if not refused:
+        samples = samples[:: -(-len(samples) // OVERLONG_SAMPLE)]
+    found = overlong([sample.caption for sample in samples], tokenizer)
+    first = samples[found[0]].origin if found else None
+    if found and refused:
+        raise ZooError(
+            f"{first} has a caption over the context length, and so have "
+            f"{len(found) - 1:,} others: shorten them, or set data.overlong: cut"
+        )
+    return Overlong(len(samples), len(found), first)
+
+
+def notes_on_images(train: Source, val: Source | None, finder: ImageFinder) -> Iterator[str]:
+    """Yields notes on images that carry what is not honoured, are shared, or are not as written.
+
+    Args:
+        train: The training captions.
+        val: The validation captions, if any.
+        finder: Finds and opens images.
+    """
+    images = dict.fromkeys([*train.images, *(val.images if val is not None else ())])
+    carried = finder.carried(images)
+    yield from carried.notes(finder.decoding, "data.upright", "data.background").values()
+    if val is not None and (shared := len(train.image_ids & val.image_ids)):
+        yield (f"{shared:,} of {len(val.image_ids):,} validation images are trained on as well")
+    for name, source in (("training", train), ("validation", val)):
+        if source is not None and source.by_name:
+            path, known = next(iter(source.by_name.items()))
+            yield (
+                f"{len(source.by_name):,} images of the {name} captions are not there as written "
+                f"and taken by their names for published ones ({path.key} for {known})"
+            )
+        if source is not None and source.missing:
+            yield f"{source.missing:,} images of the {name} captions are missing and left out"
+
+
+def _share(n: int, of: int, what: str) -> Iterator[str]:
+    if n < of:
+        yield f"{n:,} of {of:,} training captions have {what}"
