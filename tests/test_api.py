@@ -263,6 +263,15 @@ def test_arguments_of_a_backbone_are_read_as_those_of_a_recipe() -> None:
             load("zoo-tiny", **wrong)
 
 
+def test_loading_calls_nothing_that_the_parser_deprecates(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setenv("JSONARGPARSE_DEPRECATION_WARNINGS", "all")
+    load(checkpoint, device="cpu")
+    load("zoo-tiny", device="cpu")
+    assert not [str(w.message) for w in recwarn if "deprecated in v4" in str(w.message)]
+
+
 def test_a_device_that_cannot_be_had_is_named() -> None:
     for absent in ("gpu", "cuda:77"):
         with pytest.raises(ZooError, match=f"device '{absent}' cannot be used"):

@@ -295,12 +295,14 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     def said_by(part: str) -> str:
         return next(text for command, text in printed.items() if part in command)
 
-    with_objective, with_head = (
+    of_objective, of_memory, of_head = (
         torch.load(
             folder / "runs" / f"version_{n}" / "checkpoints" / "last.ckpt", weights_only=True
-        )["hyper_parameters"]
-        for n in (1, 2)
+        )
+        for n in (1, 2, 3)
     )
+    with_objective, with_head = of_objective["hyper_parameters"], of_head["hyper_parameters"]
+    assert of_memory["state_dict"]["objective.filled"].any()
     assert with_objective["objective"]["class_path"] == "my_lab.HardestWrong"
     assert with_objective["objective"]["init_args"] == {"margin": 1.5}
     assert with_head["head"]["class_path"] == "my_head.Order"

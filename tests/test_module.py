@@ -18,11 +18,13 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
-from zoo.batch import Batch, text_bank
+from zoo.batch import Batch, Encoded, TowerShapes, text_bank
 from zoo.caption_data import CaptionData
 from zoo.errors import ZooError
+from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
+from zoo.module.agreement import warn_of_idle_texts
 from zoo.needs import Needs, Provides
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
@@ -151,10 +153,10 @@ def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
     ],
 )
 def test_texts_that_nobody_asks_for_are_named(
-    backbone: Backbone, objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
+    objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     provides = Provides(("negclip_swap",), True) if told else Provides()
-    ZooModule(backbone, objective).report_what_is_not_needed(Stub(provides))
+    warn_of_idle_texts(objective, Cosine(), Stub(provides))
     name = type(objective).__name__
     assert [record.getMessage() for record in caplog.records] == [
         f"{name} asks for no {what}, and the data makes them: data.init_args.{what} null saves "
@@ -259,6 +261,120 @@ def test_a_checkpoint_of_another_architecture_is_refused_with_a_tensor(backbone:
         ),
     ):
         ZooModule(backbone).on_load_checkpoint(checkpoint)
+
+
+class Queue(CLIP):
+    """CLIP with rows that it keeps."""
+
+    def __init__(self, size: int = 4, margin: float = 0.0) -> None:
+        super().__init__()
+        self.size, self.margin = size, margin
+
+    def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        self.register_buffer("kept", torch.zeros(self.size, shapes.width))
+
+
+class Weighted(Cosine):
+    """A cosine with so many weights."""
+
+    def __init__(self, weights: int = 2) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.ones(weights))
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "told"),
+    [
+        (
+            {"objective": Queue(4)},
+            {"objective": Queue(8, margin=0.0)},
+            r"objective\.kept is \(4, \d+\) there and \(8, \d+\) here; "
+            r"this run has model\.objective\.size 8, was 4\)",
+        ),
+        (
+            {"head": Weighted(2)},
+            {"head": Weighted(3)},
+            r"head\.weights is \(2,\) there and \(3,\) here; "
+            r"this run has model\.head\.weights 3, was 2\)",
+        ),
+        (
+            {"head": Weighted(2)},
+            {"head": Cosine()},
+            r"head\.weights is not known here; this run has model\.head zoo\.heads\.Cosine, was "
+            r"tests\.test_module\.Weighted\)",
+        ),
+    ],
+)
+def test_a_tensor_of_another_size_is_told_with_the_argument_that_decides_it(
+    backbone: Backbone, there: dict[str, Any], here: dict[str, Any], told: str
+) -> None:
+    checkpoint = checkpoint_of(ZooModule(backbone, **there))
+    with pytest.raises(ZooError, match=rf"1 tensors differ, such as: {told}"):
+        ZooModule(backbone, **here).on_load_checkpoint(checkpoint)
+
+
+def test_a_tensor_that_no_recorded_argument_decides_is_told_by_itself(backbone: Backbone) -> None:
+    checkpoint = checkpoint_of(ZooModule(backbone, Queue()))
+    state = checkpoint["state_dict"]
+    state["objective.kept"] = state["objective.kept"][:3]
+    with pytest.raises(ZooError, match=r"kept is \(3, \d+\) there and \(4, \d+\) here\): set them"):
+        ZooModule(backbone, Queue()).on_load_checkpoint(checkpoint)
+
+
+class ChangesItsBuffer(CLIP):
+    """Writes into a buffer that the loss used, before the gradient is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.ones(2))
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        total = (super().forward(batch, scores).total * self.mean).mean()
+        self.mean.mul_(0.5)
+        return Loss(total, {"total": total})
+
+
+class ChangesItsScores(Cosine):
+    """Adds to a tensor whose values the gradient needs."""
+
+    def block(self, images: Encoded, texts: Encoded) -> torch.Tensor:
+        logits = super().block(images, texts).exp()
+        logits += 1
+        return logits
+
+
+@pytest.mark.parametrize(
+    ("parts", "at_fault"),
+    [
+        ({"objective": ChangesItsBuffer()}, "ChangesItsBuffer"),
+        ({"head": ChangesItsScores()}, "ChangesItsScores"),
+        (
+            {"objective": ChangesItsBuffer(), "head": ChangesItsScores()},
+            "ChangesItsBuffer or ChangesItsScores",
+        ),
+    ],
+)
+def test_a_tensor_that_is_changed_in_place_is_told_with_the_class_at_fault(
+    parts: dict[str, Any], at_fault: str, tmp_path: Path
+) -> None:
+    module = ZooModule(Backbone("zoo-tiny"), **parts)
+    with pytest.raises(
+        ZooError, match=rf"^{at_fault} changed a tensor in place .*clone a buffer"
+    ) as told:
+        fit(module, Plain([made_batch(module.backbone)]), tmp_path)
+    assert isinstance(told.value.__cause__, RuntimeError)
+    assert "\n" not in str(told.value)
+
+
+def test_another_error_of_the_backward_pass_stays_as_it_is(tmp_path: Path) -> None:
+    class Detached(CLIP):
+        def forward(self, batch: Batch, scores: Scores) -> Loss:
+            total = super().forward(batch, scores).total.detach()
+            return Loss(total, {"total": total})
+
+    module = ZooModule(Backbone("zoo-tiny"), Detached())
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        fit(module, Plain([made_batch(module.backbone)]), tmp_path)
 
 
 def test_what_it_was_trained_on_survives_loading_and_saving_again(backbone: Backbone) -> None:

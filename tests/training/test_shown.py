@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from lightning.pytorch.callbacks import RichModelSummary
 from torch import nn
 
@@ -25,6 +26,18 @@ def test_a_line_names_each_part_with_its_parameters() -> None:
         "backbone ViT-X: trained parameters 6, frozen 2",
         "head Linear: trained parameters 2, frozen 0",
         "objective Identity: no parameters",
+    ]
+
+
+def test_buffers_that_checkpoints_keep_are_counted_and_others_are_not() -> None:
+    module = nn.Module()
+    module.head, module.objective = nn.Linear(1, 1), nn.Identity()
+    for part in (module.head, module.objective):
+        part.register_buffer("queue", torch.zeros(3, 500))
+        part.register_buffer("mask", torch.zeros(7), persistent=False)
+    assert list(lines(module)) == [
+        "head Linear: trained parameters 2, frozen 0, numbers in buffers 1,500",
+        "objective Identity: numbers in buffers 1,500",
     ]
 
 

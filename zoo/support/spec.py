@@ -5,6 +5,7 @@ So a checkpoint can name them in plain data.
 
 import dataclasses
 import inspect
+import json
 import sys
 from abc import ABCMeta
 from pathlib import Path
@@ -113,6 +114,28 @@ def _plain(value: Any, part: Recorded, name: str) -> Any:
         f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a "
         "checkpoint cannot name: pass a name, a number or another part"
     )
+
+
+def differences(there: Any, here: Any, name: str = "") -> list[str]:
+    """Compares two settings.
+
+    Args:
+        there: The former ones.
+        here: The present ones.
+        name: What the names of entries begin with.
+
+    Returns:
+        An entry for each difference, such as `optimizer.lr 0.001, was 0.0005`.
+    """
+    if isinstance(there, dict) and isinstance(here, dict):
+        prefix = f"{name}." if name and not name.endswith(".") else name
+        return [
+            line
+            for key in dict.fromkeys([*there, *here])
+            for line in differences(there.get(key), here.get(key), f"{prefix}{key}")
+        ]
+    there, here = (json.loads(json.dumps(value, default=str)) for value in (there, here))
+    return [] if there == here else [f"{name.replace('.init_args', '')} {here}, was {there}"]
 
 
 def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:

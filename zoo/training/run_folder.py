@@ -19,6 +19,7 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.support.files import beside, write_beside
+from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
@@ -323,25 +324,3 @@ def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
                 f"--trainer.{name} {most}; raise it to train on, or leave --ckpt_path out to start "
                 "anew"
             )
-
-
-def differences(there: Any, here: Any, name: str = "") -> list[str]:
-    """Compares two settings.
-
-    Args:
-        there: The former ones.
-        here: The present ones.
-        name: What the names of entries begin with.
-
-    Returns:
-        An entry for each difference, such as `optimizer.lr 0.001, was 0.0005`.
-    """
-    if isinstance(there, dict) and isinstance(here, dict):
-        prefix = f"{name}." if name and not name.endswith(".") else name
-        return [
-            line
-            for key in dict.fromkeys([*there, *here])
-            for line in differences(there.get(key), here.get(key), f"{prefix}{key}")
-        ]
-    there, here = (json.loads(json.dumps(value, default=str)) for value in (there, here))
-    return [] if there == here else [f"{name.replace('.init_args', '')} {here}, was {there}"]

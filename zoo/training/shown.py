@@ -39,7 +39,7 @@ class Bar(RichProgressBar):
 
 
 class Summary(ModelSummary):
-    """Logs backbone, head and objective, and how many of their parameters are trained."""
+    """Logs what backbone, head and objective hold, and how much of it is trained."""
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Logs a line for each part."""
@@ -49,11 +49,18 @@ class Summary(ModelSummary):
 
 
 def lines(module: nn.Module) -> Iterator[str]:
-    """Yields a line for each part of a module: what it is called, and its parameters."""
+    """Yields a line for each part of a module: what it is called, and what it holds.
+
+    That is its parameters, and the buffers that it keeps in checkpoints.
+    """
     for role, part in module.named_children():
-        numbers = list(part.parameters())
-        trained = sum(p.numel() for p in numbers if p.requires_grad)
-        frozen = sum(p.numel() for p in numbers) - trained
+        parameters = dict(part.named_parameters())
+        trained = sum(p.numel() for p in parameters.values() if p.requires_grad)
+        frozen = sum(p.numel() for p in parameters.values()) - trained
+        state = part.state_dict(keep_vars=True)
+        kept = [state[name] for name in state if name not in parameters]
+        held = [f"trained parameters {trained:,}", f"frozen {frozen:,}"] * bool(parameters)
+        if kept:
+            held.append(f"numbers in buffers {sum(buffer.numel() for buffer in kept):,}")
         name = getattr(part, "name", type(part).__name__)
-        counted = f"trained parameters {trained:,}, frozen {frozen:,}"
-        yield f"{role} {name}: {counted if numbers else 'no parameters'}"
+        yield f"{role} {name}: {', '.join(held) or 'no parameters'}"

@@ -1,0 +1,1 @@
+from .zoo_module import ZooModule as ZooModule
