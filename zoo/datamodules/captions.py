@@ -7,6 +7,7 @@ run goes on, and what checkpoints keep of it.
 import logging
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, cast
 
 import torch
@@ -176,6 +177,10 @@ class CaptionDataModule(Ranged, CaptionData):
             return train, None
         return train, self._source(self.val_reader)
 
+    @property
+    def _splits(self) -> list[Source]:
+        return [source for source in self.sources if source is not None]
+
     def _source(self, reader: Reader) -> Source:
         used = read(reader).where(lambda sample: self.hard_images or not sample.companion_only)
         return with_images(used, self.finder, self.tolerate_missing)
@@ -185,14 +190,14 @@ class CaptionDataModule(Ranged, CaptionData):
         """The maker of negatives and units, its units file checked against the captions."""
         records = {}
         if self.units is not None:
-            train, val = self.sources
-            elsewhere = val.samples if val is not None and val.samples is not train.samples else []
-            readers = [train.reader] if val is None else [train.reader, val.reader]
+            splits = self._splits
+            # splits of one reader share its samples
+            read_once = {id(split.samples): split.samples for split in splits}.values()
 
-            def whole() -> list[Sample]:
-                return [sample for reader in readers for sample in reader.whole().read()]
+            def whole() -> Iterator[Sample]:
+                return (sample for split in splits for sample in split.reader.whole().read())
 
-            records = check_units(self.units, [*train.samples, *elsewhere], whole)
+            records = check_units(self.units, chain.from_iterable(read_once), whole)
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
         return made_by(self.seed, self.generators, self.source_negatives, self.units, records)
 
@@ -235,13 +240,12 @@ class CaptionDataModule(Ranged, CaptionData):
     def _checked(self) -> Iterator[str]:
         """Yields what is left out or cut, while the captions are held to what is asked."""
         train, val = self.sources
-        both = [train] if val is None else [train, val]
         check_count(train, self.expect_n)
         if self.hard_images:
             yield from check_companions(train)
         yield from check_texts(train, self.texts)
         refused = self.overlong == "error"
-        self.overlong_found = check_context(both, self._backbone.tokenizer, refused)
+        self.overlong_found = check_context(self._splits, self._backbone.tokenizer, refused)
         yield from self.overlong_found.notes()
         yield from notes_on_images(train, val, self.finder)
 
@@ -328,12 +332,11 @@ class CaptionDataModule(Ranged, CaptionData):
             store = FeatureStore(
                 self.features, module.backbone, module.image_keys, module.text_keys
             )
-            asked = self.sources if self.trainer.state.fn == "fit" else self.sources[1:]
-            sources = [source for source in asked if source is not None]
-            images = [image for source in sources for image in source.images]
+            asked = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
+            images = [image for source in asked for image in source.images]
             texts = [
                 text
-                for source in sources
+                for source in asked
                 for i in source.kept
                 for text in self.texts.all_of(source.samples[i], i)
             ]
