@@ -1,12 +1,14 @@
 """Tab completion: a script that the shell takes, with what can be typed in it."""
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from zoo.cli import main
+from zoo.cli import completion, main
 from zoo.cli.commands import COMMANDS, LIGHTNING
 
 
@@ -43,6 +45,12 @@ def test_the_script_is_bash_and_holds_every_command(script: Path) -> None:
         (("zoo", "fit", "--obj"), ["--objective"]),
         (("zoo", "validate", "--bench"), ["--benchmarks"]),
         (("zoo", "fit", "--model.optimizer.weight"), ["--model.optimizer.weight_decay"]),
+        (("zoo", "fit", "--model.seed"), ["--model.seed"]),
+        (("zoo", "fit", "--model.backbone.tuning.t"), ["--model.backbone.tuning.towers"]),
+        (("zoo", "fit", "--data.batch"), ["--data.batch_size"]),
+        (("zoo", "validate", "--data.short"), ["--data.shortlist"]),
+        (("zoo", "fit", "--data.short"), []),
+        (("zoo", "validate", "--presets", "stri"), ["strict"]),
         (("zoo", "fit", "--objective", "CSC"), ["CSCLIP"]),
         (("zoo", "fit", "--config", "tiny_from"), ["tiny_from_scratch.yaml"]),
         (("zoo", "units", "ext"), ["extract"]),
@@ -58,3 +66,17 @@ def test_bash_completes_commands_flags_and_names(
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--print_completion", "cmd"]) == 1
     assert "name the shell, as in `zoo --print_completion bash`" in capsys.readouterr().err
+
+
+def test_zsh_takes_the_script_and_is_offered_recipes_names_and_settings() -> None:
+    text = completion.script("zsh")
+    assert text.startswith("#compdef zoo\n")
+    assert re.search(
+        r"^_zoo_recipes\(\) \{ compadd -- .*tiny_from_scratch\.yaml.*_files", text, re.M
+    )
+    assert re.search(r'"--config\[.*\]:config:_zoo_recipes"', text)
+    assert re.search(r'"--objective\[.*\]:objective:\(.*CSCLIP.*\)"', text)
+    assert '"--data.batch_size[' in text
+    zsh = shutil.which("zsh")
+    if zsh is not None:
+        subprocess.run([zsh, "-f", "-n"], input=text, text=True, check=True)

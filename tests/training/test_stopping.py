@@ -10,6 +10,8 @@ import os
 import random
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ import yaml
 from tests.support.runs import in_process, last_checkpoint, logged, losses, variant
 from zoo.checkpoints.files import best_of
 from zoo.cli import main
+from zoo.datamodules.captions import CaptionDataModule
 
 EPOCHS, STEPS = 2, 8  # four steps an epoch
 
@@ -102,6 +105,50 @@ def test_a_signal_is_answered_at_the_end_of_the_step_and_the_command_it_names_go
     assert logged(folder) == unbroken
     assert min(losses(folder, 1) or {kept: 0.0}) == kept
     assert (folder / "runs" / "version_1" / "checkpoints" / "best.ckpt").is_file()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", ["fit", "validate"])
+def test_a_signal_while_modules_are_imported_ends_the_command_with_a_sentence(
+    command: str, signum: signal.Signals
+) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Sender:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torch':\n"
+        f"            os.kill(os.getpid(), {int(signum)})\n"
+        "sys.meta_path.insert(0, Sender())\n"
+        "from zoo.cli import main\n"
+        f"sys.exit(main(['{command}']))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 128 + signum
+    by = "interrupted" if signum == signal.SIGINT else "stopped by SIGTERM"
+    assert ran.stderr.startswith(f"zoo: {by}: nothing ")
+    assert ran.stderr.endswith(" is kept, the same command begins again\n")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("place", ["check_files", "setup"])
+def test_a_signal_before_the_first_step_is_answered_at_once_and_leaves_no_run(
+    place: str,
+    signum: signal.Signals,
+    folder: Path,
+    recipe: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """That is while files are read, and within Lightning's own start."""
+    monkeypatch.setattr(CaptionDataModule, place, lambda *_, **__: os.kill(os.getpid(), signum))
+    assert main(["fit", "--config", recipe]) == 128 + signum
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("zoo: ")]
+    by = "interrupted" if signum == signal.SIGINT else "stopped by SIGTERM"
+    begins_again = "nothing was trained yet and nothing is kept, the same command begins again"
+    assert told == [f"zoo: {by}: {begins_again}"]
+    assert not list(folder.glob("runs/*"))
 
 
 def test_a_validation_that_is_killed_on_a_step_with_a_checkpoint_is_made_up(

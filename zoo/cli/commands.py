@@ -8,6 +8,7 @@ import sys
 
 from zoo import __version__
 from zoo.errors import Stopped, ZooError, near
+from zoo.support.signals import AtOnce, signals_raise
 
 LIGHTNING = {
     "fit": (
@@ -65,6 +66,13 @@ COMMANDS = {
 }
 
 
+# what is told of a command that a signal ends before it has anything to keep
+NOTHING_KEPT = {
+    "fit": "nothing was trained yet and nothing is kept, the same command begins again",
+    "validate": "nothing of the measurement is kept, the same command begins again",
+}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Runs one command.
 
@@ -78,13 +86,28 @@ def main(argv: list[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     if "" not in sys.path:
         sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
+    with signals_raise(NOTHING_KEPT.get(argv[0], "") if argv else "") as ending:
+        return answered(argv, ending)
+
+
+def answered(argv: list[str], ending: AtOnce) -> int:
+    """Runs one command, and says in a sentence what ends it.
+
+    Args:
+        argv: The command and its arguments.
+        ending: Answers signals, and knows whether something is kept.
+
+    Returns:
+        The exit status.
+    """
     try:
         return dispatch(argv)
     except ZooError as error:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        print(": ".join(["zoo: interrupted", *filter(None, map(str, stop.args))]), file=sys.stderr)
+        said = str(stop) or ending.kept
+        print(f"zoo: interrupted: {said}" if said else "zoo: interrupted", file=sys.stderr)
         return 130
     except Stopped as stop:
         if stop.tells:

@@ -6,16 +6,39 @@ import importlib
 import shtab
 
 from zoo.cli.commands import COMMANDS, LIGHTNING
+from zoo.cli.explain import arguments_of
 from zoo.cli.flags import FLAGS
 from zoo.cli.recipes import shipped_recipes
-from zoo.mistakes import settings
-from zoo.support.names import import_all, paths
+from zoo.support.names import import_all, imported, paths
 
-CLASSES = {"objective": "objectives", "head": "heads", "benchmarks": "benchmarks"}
+CLASSES = {
+    "objective": "objectives",
+    "head": "heads",
+    "benchmarks": "benchmarks",
+    "presets": "presets",
+}
 PATHS = ("data_root", "ckpt_path", "out")
-# bash offers the shipped recipes beside files, zsh files alone
-RECIPES = {"bash": "_zoo_recipes", "zsh": "_files"}
-FUNCTION = "_zoo_recipes() {{ compgen -W '{}' -- $1; compgen -f -- $1; }}"
+# shipped recipes are offered beside files
+RECIPES = {"bash": "_zoo_recipes", "zsh": "_zoo_recipes"}
+FUNCTION = {
+    "bash": "_zoo_recipes() {{ compgen -W '{}' -- $1; compgen -f -- $1; }}",
+    "zsh": "_zoo_recipes() {{ compadd -- {}; _files }}",
+}
+# the classes whose arguments are flags, by what stands before their names
+SETTINGS = {
+    "model": "zoo.module.ZooModule",
+    "model.backbone": "zoo.backbones.Backbone",
+    "model.backbone.tuning": "zoo.backbones.Tuning",
+    "model.backbone.text": "zoo.backbones.TextInput",
+    "model.backbone.augmentation": "zoo.backbones.Augmentation",
+    "model.backbone.compute": "zoo.backbones.Compute",
+    "model.optimizer": "zoo.optim.Optimization",
+    "trainer": "lightning.Trainer",
+}
+DATA = {
+    "fit": "zoo.datamodules.CaptionDataModule",
+    "validate": "zoo.datamodules.EvaluationDataModule",
+}
 
 
 def script(shell: str) -> str:
@@ -34,7 +57,7 @@ def script(shell: str) -> str:
     for name, (where, says) in COMMANDS.items():
         declared = importlib.import_module(where.partition(":")[0]).parser()
         commands.add_parser(name, help=says, description=says, parents=[declared], add_help=False)
-    preamble = FUNCTION.format(" ".join(shipped_recipes())) if shell == "bash" else ""
+    preamble = FUNCTION[shell].format(" ".join(shipped_recipes()))
     text: str = shtab.complete(parser, shell, preamble=preamble)
     return text
 
@@ -49,5 +72,6 @@ def _declare(parser: argparse.ArgumentParser, command: str) -> None:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif flag.name == "config":
             action.complete = RECIPES  # type: ignore[attr-defined]
-    for setting in settings():
-        parser.add_argument(f"--{setting}", help="a setting")
+    for prefix, path in {**SETTINGS, "data": DATA[command]}.items():
+        for name, _, says in arguments_of(imported(path)):
+            parser.add_argument(f"--{prefix}.{name}", help=says.replace("%", "%%") or "a setting")

@@ -21,7 +21,6 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.parser import ZooParser, arranged
-from zoo.errors import Stopped
 from zoo.mistakes import mistake
 from zoo.module import ZooModule
 from zoo.support.distributed import leave_group
@@ -38,7 +37,6 @@ from zoo.training.run_folder import (
     requeued,
     same_run,
 )
-from zoo.training.stopping import signals_raise
 from zoo.training.trainer import ZooTrainer
 
 log = logging.getLogger(__name__)
@@ -219,6 +217,16 @@ class ZooCLI(LightningCLI):
             )
             log.info("to measure it: %s", measure)
 
+    def _run_subcommand(self, subcommand: str) -> None:
+        """Runs it, and says how to go on where Lightning was interrupted and ends the process."""
+        try:
+            super()._run_subcommand(subcommand)
+        except SystemExit as stop:
+            if not isinstance(stop.__context__, KeyboardInterrupt):
+                raise
+            trained = subcommand == "fit" and self.trainer.global_step
+            raise KeyboardInterrupt(*[GO_ON] if trained else []) from stop
+
     def _parse_ckpt_path(self) -> None:
         """Does nothing: `arranged` lays a checkpoint's recipe below the flags.
 
@@ -283,31 +291,24 @@ def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     # a YAML may name a class only where an argument says of what kind it is
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:
-        with signals_raise():
-            arguments = arranged(argv)
-            import_all()
-            return cli(
-                ZooModule,
-                LightningDataModule,
-                subclass_mode_data=True,
-                trainer_class=ZooTrainer,
-                trainer_defaults={"logger": LOGGER},
-                parser_class=ZooParser,
-                parser_kwargs={
-                    "allow_abbrev": False,
-                    argv[0]: {"default_env": False, "allow_abbrev": False, "command": argv[0]},
-                },
-                save_config_callback=RunFolder if argv[0] == "fit" else None,
-                seed_everything_default=0,
-                auto_configure_optimizers=False,
-                args=arguments,
-            )
-    except Stopped:
-        raise
-    except SystemExit as stop:  # Lightning ends the process itself when interrupted
-        if isinstance(stop.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt(GO_ON if argv[0] == "fit" else "") from stop
-        raise
+        arguments = arranged(argv)
+        import_all()
+        return cli(
+            ZooModule,
+            LightningDataModule,
+            subclass_mode_data=True,
+            trainer_class=ZooTrainer,
+            trainer_defaults={"logger": LOGGER},
+            parser_class=ZooParser,
+            parser_kwargs={
+                "allow_abbrev": False,
+                argv[0]: {"default_env": False, "allow_abbrev": False, "command": argv[0]},
+            },
+            save_config_callback=RunFolder if argv[0] == "fit" else None,
+            seed_everything_default=0,
+            auto_configure_optimizers=False,
+            args=arguments,
+        )
     except Exception as error:
         found = mistake(error)
         if found is None or found is error:

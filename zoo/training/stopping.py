@@ -10,8 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -27,31 +26,13 @@ from lightning.pytorch.trainer.states import RunningStage, TrainerFn
 from zoo.batch import Batch
 from zoo.errors import Stopped
 from zoo.support.distributed import largest_over_ranks
+from zoo.support.signals import AtOnce
 from zoo.support.worker import heard
 from zoo.training.averaging import EMA
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
 log = logging.getLogger(__name__)
-
-
-def _at_once(signum: int, frame: FrameType | None) -> None:
-    raise Stopped(signum)
-
-
-@contextmanager
-def signals_raise() -> Iterator[None]:
-    """Makes SIGTERM and SIGUSR1 raise as Ctrl-C does, so that what is half-written is removed."""
-    before = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGUSR1)}
-    for signum, handler in before.items():
-        if handler is signal.SIG_DFL:
-            _SignalConnector._register_signal(signum, _at_once)
-    try:
-        yield
-    finally:
-        for signum, handler in before.items():
-            if handler is signal.SIG_DFL:
-                _SignalConnector._register_signal(signum, handler)
 
 
 class Signals(_SignalConnector):
@@ -80,7 +61,10 @@ class Signals(_SignalConnector):
             return
         for signum in {*SIGNALS, self.requeue_signal or signal.SIGUSR1}:
             others = signal.getsignal(signum)
-            if others in (signal.SIG_DFL, signal.default_int_handler, _at_once):
+            if isinstance(others, AtOnce):
+                others.kept = ""  # from here on, the end of a step says what is kept
+                others = None
+            if others in (signal.SIG_DFL, signal.default_int_handler):
                 others = None
             if others is None or signum == signal.SIGTERM:
                 self._register_signal(signum, self._remember(others))

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from zoo.support.ranges import NonNegativeNumber, PositiveInt
 from zoo.units.extract import Captioned, UnitExtractor
 from zoo.units.llm.asking import Asker, Question
 from zoo.units.llm.backend import Backend
@@ -33,25 +34,42 @@ class LanguageModelExtractor(UnitExtractor):
     at a time, each question of theirs when the one before it is answered, so that no caption waits
     for another. Answers are kept in a journal as they come.
 
+    Args:
+        model: The model's name, on the server or on the Hugging Face hub, or its folder.
+        temperature: How freely the model draws its words; 0 takes the likeliest.
+        max_tokens: The greatest length of an answer.
+        seed: Settles, with a caption's id, what the model draws.
+        concurrency: How many captions are asked about at a time.
+        prompts: A folder of prompts in place of those of this package (see `Prompts`).
+        journal: The file that keeps the answers as they come. The same command goes on from it. By
+            default it lies beside the units file, under its name and `.journal`.
+        retry_failed: Whether captions that failed in an earlier run are asked about again.
+
     Attributes:
+        patience: For how many seconds the back end may take no questions before the run ends.
         failed: How many captions are kept with an error, by its reason.
     """
 
+    patience: float = 0.0
+
     def __init__(
         self,
-        *,
-        seed: int,
-        prompts: str | None,
-        concurrency: int,
-        patience: float,
-        journal: str | None,
-        retry_failed: bool,
+        model: str = "Qwen/Qwen3-8B-AWQ",
+        temperature: NonNegativeNumber = 0.3,
+        max_tokens: PositiveInt = 800,
+        seed: int = 0,
+        concurrency: PositiveInt = 64,
+        prompts: str | None = None,
+        journal: str | None = None,
+        retry_failed: bool = False,
     ) -> None:
         super().__init__()
+        self.model = model
+        self.temperature = temperature
+        self.max_tokens = max_tokens
         self.seed = seed
         self.prompts = Prompts(prompts)
         self.concurrency = concurrency
-        self.patience = patience
         self.journal = None if journal is None else Path(journal)
         self.retry_failed = retry_failed
         self.failed: Counter[str] = Counter()

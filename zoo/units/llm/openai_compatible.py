@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 
 from zoo.errors import ZooError, need
-from zoo.support.ranges import NonNegativeNumber, PositiveInt, PositiveNumber
+from zoo.support.ranges import NonNegativeNumber, PositiveNumber
 from zoo.units.llm.backend import Backend, Busy, Failed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
@@ -27,20 +27,13 @@ class OpenAICompatible(LanguageModelExtractor):
         model: The model's name on the server.
         base_url: The server's address, with its version ("/v1"). By default the environment's
             OPENAI_BASE_URL, else that of vLLM's server on this machine, port 8000.
-        temperature: How freely the model draws its words; 0 takes the likeliest.
-        max_tokens: The greatest length of an answer.
-        seed: Settles, with a caption's id, what the model draws.
-        concurrency: How many captions are asked about at a time.
         timeout: After how many seconds a question has failed.
         patience: For how many seconds the server may take no questions before the run ends. Time
             that the server asks for itself is not counted.
-        prompts: A folder of prompts in place of those of this package (see `Prompts`).
-        journal: The file that keeps the answers as they come. The same command goes on from it. By
-            default it lies beside the units file, under its name and `.journal`.
-        retry_failed: Whether captions that failed in an earlier run are asked about again.
         extra_body: Further fields of each request. By default they turn off the thinking of Qwen3
             on vLLM's server; a server that refuses them wants `{}`.
         api_key_env: The environment's variable that holds the key, where the server wants one.
+        **shared: The arguments of every extractor that asks a language model.
     """
 
     name: ClassVar[str] = "openai_compatible"
@@ -49,31 +42,15 @@ class OpenAICompatible(LanguageModelExtractor):
         self,
         model: str = "Qwen/Qwen3-8B-AWQ",
         base_url: str | None = None,
-        temperature: NonNegativeNumber = 0.3,
-        max_tokens: PositiveInt = 800,
-        seed: int = 0,
-        concurrency: PositiveInt = 64,
         timeout: PositiveNumber = 120.0,
         patience: NonNegativeNumber = 60.0,
-        prompts: str | None = None,
-        journal: str | None = None,
-        retry_failed: bool = False,
         extra_body: dict[str, Any] | None = None,
         api_key_env: str = "OPENAI_API_KEY",
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            seed=seed,
-            prompts=prompts,
-            concurrency=concurrency,
-            patience=patience,
-            journal=journal,
-            retry_failed=retry_failed,
-        )
-        self.model = model
+        super().__init__(model, **shared)
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or _OF_VLLM
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.timeout = timeout
+        self.timeout, self.patience = timeout, patience
         unthinking = {"chat_template_kwargs": {"enable_thinking": False}}
         self.extra_body = unthinking if extra_body is None else extra_body
         self.api_key_env = api_key_env

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
 from zoo.errors import ZooError, need
-from zoo.support.ranges import NonNegativeNumber, PositiveInt
+from zoo.support.ranges import PositiveInt
 from zoo.units.llm.backend import Backend, Failed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
@@ -17,20 +17,14 @@ class VLLM(LanguageModelExtractor):
 
     Args:
         model: The model's name on the Hugging Face hub, or its folder.
-        temperature: How freely the model draws its words; 0 takes the likeliest.
-        max_tokens: The greatest length of an answer.
-        seed: Settles, with a caption's id, what the model draws.
         concurrency: How many captions are asked about at a time, which is how many questions the
             engine works on together.
         max_model_len: The greatest length of question and answer, which the engine holds memory
             for.
-        prompts: A folder of prompts in place of those of this package (see `Prompts`).
-        journal: The file that keeps the answers as they come. The same command goes on from it. By
-            default it lies beside the units file, under its name and `.journal`.
-        retry_failed: Whether captions that failed in an earlier run are asked about again.
         chat_template: What the model's chat template is given. By default it turns off the thinking
             of Qwen3.
         engine: Further arguments of vLLM's engine, such as `tensor_parallel_size`.
+        **shared: The arguments of every extractor that asks a language model.
     """
 
     name: ClassVar[str] = "vllm"
@@ -38,28 +32,13 @@ class VLLM(LanguageModelExtractor):
     def __init__(
         self,
         model: str = "Qwen/Qwen3-8B-AWQ",
-        temperature: NonNegativeNumber = 0.3,
-        max_tokens: PositiveInt = 800,
-        seed: int = 0,
         concurrency: PositiveInt = 256,
         max_model_len: PositiveInt = 4096,
-        prompts: str | None = None,
-        journal: str | None = None,
-        retry_failed: bool = False,
         chat_template: dict[str, Any] | None = None,
         engine: dict[str, Any] | None = None,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            seed=seed,
-            prompts=prompts,
-            concurrency=concurrency,
-            patience=0.0,
-            journal=journal,
-            retry_failed=retry_failed,
-        )
-        self.model = model
-        self.temperature = temperature
-        self.max_tokens = max_tokens
+        super().__init__(model, concurrency=concurrency, **shared)
         self.max_model_len = max_model_len
         self.chat_template = {"enable_thinking": False} if chat_template is None else chat_template
         self.engine = engine or {}
