@@ -71,6 +71,17 @@ def test_the_help_of_a_class_names_default_and_text_of_its_arguments(
     assert "near: CSCLIP" in capsys.readouterr().err
 
 
+def test_the_help_of_benchmarks_and_presets_is_that_of_their_classes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = ["--benchmarks", "pairs:a.csv,aro", "--presets", "strict"]
+    assert main(["validate", *named, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "--benchmarks.separator" in page
+    assert "--benchmarks aro: " in page
+    assert "--presets strict: Counts every tie as wrong" in page
+
+
 def test_the_help_of_published_weights_is_that_of_their_class_and_a_tag_has_none(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -45,7 +45,9 @@ EXAMPLES = {
         ),
     ),
 }
+CLASS = {"fit": "--objective CSCLIP", "validate": "--benchmarks pairs"}
 WEIGHTS = "--model.backbone.pretrained"  # which a tag or a file follows too
+LISTS = ("--benchmarks", "--presets")  # which name several classes
 # the flags that name a class, and the room whose classes they take
 NAMING = {
     "--objective": "objectives",
@@ -55,6 +57,8 @@ NAMING = {
     "--data.negatives": "negatives",
     "--data.train": "readers",
     "--data": "datamodules",
+    "--benchmarks": "benchmarks",
+    "--presets": "presets",
     WEIGHTS: "published_weights",
 }
 
@@ -82,9 +86,9 @@ def page(command: str, arguments: Sequence[str]) -> int:
             console.print(f"  zoo {command} {line}  # {says}", markup=False, soft_wrap=True)
         console.print(
             f"\nEvery setting of a recipe is a flag too, as --model.optimizer.weight_decay 0.1.\n"
-            f"  zoo {command} --help all               all of them\n"
-            f"  zoo {command} --objective CSCLIP --help  the arguments of a class\n"
-            f"  zoo doctor --config RECIPE --data_root DIR  what a recipe needs and lacks",
+            f"  {f'zoo {command} --help all':<41} all of them\n"
+            f"  {f'zoo {command} {CLASS[command]} --help':<41} the arguments of a class\n"
+            f"  zoo doctor --config RECIPE --data_root DIR what a recipe needs and lacks",
             markup=False,
         )
     for flag, room, name in named:
@@ -125,10 +129,14 @@ def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yields flag, room and name of every class that is named."""
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, _, inline = argument.partition("=")
-        name = inline or value
-        named = flag in NAMING and name and not name.startswith(("-", "{", "["))
-        if named and (flag != WEIGHTS or name in paths("published_weights")):
-            yield flag, NAMING[flag], name
+        typed = inline or value
+        if flag not in NAMING or not typed or typed.startswith(("-", "{", "[")):
+            continue
+        for name in typed.split(",") if flag in LISTS else [typed]:
+            known = paths(NAMING[flag])
+            plain = name.partition(":")[0] if flag in LISTS else name  # subsets follow a colon
+            if flag != WEIGHTS or name in known:
+                yield flag, NAMING[flag], plain if plain in known else name
 
 
 def _summary(cls: type) -> str:

@@ -77,14 +77,15 @@ FLAGS = (
     Flag(
         "benchmarks",
         "A,B",
-        "what is measured (`zoo ls benchmarks`); by fit, at every validation. Given again, it "
-        "adds; --benchmarks.ARG VALUE is an argument of the last one before it",
+        "what is measured (`zoo ls benchmarks`); by fit, at every validation; given again, it "
+        "adds. --benchmarks.ARG VALUE is an argument of the one named last before it",
     ),
     Flag("out", "DIR", "where results.json and cases.parquet go"),
     Flag(
         "presets",
         "A,B",
-        "ways of counting (`zoo ls presets`), official where none is named; --presets.ARG VALUE",
+        "ways of counting (`zoo ls presets`), official where none is named. --presets.ARG VALUE "
+        "is an argument of the one named last before it",
     ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )

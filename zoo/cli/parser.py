@@ -166,7 +166,7 @@ class Short(argparse.Action):
     """
 
     def __init__(self, option_strings: list[str], dest: str, flag: Flag, **given: Any) -> None:
-        super().__init__(option_strings, dest, help=flag.says, **given)
+        super().__init__(option_strings, dest, help=flag.says, metavar=flag.shown, **given)
         self.flag = flag
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
@@ -280,7 +280,12 @@ class ZooParser(LightningArgumentParser):
             elif flag.name == "data_root":
                 many = "+" if command == "validate" else 1
                 self.add_argument(
-                    "--data_root", action=DataRoot, nargs=many, help=flag.says, **nowhere
+                    "--data_root",
+                    action=DataRoot,
+                    nargs=many,
+                    metavar=flag.shown,
+                    help=flag.says,
+                    **nowhere,
                 )
 
     def parse_args(self, args: Any = None, *others: Any, **named: Any) -> Namespace:
