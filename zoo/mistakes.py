@@ -75,11 +75,18 @@ def sentence(message: str) -> str:
     lines = [line for line in message.splitlines() if line.strip()]
     said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
     listed = [line for line in said if not _LIST_FOR_ONE.search(line)]
-    problem = next(
-        (i for i, line in enumerate(said) if line.strip(" -").startswith("Problem with")), None
-    )
+    problem = next((i for i, line in enumerate(said) if _names_class(line)), None)
     if problem is not None:  # the class that was named is meant, and none of the other types
-        inside = takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
+        inside = list(
+            takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
+        )
+        meant_within = {_indent(line) for line in inside if _names_class(line)}
+        other_types = [
+            line
+            for line in inside
+            if _indent(line) in meant_within and line.strip(" -").startswith("Expected")
+        ]
+        inside = [line for line in inside if line not in other_types]
         said = [*said[: min(problem, 1)], said[problem], *inside]
     elif len(listed) < len(said) and not all(line.endswith(":") for line in listed):
         said = listed  # a list was given: what is wrong with one of its items is meant
@@ -142,6 +149,11 @@ def _given(argument: str, message: str) -> str:
         return literal[1] if literal else "this"
     inside = re.search(rf"'{argument}': ([^,}}]+)", given[0])
     return (inside[1] if inside else given[1] or given[2]).strip("'")
+
+
+def _names_class(line: str) -> bool:
+    """Tells whether a line says what is wrong with a class that was named."""
+    return line.strip(" -").startswith("Problem with")
 
 
 def _indent(line: str) -> int:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from zoo.benchmarks import Case, Outcome, Protocol, Query
+from zoo.cli import main
 from zoo.cli.fit import settings_of
 from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
@@ -164,3 +165,35 @@ def test_an_argument_behind_a_name_with_a_colon_is_refused_with_the_way_to_write
     given = ["validate", "--benchmarks", "pairs:a.csv", "--benchmarks.separator", ";"]
     with pytest.raises(ZooError, match=r"as in --benchmarks pairs --benchmarks.separator VALUE"):
         settings_of(given)
+
+
+def test_an_argument_before_the_class_that_takes_it_is_told_so() -> None:
+    given = ["validate", "--benchmarks.file", "a.csv", "--benchmarks", "pairs"]
+    with pytest.raises(ZooError, match=r"write --benchmarks NAME --benchmarks.file a.csv$"):
+        settings_of(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            ["pairs", "--benchmarks.fil", "x.csv"],
+            "zoo: data.benchmarks: zoo.benchmarks.Pairs takes",
+        ),
+        (
+            ["pairz", "--benchmarks.file", "x.csv"],
+            "zoo: there is no benchmark 'pairz' (near: pairs",
+        ),
+    ],
+)
+def test_an_argument_that_a_class_does_not_take_is_told_of_that_class(
+    given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(["validate", "--model.backbone.name", "zoo-tiny", "--benchmarks", *given])
+    except SystemExit as stop:
+        status = stop.code
+    assert status in (1, 2)
+    said = capsys.readouterr().err
+    assert said.startswith(told)
+    assert said.count("\n") == 1

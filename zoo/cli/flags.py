@@ -7,7 +7,6 @@ from typing import Any
 from zoo.support.arguments import whole_number
 
 BOTH = ("fit", "validate")
-OF_BENCHMARKS = ("out", "presets", "overwrite")
 
 
 @dataclass(frozen=True)

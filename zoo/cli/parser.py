@@ -17,17 +17,22 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_of
-from zoo.cli.flags import FLAGS, OF_BENCHMARKS, Flag
+from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.recipes import filled, refuse_nested, shipped_recipes
 from zoo.errors import ZooError, near
 from zoo.mistakes import sentence
 from zoo.support.arguments import listed
-from zoo.support.names import paths
+from zoo.support.names import class_of, paths
+from zoo.support.spec import class_path
 
 # where a command keeps what it measures, and the class that measures
 EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
 EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
+OF_BENCHMARKS = {
+    "fit": ("out", "presets"),
+    "validate": ("out", "presets", "overwrite"),
+}
 
 
 def arranged(argv: list[str]) -> list[str]:
@@ -196,7 +201,7 @@ class Short(argparse.Action):
             raise argparse.ArgumentError(self, f"invalid {kind} value: {value!r}") from error
 
 
-class ShortList(Short):
+class Classes(Short):
     """A flag that names classes, several at once or given again, each with arguments behind it.
 
     `--presets strict,my.Preset --presets.least 3` gives the last class its argument.
@@ -208,6 +213,11 @@ class ShortList(Short):
         """Adds classes to those of this command, or gives the last of them an argument."""
         setting = self.setting(parser)
         if "." in (option or ""):
+            if not self.begun:
+                raise ZooError(
+                    f"{option} is an argument of what --{self.flag.name} names, which does not "
+                    f"stand before it: write --{self.flag.name} NAME {option} {value}"
+                )
             self._name_class(settings[setting], option)
             super().__call__(parser, settings, value, option)
         elif self.begun:
@@ -227,16 +237,15 @@ class ShortList(Short):
         if not isinstance(name, str):
             return
         before = name.partition(":")[0]
-        known = paths(self.flag.name)
-        if before != name and before in known:
+        if before != name and before in paths(self.flag.name):
             raise ZooError(
                 f"{option} is given to {name}, whose arguments stand behind its colon: name the "
                 f"class alone, as in --{self.flag.name} {before} {option} VALUE"
             )
-        named[-1] = known.get(name, name.replace(":", "."))
+        named[-1] = class_path(class_of(name, self.flag.name, object))
 
 
-class Benchmarks(ShortList):
+class Benchmarks(Classes):
     """What is measured: by `validate` as its data, by `fit` beside its data."""
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
@@ -250,7 +259,7 @@ class Benchmarks(ShortList):
         parser.lay(settings, EVALUATION[parser.command], by)
 
 
-ACTIONS = {"benchmarks": Benchmarks, "presets": ShortList, "out": Short}
+ACTIONS = {"benchmarks": Benchmarks, "presets": Classes, "out": Short}
 
 
 class ZooParser(LightningArgumentParser):
@@ -307,8 +316,9 @@ class ZooParser(LightningArgumentParser):
         return settings
 
     def _refuse_without_benchmarks(self, options: set[str]) -> None:
-        own = {"fit": OF_BENCHMARKS[:-1], "validate": OF_BENCHMARKS}.get(self.command, ())
-        lost = [name for name in own if f"--{name}" in options]
+        own = OF_BENCHMARKS.get(self.command, ())
+        actions = self._option_string_actions
+        lost = [name for name in own if options & {*actions[f"--{name}"].option_strings}]
         if lost and "--benchmarks" not in options:
             raise ZooError(
                 f"--{lost[0]} is of --benchmarks, which is not given: name benchmarks, "
