@@ -279,13 +279,6 @@ class ZooModule(Ranged, LightningModule):
         """The benchmarks that the datamodule brought, or None."""
         return benchmarks_of(data_of(self.trainer))
 
-    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
-        if isinstance(batch, Batch) or self.evaluation is None:
-            self._judged("val", batch)
-        else:
-            self.evaluation.step(self.backbone, self.head, batch)
-
     def on_validation_epoch_start(self) -> None:
         """Starts the benchmarks' engine; warns of random weights where nothing is trained."""
         if self.evaluation is not None:
@@ -294,6 +287,13 @@ class ZooModule(Ranged, LightningModule):
             self.evaluation.start(self.backbone, self.head)
         if self.sharded:
             gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
+
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
+        if isinstance(batch, Batch) or self.evaluation is None:
+            self._judged("val", batch)
+        else:
+            self.evaluation.step(self.backbone, self.head, batch)
 
     def on_validation_epoch_end(self) -> None:
         """Ends the benchmarks' engine, and logs their metrics while fitting."""
