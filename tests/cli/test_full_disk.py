@@ -78,6 +78,10 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
         "--out",
         str(out),
     ],
+    "cases": lambda source, out: [
+        *("halftruth", "build", str(source / "root" / "units.jsonl"), "--images", "12"),
+        *("--out", str(out / "c.jsonl")),
+    ],
     "scenes": lambda _, out: [
         "scenes",
         "render",

@@ -25,6 +25,11 @@ COMMANDS = {
     ),
     "a table of words": (["negatives", "build", NOT_THERE, "--out", "t.arrow"], "t.arrow"),
     "a sheet of scenes": (["scenes", "sheet", "nowhere", "--out", "s.png"], "s.png"),
+    "half-truths": (["halftruth", "build", NOT_THERE, "--out", "c.jsonl"], "c.jsonl"),
+    "a page of half-truths": (
+        ["halftruth", "show", "nowhere", "--out", "p"],
+        "p/half_truths.html",
+    ),
     "results counted again": (["rescore", "nowhere", "--out", "r"], "r/results.json"),
     "results": (
         [*("validate", "--benchmarks", "aro", "--out", "r"), "--model.backbone.name=zoo-tiny"],

@@ -60,6 +60,9 @@ def build(made: Namespace) -> None:
             f"{units} is a case file already: `zoo validate --benchmarks half_truth:{units}` "
             "measures on it"
         )
+    for reader, file in (("reader", "captions"), ("corpus_reader", "corpus")):
+        if made[reader] is not None and made[file] is None:
+            raise ZooError(f"--{reader} reads --{file}, which is not given: name the captions too")
     records = list(read_units(units).values())
     _check(records, made)
     captions = (made.reader or guess_reader)(Path(made.captions)) if made.captions else None

@@ -124,7 +124,8 @@ def _accuracies(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], me
     axes.errorbar(
         at + SIDE[metric],
         value,
-        (value - low, high - value),
+        # an end at the value itself may lie a rounding beyond it
+        np.maximum((value - low, high - value), 0),
         fmt="o",
         color=COLOURS[metric],
         markersize=5,

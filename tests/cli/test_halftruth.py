@@ -1,0 +1,165 @@
+"""`zoo halftruth` from the command line's side."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import zoo
+from tests.support.made import make_root
+from tests.support.mistakes import contents, said
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.benchmarks.half_truth.case_file import read_cases
+
+OTHERS = "a blue square and a red circle\na red triangle below a green square\n"
+
+
+def letters(images: list[object], texts: list[str]) -> list[list[float]]:
+    """Finds shorter texts better."""
+    return [[-len(text) for text in texts] for _ in images]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with images of twelve scenes, their units, and other captions."""
+    monkeypatch.chdir(tmp_path)
+    make_root(tmp_path)
+    (tmp_path / "others.txt").write_text(OTHERS)
+    return tmp_path
+
+
+def build(*arguments: str) -> list[str]:
+    return [
+        "halftruth",
+        "build",
+        "units.jsonl",
+        "--out",
+        "cases.jsonl",
+        "--images",
+        "12",
+        *arguments,
+    ]
+
+
+def test_what_is_built_is_measured_and_shown(root: Path) -> None:
+    built = said(build("--preset", "paper", "--corpus", "others.txt", "--seed", "4"))
+    assert built.status == 0, built.err
+    header, cases = read_cases(root / "cases.jsonl")
+    alone = HalfTruth("units.jsonl", "paper", 12, 4).read(root).cases
+    assert [case.texts for case in cases] == [case.texts for case in alone]
+    assert f"{len(cases)} cases of 12 images, SHA-256 {header.sha256}" in built.out
+    assert "corpus: others.txt, 2 captions of other images" in built.out
+    assert set(header.baselines) == {"longer text", "corpus"}
+
+    results = zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out="measured")
+    report = " ".join(repr(results).split())
+    assert f"half_truth, cases: {len(cases)}, SHA-256 {header.sha256}" in report
+    assert "half_truth, guessed without the image, %:" in report
+    for metric in ("half_truth", "completion"):
+        assert f"longer text {metric}" in report
+    assert results.value("half_truth", "Swap", "half_truth") == 100
+    assert results.counted[0].averages[0].value == 100
+
+    shown = said(["halftruth", "show", "measured", "--out", "page", "--worst", "3"])
+    assert shown.status == 0, shown.err
+    assert "mean of 4" in shown.out
+    assert sorted(contents(root / "page")) == ["accuracy.png", "gaps.png", "half_truths.html"]
+    page = (root / "page" / "half_truths.html").read_text("utf-8")
+    assert "No half-truth scores above its anchor" in page  # short texts win always
+
+
+def test_the_longer_text_gets_what_its_guess_says(root: Path) -> None:
+    assert said(build()).status == 0
+    header, _ = read_cases(root / "cases.jsonl")
+    results = zoo.evaluate(
+        lambda images, texts: [[len(text) for text in texts] for _ in images],
+        "half_truth:cases.jsonl",
+        ".",
+    )
+    for metric in results.metrics:
+        guessed = header.baselines["longer text"][metric.subset][metric.metric]
+        assert metric.value is not None
+        # a guess is right on half of the ties, a model on none
+        assert metric.value + 50 * metric.ties / metric.n == pytest.approx(guessed)
+
+
+def test_captions_of_images_that_are_asked_about_are_no_corpus(root: Path) -> None:
+    said(build("--corpus", "captions.tsv"))
+    refused = said(build("--corpus", "captions.tsv")).sentence
+    assert refused.startswith("zoo: --corpus captions.tsv has no caption but those of the images")
+    own = (root / "captions.tsv").read_text()
+    (root / "both.tsv").write_text(own + "elsewhere.png\ta blue square\n")
+    assert "both.tsv, 1 captions of other images" in said(build("--corpus", "both.tsv")).out
+
+
+def no_foils(root: Path) -> None:
+    lines = [json.loads(line) for line in (root / "units.jsonl").read_text().splitlines()]
+    for line in lines:
+        for unit in (*line["entities"], *line["relations"]):
+            unit["foils"] = []
+    (root / "units.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_units_that_give_no_such_cases_are_refused_in_a_sentence(root: Path) -> None:
+    few = said(["halftruth", "build", "units.jsonl", "--out", "c.jsonl"]).sentence
+    assert few == (
+        "zoo: --images 5000 asks for more images than units.jsonl has units of: name at most 12"
+    )
+    no_foils(root)
+    assert "units.jsonl has units without a single foil" in said(build()).sentence
+    assert not (root / "cases.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--preset", "papers"), "no preset 'papers' (near: paper)"),
+        (("--reader", "CsvTable"), "--reader reads --captions, which is not given"),
+        (("--corpus", "nowhere.txt"), "nowhere.txt cannot be read"),
+        (("--images", "0"), "--images"),
+    ],
+)
+def test_wrong_arguments_are_named(root: Path, arguments: tuple[str, ...], named: str) -> None:
+    assert named in said(build(*arguments)).sentence
+    assert not (root / "cases.jsonl").exists()
+
+
+def test_a_case_file_is_no_units_file(root: Path) -> None:
+    assert said(build()).status == 0
+    again = said(["halftruth", "build", "cases.jsonl", "--out", "c.jsonl"]).sentence
+    assert "cases.jsonl is a case file already: `zoo validate --benchmarks half_truth:" in again
+
+
+def test_a_file_that_is_there_is_kept(root: Path) -> None:
+    (root / "cases.jsonl").write_text("made by hand")
+    assert "add --overwrite" in said(build()).sentence
+    assert (root / "cases.jsonl").read_text() == "made by hand"
+    assert said(build("--overwrite")).status == 0
+
+
+def validate(file: str) -> str:
+    measured = ["validate", "--benchmarks", f"half_truth:{file}", "--data_root", "."]
+    return said([*measured, "--model.backbone.name=zoo-tiny"]).sentence
+
+
+def test_a_case_file_of_other_images_or_cut_off_is_one_sentence(root: Path) -> None:
+    assert said(build()).status == 0
+    shutil.move("cases.jsonl", "whole.jsonl")
+    text = (root / "whole.jsonl").read_text()
+    (root / "cut.jsonl").write_text(text[:-40])
+    assert "the case file cut.jsonl is cut off: it holds" in validate("cut.jsonl")
+    shutil.move("pictures", "elsewhere")
+    other = validate("whole.jsonl")
+    assert "nothing can be scored" in other
+    assert "none has its images under" in other
+
+
+def test_show_names_what_it_lacks(root: Path) -> None:
+    assert "holds no cases.parquet" in said(["halftruth", "show", "nowhere"]).sentence
+    zoo.evaluate(letters, "pairs:pairs.csv", ".", out="pairs")
+    assert "hold no half-truth" in said(["halftruth", "show", "pairs"]).sentence
+    (root / "page").mkdir()
+    (root / "page" / "half_truths.html").write_text("kept")
+    there = said(["halftruth", "show", "pairs", "--out", "page"]).sentence
+    assert "half_truths.html exists" in there

@@ -1,0 +1,278 @@
+"""Half-truths in the terms of their paper, held to loops; their pictures and their page."""
+
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.benchmarks.pairs import Pairs
+from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.results.half_truth_page import PAGE, page, write
+from zoo.results.half_truth_pictures import INK, accuracy, gaps, png, svg
+from zoo.results.half_truths import Diagnostic, diagnostics
+from zoo.results.presets import Strict, preset_of
+from zoo.results.report import Results, read
+from zoo.sources.images import ImageFinder
+
+OFFICIAL = preset_of("official")
+MODEL = {"model": "a model <of> its own"}
+
+
+class Guess:
+    """Scores by the bytes of a text and the colour of an image, with some ties."""
+
+    def score(self, images: list[Image.Image], texts: list[str]) -> np.ndarray:
+        return np.array(
+            [
+                [
+                    (zlib.crc32(text.encode()) + sum(image.resize((1, 1)).getpixel((0, 0))))
+                    % 11
+                    / 7
+                    for text in texts
+                ]
+                for image in images
+            ],
+            dtype=np.float32,
+        )
+
+
+def measured(root: Path, out: Path, *benchmarks: object) -> Results:
+    made = Evaluation(list(benchmarks), str(root), out=str(out), workers=0)  # type: ignore[arg-type]
+    made.run(Guess())
+    return read(out)
+
+
+@pytest.fixture(scope="module")
+def results(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    units = str(made_root / "units.jsonl")
+    return measured(made_root, tmp_path_factory.mktemp("run"), HalfTruth(units, "paper"))
+
+
+@pytest.fixture(scope="module")
+def found(results: Results) -> Diagnostic:
+    (diagnostic,) = diagnostics(results, OFFICIAL)
+    return diagnostic
+
+
+def scored(results: Results) -> dict[str, list[tuple[float, float, float]]]:
+    """By condition the scores of anchor, half-truth and true completion, read row by row."""
+    by_case: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in results.cases.to_pylist():
+        by_case.setdefault((row["subset"], row["case"]), {})[row["metric"]] = row["scores"]
+    of: dict[str, list[tuple[float, float, float]]] = {}
+    for (condition, _), both in by_case.items():
+        anchor, half_truth = both["half_truth"]
+        assert half_truth == both["completion"][1]
+        of.setdefault(condition, []).append((anchor, half_truth, both["completion"][0]))
+    return of
+
+
+def test_each_condition_has_its_accuracies_and_its_mean_gap(
+    results: Results, found: Diagnostic
+) -> None:
+    cases = scored(results)
+    assert (
+        {line.name for line in found.conditions} == set(cases) == {"+Attr", "+Rand", "Ant", "Swap"}
+    )
+    for line in found.conditions:
+        own = cases[line.name]
+        assert line.anchor.value == pytest.approx(100 * sum(a > f for a, f, _ in own) / len(own))
+        assert line.completion.value == pytest.approx(
+            100 * sum(t > f for _, f, t in own) / len(own)
+        )
+        assert line.gap == pytest.approx(sum(a - f for a, f, _ in own) / len(own))
+        assert line.ties == sum(a == f for a, f, _ in own)
+        assert line.anchor.n == len(own)
+        low, high = line.anchor.low, line.anchor.high
+        assert low is not None
+        assert high is not None
+        assert low <= line.anchor.value <= high
+
+
+def test_means_are_by_cases_and_over_conditions(results: Results, found: Diagnostic) -> None:
+    cases = scored(results)
+    names = ("entity", "relation", "all, by cases", "mean of 4")
+    assert tuple(line.name for line in found.means) == names
+    entity, relation, micro, macro = found.means
+    groups = {
+        "entity": ["+Attr", "+Rand"],
+        "relation": ["Ant", "Swap"],
+        "all, by cases": list(cases),
+    }
+    for line in (entity, relation, micro):
+        own = [scores for name in groups[line.name] for scores in cases[name]]
+        assert line.anchor.value == pytest.approx(100 * sum(a > f for a, f, _ in own) / len(own))
+        assert line.gap == pytest.approx(sum(a - f for a, f, _ in own) / len(own))
+        assert line.anchor.n == len(own)
+    per = {name: [a - f for a, f, _ in own] for name, own in cases.items()}
+    assert macro.gap == pytest.approx(sum(sum(own) / len(own) for own in per.values()) / 4)
+    rates = [100 * sum(gap > 0 for gap in own) / len(own) for own in per.values()]
+    assert macro.anchor.value == pytest.approx(sum(rates) / 4)
+    assert len({len(own) for own in per.values()}) > 1 or micro.gap == pytest.approx(macro.gap)
+
+
+def test_guesses_stand_beside_and_are_averaged_alike(results: Results, found: Diagnostic) -> None:
+    (described,) = results.header["benchmarks"].values()
+    longer = described["baselines"][LONGER]
+    for line in found.conditions:
+        assert line.guessed[LONGER, "completion"] == longer[line.name]["completion"]
+        assert line.guessed[LONGER, "half_truth"] == 0
+        assert (CORPUS, "completion") not in line.guessed
+    macro = found.means[-1]
+    assert macro.guessed[LONGER, "completion"] == pytest.approx(
+        sum(longer[line.name]["completion"] for line in found.conditions) / 4
+    )
+
+
+def test_the_gaps_of_a_model_with_a_scale_are_of_similarities(results: Results) -> None:
+    scaled = {**results.header, "scoring": {**results.header["scoring"], "scale": 4.0}}
+    (plain,) = diagnostics(results, OFFICIAL)
+    (divided,) = diagnostics(Results(scaled, results.counted, results.cases), OFFICIAL)
+    assert divided.means[-1].gap == pytest.approx(plain.means[-1].gap / 4)
+    assert divided.means[-1].anchor == plain.means[-1].anchor
+    assert "before the scale, 4" in divided.says
+
+
+def test_the_worst_are_half_truths_that_win_by_most(found: Diagnostic) -> None:
+    worst = found.worst(2)
+    for name, cases in worst.items():
+        won = sorted(c.gap for c in found.cases if c.condition == name and c.gap < 0)
+        assert [case.gap for case in cases] == won[:2]
+    assert sum(map(len, worst.values())) > 2
+    texts = [case.texts for cases in worst.values() for case in cases]
+    assert all(half.startswith(f"{anchor} and ") for anchor, half, _ in texts)
+
+
+def test_a_tie_counts_as_the_preset_has_it(made_root: Path, tmp_path: Path) -> None:
+    units = str(made_root / "units.jsonl")
+    run = measured(made_root, tmp_path, HalfTruth(units, "public_code"))
+    (official,), (strict,) = diagnostics(run, OFFICIAL), diagnostics(run, Strict())
+    micro, strict_micro = official.means[-2], strict.means[-2]
+    assert micro.ties > 0
+    gained = 100 * micro.ties / micro.anchor.n
+    assert micro.anchor.value is not None
+    assert micro.anchor.value - gained == pytest.approx(strict_micro.anchor.value)
+
+
+def test_two_runs_of_half_truths_are_told_apart(made_root: Path, tmp_path: Path) -> None:
+    units = str(made_root / "units.jsonl")
+    both = HalfTruth(units, "paper"), HalfTruth(units, "public_code")
+    found = diagnostics(measured(made_root, tmp_path / "run", *both), OFFICIAL)
+    assert [d.run.run for d in found] == ["preset=paper", "preset=public_code"]
+    paths = list(write(found, MODEL, ImageFinder([made_root]), 1, tmp_path / "out"))
+    names = ["accuracy.png", "gaps.png", "accuracy_2.png", "gaps_2.png", PAGE]
+    assert [path.name for path in paths] == names
+
+
+def test_results_without_half_truths_are_refused(made_root: Path, tmp_path: Path) -> None:
+    run = measured(made_root, tmp_path, Pairs(str(made_root / "pairs.csv")))
+    with pytest.raises(ZooError, match="hold no half-truth that was scored: `zoo validate"):
+        diagnostics(run, OFFICIAL)
+
+
+def test_pictures_are_drawn_with_what_they_show(found: Diagnostic) -> None:
+    drawn = svg(accuracy(found))
+    for shown in ("+Attr", "mean of 4", "A &gt; A-: anchor above half-truth", "chance"):
+        assert shown in drawn
+    assert INK not in drawn
+    assert "currentColor" in drawn
+    relation = [case.gap for case in found.cases if case.condition in ("Ant", "Swap")]
+    assert f"mean gap {np.mean(relation):+.4f}" in svg(gaps(found))
+    assert svg(gaps(found)) == svg(gaps(found))
+    assert png(gaps(found)).startswith(b"\x89PNG")
+
+
+def test_gaps_that_are_all_alike_are_drawn(found: Diagnostic) -> None:
+    alike = [SimpleNamespace(condition="Ant", gap=0.0)] * 3
+    assert "0.0% of 3 cases" in svg(gaps(SimpleNamespace(cases=alike)))  # type: ignore[arg-type]
+
+
+def test_the_page_has_numbers_pictures_and_worst_cases(
+    found: Diagnostic, made_root: Path, tmp_path: Path
+) -> None:
+    *pictures, path = write([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
+    assert [picture.name for picture in pictures] == ["accuracy.png", "gaps.png"]
+    text = path.read_text("utf-8")
+    assert "a model &lt;of&gt; its own" in text
+    assert text.count("<svg") == 2
+    worst = [case for cases in found.worst(2).values() for case in cases]
+    assert text.count("data:image/jpeg;base64,") == len(worst)
+    for case in worst:
+        assert f"gap {case.gap:+.4f}" in text
+    for cell in (cell for row in found.table().rows for cell in row if cell):
+        assert f"<td>{cell}</td>" in text
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', text)
+
+
+def test_a_missing_image_is_said_and_all_missing_are_refused(
+    found: Diagnostic, made_root: Path, tmp_path: Path
+) -> None:
+    cases = [case for cases in found.worst(9).values() for case in cases]
+    first = Path(cases[0].image.removeprefix("file:"))
+    shutil.copytree(made_root, tmp_path / "root")
+    moved = [
+        case.__class__(**{**vars(case), "image": f"file:{tmp_path / 'root' / 'pictures' / name}"})
+        for case in cases
+        if (name := Path(case.image).name)
+    ]
+    diagnostic = Diagnostic(**{**vars(found), "cases": tuple(moved)})
+    (tmp_path / "root" / "pictures" / first.name).unlink()
+    finder = ImageFinder([tmp_path / "root"])
+    assert "image not found" in page([diagnostic], MODEL, finder, 9)
+    shutil.rmtree(tmp_path / "root" / "pictures")
+    with pytest.raises(
+        ZooError, match=r"not one image of the \d+ worst cases is under .*--data_root"
+    ):
+        page([diagnostic], MODEL, ImageFinder([tmp_path / "root"]), 9)
+
+
+@pytest.fixture
+def browser() -> Iterator[object]:
+    """A headless Chromium; its absence skips a test."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="pages are looked at by playwright: pip install playwright"
+    )
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("pages are looked at in Chromium, which is not installed: apt install chromium")
+    with api.sync_playwright() as started:
+        shown = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield shown
+        shown.close()
+
+
+def test_a_browser_shows_the_page_in_light_and_dark_without_a_fault(
+    browser: SimpleNamespace, found: Diagnostic, made_root: Path, tmp_path: Path
+) -> None:
+    *_, path = write([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
+    papers = []
+    for scheme in ("light", "dark"):
+        tab = browser.new_context(color_scheme=scheme, viewport={"width": 420, "height": 800})
+        view, faults = tab.new_page(), []
+        view.on("console", lambda message, into=faults: into.append(message.text))
+        view.on("pageerror", lambda error, into=faults: into.append(str(error)))
+        view.on(
+            "request",
+            lambda asked, into=faults: (
+                into.append(asked.url) if not asked.url.startswith(("file:", "data:")) else None
+            ),
+        )
+        view.goto(path.as_uri())
+        view.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
+        view.wait_for_function("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        colours = "getComputedStyle(document.body)"
+        papers.append(view.evaluate(f"[{colours}.backgroundColor, {colours}.color]"))
+        ink = view.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+        assert ink == papers[-1][1]
+        assert faults == []
+    assert papers[0] != papers[1]
