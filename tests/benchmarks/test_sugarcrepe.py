@@ -58,7 +58,9 @@ def test_an_override_stands_for_the_published_name(tmp_path):
 
 def test_a_case_without_a_foil_is_named_by_file_and_key(tmp_path):
     write(tmp_path, "add_att", {"17": {"filename": "000000222235.jpg", "caption": "A cat."}})
-    with pytest.raises(ZooError, match=r"add_att\.json\[17\] has no field 'negative_caption'"):
+    with pytest.raises(
+        ZooError, match=r"add_att\.json\[17\]: field 'negative_caption' is missing: .* 'caption'\)"
+    ):
         SugarCrepe().read(tmp_path)
 
 

@@ -81,7 +81,7 @@ def test_a_file_of_another_place(tmp_path):
 
 def test_broken_files_are_named(tmp_path):
     jsonl(tmp_path, [ROW, {k: v for k, v in ROW.items() if k != "caption_1"}])
-    with pytest.raises(ZooError, match=r"examples\.jsonl:2 has no field 'caption_1'"):
+    with pytest.raises(ZooError, match=r"examples\.jsonl:2: field 'caption_1' is missing: fetch"):
         Winoground().read(tmp_path)
     other = tmp_path / "other"
     parquet(other, [ROW])

@@ -128,10 +128,12 @@ class TestCocoCaptions:
         (tmp_path / "c.json").write_text(
             json.dumps({"images": [{"id": "nine"}], "annotations": []})
         )
-        with pytest.raises(ZooError, match=r"images/0\] has str 'nine' as 'id': expected int"):
+        with pytest.raises(
+            ZooError, match=r"images/0\]: field 'id' is a text where a whole .* \(found 'nine'\)"
+        ):
             CocoCaptions(tmp_path / "c.json").samples()
         (tmp_path / "c.json").write_text("{}")
-        with pytest.raises(ZooError, match="no field 'images'"):
+        with pytest.raises(ZooError, match="field 'images' is missing"):
             CocoCaptions(tmp_path / "c.json").samples()
 
     def test_it_has_the_captions_of_the_karpathy_file(self, shared_data):

@@ -1,12 +1,15 @@
 """Records of JSON: what is wrong is said with place, field and what it must be."""
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from zoo.errors import ZooError
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, keyed, lines, listed, record
 
 
 class Foil(msgspec.Struct):
@@ -41,7 +44,7 @@ def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> 
         ),
         (
             {"caption": "a", "box": [1]},
-            "field 'box' is wrong (Expected `array` of length 2, got 1)",
+            "field 'box' has 1 of the 2 entries that are needed",
         ),
     ],
 )
@@ -49,6 +52,31 @@ def test_what_is_wrong_is_named(value: Any, says: str) -> None:
     with pytest.raises(ZooError) as raised:
         record(value, Entry, "f:1")
     assert says in str(raised.value)
+
+
+def test_what_is_there_is_said() -> None:
+    with pytest.raises(ZooError, match=r"mend the record \(it has 'text', 'more'\)$"):
+        record({"text": "a", "more": 1}, Entry, "f:1")
+    with pytest.raises(ZooError, match=r"where a text is needed: mend the record \(found '17'\)$"):
+        record({"caption": "a", "foils": [{"text": "b"}, {"text": 17}]}, Entry, "f:1")
+    with pytest.raises(ZooError, match=r"is needed: mend the record$"):  # under which key is unsaid
+        record({"a": 1, "b": "c"}, dict[str, int], "f:1")
+
+
+def test_files_of_records_name_file_and_place_of_what_is_wrong(tmp_path: Path) -> None:
+    good, bad = {"caption": "a"}, {"caption": 7}
+    (tmp_path / "l.json.gz").write_bytes(gzip.compress(json.dumps([good, bad]).encode()))
+    (tmp_path / "k.json").write_text(json.dumps({"x": good, "y": bad}))
+    (tmp_path / "j.jsonl").write_text(f"{json.dumps(good)}\n\n{json.dumps(bad)}\n")
+    read = {
+        r"l\.json\.gz\[1\]": listed(tmp_path / "l.json.gz", Entry),
+        r"k\.json\[y\]": keyed(tmp_path / "k.json", Entry),
+        r"j\.jsonl:3": lines(tmp_path / "j.jsonl", Entry),
+    }
+    for place, found in read.items():
+        assert next(found)[-1] == Entry("a")
+        with pytest.raises(ZooError, match=rf"{place}: field 'caption' is a whole number"):
+            next(found)
 
 
 def test_the_fields_above_a_record_are_named_too() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks.annotations import read_json as read_annotations
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.units import main
 from zoo.errors import ZooError
@@ -17,6 +16,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.source import read
+from zoo.support.text_files import read_json
 from zoo.units.reader import read_units
 
 CAPTIONS = [f"a red dog number {i} sits beside the blue cat on the table" for i in range(3_000)]
@@ -77,7 +77,7 @@ READ: dict[str, Callable[[Path], object]] = {
     "COCO's JSON": lambda path: CocoCaptions(path).samples(),
     "Karpathy's JSON": lambda path: KarpathyJson(path).samples(),
     "JSON lines": lambda path: JsonLines(path).samples(),
-    "annotations": read_annotations,
+    "annotations": read_json,
     "a units file": read_units,
     "published units": read_units,
 }

@@ -1,18 +1,11 @@
-"""Annotation files: found under the data root, plain or gzipped, and read.
+"""Annotation files: where they are, which subsets are wanted, and how many cases were published."""
 
-Errors name file and entry.
-"""
-
-import gzip
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from zoo.benchmarks.base import Subset
 from zoo.errors import ZooError, near
-from zoo.support.text_files import NotJson, json_value, opened
 
 
 def given_path(root: Path, name: str) -> Path | None:
@@ -46,53 +39,6 @@ def locate(root: Path, subset: Subset) -> Path | None:
         for end in ("", ".gz")
     )
     return next((path for path in candidates if path.exists() and not path.is_dir()), None)
-
-
-def content(path: Path) -> bytes:
-    """Returns the bytes of a file, unpacked where its name ends in .gz.
-
-    Raises:
-        ZooError: The file cannot be read or unpacked.
-    """
-    try:
-        with opened(path) as file:
-            return gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
-    except PermissionError as error:
-        raise ZooError(f"{path} cannot be read ({error.strerror}): let yourself read it") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise ZooError(f"{path} cannot be read ({error}): fetch the file again") from error
-
-
-def read_json(path: Path) -> Any:
-    """Returns what a .json or .json.gz holds.
-
-    Raises:
-        ZooError: The file cannot be read or is no JSON. The error names the file, and the line
-            where it is no JSON.
-    """
-    try:
-        return json_value(content(path).decode("utf-8-sig"))
-    except NotJson as error:
-        raise ZooError(f"{error.at(path)} is not JSON ({error}): fetch the file again") from error
-    except UnicodeDecodeError as error:
-        raise ZooError(
-            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"
-        ) from error
-
-
-def read_list(path: Path) -> list[Any]:
-    """Returns the list that a .json or .json.gz holds.
-
-    Raises:
-        ZooError: The file cannot be read, is no JSON or holds anything else than a list.
-    """
-    records = read_json(path)
-    if not isinstance(records, list):
-        raise ZooError(
-            f"{path} holds a {type(records).__name__}, not a list of records: "
-            "give the file as published"
-        )
-    return records
 
 
 def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:

@@ -130,11 +130,15 @@ class Benchmark(Recorded, ABC):
         version: A number that is raised when cases or their order change.
         offers: The subsets that an argument `subsets` chooses among, where they are known without
             a file.
+        licence: The licence of its annotations, empty where nothing is published.
+        citation: What to cite, likewise.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     offers: ClassVar[tuple[str, ...]] = ()
+    licence: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
 
     @property
     @abstractmethod

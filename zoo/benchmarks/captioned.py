@@ -6,11 +6,17 @@ ARO's order sets and caption retrieval are made from them.
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.benchmarks.annotations import read_list
+from msgspec import Struct
+
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.text_files import field
+from zoo.support.schema import Text, listed
+
+
+class _Entry(Struct):
+    image: str
+    caption: tuple[Text, ...]
 
 
 @dataclass(frozen=True)
@@ -28,19 +34,11 @@ def read_captioned(path: Path) -> list[Captioned]:
         ZooError: The file is wrong, or an image comes twice. The error names file and entry.
     """
     records: dict[ImageRef, Captioned] = {}
-    for i, entry in enumerate(read_list(path)):
-        origin = f"{path}[{i}]"
-        image = image_ref(field(entry, "image", str, origin))
-        captions = field(entry, "caption", list, origin)
-        blank = next(
-            (k for k, text in enumerate(captions) if not isinstance(text, str) or not text.strip()),
-            None,
-        )
-        if blank is not None:
-            raise ZooError(f"{origin} has no text as caption {blank}: write one or take it out")
+    for place, entry in listed(path, _Entry, "write a text or take it out"):
+        image = image_ref(entry.image)
         if image in records:
             raise ZooError(
-                f"{origin} is image {image} a second time: put its captions into one record"
+                f"{place} is image {image} a second time: put its captions into one record"
             )
-        records[image] = Captioned(image, tuple(captions))
+        records[image] = Captioned(image, entry.caption)
     return list(records.values())

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Struct
 
 from zoo.benchmarks.annotations import count_notes, given_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.text_files import field, json_line, numbered_lines
+from zoo.support.schema import lines, record
 
 HOW = (
     "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
@@ -31,7 +31,19 @@ SUBSET = Subset(
     chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
     published={"text": 31.25, "image": 11.0, "group": 8.75},
 )
-TAGS = ("collapsed_tag", "tag")
+
+
+class _Row(Struct):
+    id: int | str
+    caption_0: str
+    caption_1: str
+    collapsed_tag: str | None = None
+    tag: str | None = None
+
+
+class _Line(_Row, kw_only=True):
+    image_0: str
+    image_1: str
 
 
 class Winoground(Benchmark):
@@ -45,6 +57,11 @@ class Winoground(Benchmark):
     """
 
     name = "winoground"
+    licence = "Winoground's research licence of Meta, which forbids to pass the images on"
+    citation = (
+        "Thrush et al., Winoground: Probing vision and language models for visio-linguistic "
+        "compositionality, CVPR 2022, arXiv:2204.03162"
+    )
 
     def __init__(self, file: str | None = None) -> None:
         self.file = file
@@ -85,14 +102,10 @@ class Winoground(Benchmark):
 
 
 def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
-    for number, line in numbered_lines(path):
-        origin = f"{path}:{number}"
-        row = json_line(line, origin, "fetch the file again")
-        images = tuple(
-            ImageRef("published", _image(path, root, field(row, f"image_{k}", str, origin)))
-            for k in (0, 1)
-        )
-        yield _case(row, images, origin)
+    for _, row in lines(path, _Line, "fetch the file again"):
+        names = row.image_0, row.image_1
+        images = tuple(ImageRef("published", _image(path, root, name)) for name in names)
+        yield _case(row, images)
 
 
 def _image(path: Path, root: Path, stem: str) -> str:
@@ -101,7 +114,7 @@ def _image(path: Path, root: Path, stem: str) -> str:
 
 
 def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
-    wanted = ["id", "caption_0", "caption_1", *TAGS]
+    wanted = _Row.__struct_fields__
     try:
         names = pq.read_schema(path).names
         rows = pq.read_table(path, columns=[name for name in wanted if name in names]).to_pylist()
@@ -114,21 +127,14 @@ def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
         )
     for i, row in enumerate(rows):
         images = tuple(ImageRef("parquet", f"{_under(path, root)}#{i}#image_{k}") for k in (0, 1))
-        yield _case(row, images, f"{path}[{i}]")
+        place = f"{path}[{i}]"
+        yield _case(record(row, _Row, place, "fetch the file again"), images)
 
 
-def _case(row: Any, images: Iterable[ImageRef], origin: str) -> Case:
-    texts = tuple(field(row, f"caption_{k}", str, origin) for k in (0, 1))
-    tag = next((row[name] for name in TAGS if row.get(name)), None)
-    return Case(
-        tuple(images),
-        texts,
-        np.eye(2, dtype=bool),
-        "group",
-        SUBSET.name,
-        str(field(row, "id", (int, str), origin)),
-        tag,
-    )
+def _case(row: _Row, images: Iterable[ImageRef]) -> Case:
+    texts = row.caption_0, row.caption_1
+    tag = row.collapsed_tag or row.tag
+    return Case(tuple(images), texts, np.eye(2, dtype=bool), "group", SUBSET.name, str(row.id), tag)
 
 
 def _under(path: Path, root: Path) -> str:

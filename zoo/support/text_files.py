@@ -1,9 +1,11 @@
 """Reading text files so that whatever is wrong is named by file and line."""
 
+import gzip
 import hashlib
 import io
 import json
 import stat
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -126,37 +128,40 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
-def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None) -> Object:
-    """Reads a JSON file that holds an object.
+def content(path: Path) -> bytes:
+    """Returns the bytes of a file, unpacked where its name ends in .gz.
+
+    Raises:
+        ZooError: The file cannot be read or unpacked.
+    """
+    with _open(path) as file:
+        try:
+            return gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
+        except (OSError, EOFError, zlib.error) as error:
+            raise ZooError(f"{path} cannot be read ({error}): fetch the file again") from error
+
+
+def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None) -> Any:
+    """Returns what a .json or .json.gz holds.
 
     Args:
         path: The file.
         object_hook: As for `json_value`.
 
-    Returns:
-        The object.
-
     Raises:
-        ZooError: The file cannot be read, is not UTF-8 or no JSON, or holds no object.
+        ZooError: The file cannot be read, is not UTF-8 or no JSON. The error names the file, and
+            the line where it is no JSON.
     """
-    with _open(path) as file:
-        try:
-            value = json_value(file.read().decode("utf-8-sig"), object_hook)
-        except NotJson as error:
-            raise ZooError(
-                f"{error.at(path)} is not JSON ({error}): fetch the file again"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise ZooError(
-                f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file "
-                "again"
-            ) from error
-    if not isinstance(value, dict):
+    try:
+        return json_value(content(path).decode("utf-8-sig"), object_hook)
+    except NotJson as error:
         raise ZooError(
-            f"{path} holds a {type(value).__name__}, not an object with named fields: give a file "
-            "of this reader's format"
-        )
-    return value
+            f"{error.at(path)} is not JSON ({error}): it may be cut short, fetch it again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ZooError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"
+        ) from error
 
 
 def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
@@ -179,38 +184,6 @@ def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
         raise ZooError(f"{origin} is not JSON ({error}): {mend}") from error
 
 
-def field(entry: Any, name: str, kind: type | tuple[type, ...], origin: str) -> Any:
-    """Reads a field of an entry.
-
-    Args:
-        entry: The entry.
-        name: The field's name.
-        kind: The type or types that its value may have.
-        origin: File and line, for the message.
-
-    Returns:
-        The field's value.
-
-    Raises:
-        ZooError: The entry is no object, or the field is absent or of another kind.
-    """
-    if not isinstance(entry, dict):
-        raise ZooError(
-            f"{origin} is a {type(entry).__name__}, not an object with a field {name!r}: mend the "
-            "entry"
-        )
-    if name not in entry:
-        raise ZooError(
-            f"{origin} has no field {name!r}: it has {', '.join(map(repr, entry)) or 'none'}"
-        )
-    if not isinstance(entry[name], kind):
-        raise ZooError(
-            f"{origin} has {type(entry[name]).__name__} {str(entry[name])[:40]!r} as {name!r}: "
-            f"expected {_kinds(kind)}"
-        )
-    return entry[name]
-
-
 def caption(text: str, origin: str) -> str:
     """Strips a caption.
 
@@ -230,15 +203,10 @@ def caption(text: str, origin: str) -> str:
     return stripped
 
 
-def _kinds(kind: type | tuple[type, ...]) -> str:
-    return " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-
-
 def _open(path: Path) -> Binary:
     try:
         return opened(path)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file that you "
-            "may read"
+            f"{path} cannot be read ({error.strerror}): give the path of a file that you may read"
         ) from error

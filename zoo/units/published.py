@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from zoo.errors import ZooError
 from zoo.support.schema import Text, record
-from zoo.support.text_files import NotJson, json_value, opened
+from zoo.support.text_files import read_json
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 _SWAPS = ("swap", "subject_object_swap", "argument_swap")
@@ -75,19 +75,8 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
         ZooError: The file is not as published. The error names file, entry and field of what is
             wrong.
     """
-    try:
-        with opened(file) as content:
-            rows = json_value(content.read().decode("utf-8-sig"))
-    except NotJson as error:
-        raise ZooError(
-            f"{error.at(file)}: not JSON ({error}): the file may be cut short"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ZooError(
-            f"{file} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
-        ) from error
     source = {"format": "cs_clip", "file": file.name}
-    for i, row in enumerate(rows):
+    for i, row in enumerate(read_json(file)):
         where = f"{file}[{i}]"
         yield where, _record(record(row, _Row, where), where, source)
 

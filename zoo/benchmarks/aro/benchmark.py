@@ -7,19 +7,19 @@ Flickr30k.
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides, read_list
 from zoo.benchmarks.aro.order import ordered
-from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.text_files import field
+from zoo.support.schema import listed
 
 VISUAL_GENOME_HOW = (
     "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; "
@@ -31,7 +31,7 @@ ORDER_HOW = (
     "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
-RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
+RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = (
     "VG-Relation",
     "VG-Attribution",
     "COCO-Order",
@@ -39,7 +39,38 @@ RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = SUBSETS = (
 )
 
 
-class ARO(Benchmark):
+class _Swapped(Struct):
+    image_path: str
+    bbox_x: float
+    bbox_y: float
+    bbox_w: float
+    bbox_h: float
+    true_caption: str
+    false_caption: str
+
+    @property
+    def group(self) -> str:
+        """What the macro average is taken over."""
+        raise NotImplementedError
+
+
+class _Relation(_Swapped):
+    relation_name: str
+
+    @property
+    def group(self) -> str:
+        return self.relation_name
+
+
+class _Attribution(_Swapped):
+    attributes: tuple[str, str]
+
+    @property
+    def group(self) -> str:
+        return "_".join(self.attributes)
+
+
+class ARO(PublishedBenchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
 
     Args:
@@ -54,7 +85,49 @@ class ARO(Benchmark):
     """
 
     name = "aro"
-    offers = SUBSETS
+    licence = "MIT"
+    citation = (
+        "Yuksekgonul et al., When and why vision-language models behave like bags-of-words, "
+        "ICLR 2023, arXiv:2210.01936"
+    )
+    published = (
+        Subset(
+            RELATION,
+            ("aro/visual_genome_relation.json",),
+            23_937,
+            VISUAL_GENOME_HOW.format(
+                file="visual_genome_relation.json", drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"
+            ),
+            chance={"i2t": 50.0, "macro": 50.0},
+            published={"macro": 59.9},
+        ),
+        Subset(
+            ATTRIBUTION,
+            ("aro/visual_genome_attribution.json",),
+            28_748,
+            VISUAL_GENOME_HOW.format(
+                file="visual_genome_attribution.json", drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
+            ),
+            chance={"i2t": 50.0, "macro": 50.0},
+            published={"macro": 63.2},
+        ),
+        Subset(
+            COCO_ORDER,
+            ("aro/coco_karpathy_test.json",),
+            25_010,
+            ORDER_HOW.format(file="coco_karpathy_test.json", images="coco/val2014"),
+            chance={"i2t": 20.0},
+            published={"i2t": 47.6},
+        ),
+        Subset(
+            FLICKR_ORDER,
+            ("aro/flickr30k_test.json",),
+            5_000,
+            ORDER_HOW.format(file="flickr30k_test.json", images="flickr30k"),
+            chance={"i2t": 20.0},
+            published={"i2t": 59.6},
+        ),
+    )
 
     def __init__(
         self,
@@ -64,122 +137,44 @@ class ARO(Benchmark):
         order_dir: str | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.wanted = chosen(self.name, subsets, self.offers)
-        self.files = overrides(self.name, files, SUBSETS)
+        super().__init__(files, subsets)
         self.seed, self.tagger = seed, tagger
         self.order_dir = None if order_dir is None else Path(order_dir)
 
-    @property
-    def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for."""
-        relation, attribution = "visual_genome_relation.json", "visual_genome_attribution.json"
-        coco, flickr = "coco_karpathy_test.json", "flickr30k_test.json"
-        subsets = (
-            Subset(
-                RELATION,
-                (f"aro/{relation}",),
-                23_937,
-                VISUAL_GENOME_HOW.format(file=relation, drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"),
-                chance={"i2t": 50.0, "macro": 50.0},
-                published={"macro": 59.9},
-            ),
-            Subset(
-                ATTRIBUTION,
-                (f"aro/{attribution}",),
-                28_748,
-                VISUAL_GENOME_HOW.format(
-                    file=attribution, drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
-                ),
-                chance={"i2t": 50.0, "macro": 50.0},
-                published={"macro": 63.2},
-            ),
-            Subset(
-                COCO_ORDER,
-                (f"aro/{coco}",),
-                25_010,
-                ORDER_HOW.format(file=coco, images="coco/val2014"),
-                chance={"i2t": 20.0},
-                published={"i2t": 47.6},
-            ),
-            Subset(
-                FLICKR_ORDER,
-                (f"aro/{flickr}",),
-                5_000,
-                ORDER_HOW.format(file=flickr, images="flickr30k"),
-                chance={"i2t": 20.0},
-                published={"i2t": 59.6},
-            ),
-        )
-        return overridden((subset for subset in subsets if subset.name in self.wanted), self.files)
-
-    def read(self, root: Path) -> Contents:
-        """Returns the cases of the subsets whose files are there.
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset.
 
         Captions of the order sets are perturbed, and kept, where that was not done before.
 
         Args:
-            root: A data root.
+            path: Its annotation file.
+            subset: Its name.
 
         Raises:
-            ZooError: A file is wrong, or perturbed captions cannot be written.
+            ZooError: The file is wrong, or perturbed captions cannot be written.
         """
-        contents, counts = Contents([], [], []), []
-        for subset in self.subsets:
-            path = locate(root, subset)
-            if path is None:
-                contents.absent.append(subset)
-                continue
-            if subset.name in (RELATION, ATTRIBUTION):
-                cases = list(_swapped(path, subset.name))
-                contents.files.append(path)
-            else:
-                tagger = self.tagger or default_tagger()
-                order = ordered(path, subset.name, self.seed, tagger, self.order_dir)
-                cases = list(order.cases)
-                contents.files.extend(order.files)
-                contents.notes[subset.name] = order.note
-            counts.append((subset, len(cases)))
-            contents.cases.extend(cases)
-        contents.notes.update(count_notes(counts))
-        return contents
+        if subset in (RELATION, ATTRIBUTION):
+            return super().read_subset(path, subset)
+        tagger = self.tagger or default_tagger()
+        order = ordered(path, subset, self.seed, tagger, self.order_dir)
+        return Contents(order.cases, order.files, [], {subset: order.note})
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry of VG-Relation or VG-Attribution: a box and two captions."""
+        match = np.array([[True, False]])
+        schema: type[_Swapped] = _Relation if subset == RELATION else _Attribution
+        for i, (place, entry) in enumerate(listed(path, schema)):
+            texts = entry.true_caption, entry.false_caption
+            image = (_cropped(entry, place),)
+            yield Case(image, texts, match, "i2t", subset, str(i), entry.group)
 
 
-def _swapped(path: Path, subset: str) -> Iterator[Case]:
-    match = np.array([[True, False]])
-    group = _relation if subset == RELATION else _attributes
-    for i, entry in enumerate(read_list(path)):
-        origin = f"{path}[{i}]"
-        texts = (
-            field(entry, "true_caption", str, origin),
-            field(entry, "false_caption", str, origin),
-        )
-        yield Case(
-            (_cropped(entry, origin),), texts, match, "i2t", subset, str(i), group(entry, origin)
-        )
-
-
-def _cropped(entry: Any, origin: str) -> ImageRef:
-    image = image_ref(f"visual_genome/{field(entry, 'image_path', str, origin)}")
-    left, top, width, height = (
-        int(field(entry, f"bbox_{side}", (int, float), origin)) for side in "xywh"
-    )
+def _cropped(entry: _Swapped, place: str) -> ImageRef:
+    box = entry.bbox_x, entry.bbox_y, entry.bbox_w, entry.bbox_h
+    left, top, width, height = map(int, box)
     if width < 1 or height < 1:
         raise ZooError(
-            f"{origin} has a box of {width} x {height} pixels, which shows nothing: "
+            f"{place} has a box of {width} x {height} pixels, which shows nothing: "
             "fetch the file again"
         )
-    return replace(image, crop=(left, top, width, height))
-
-
-def _relation(entry: Any, origin: str) -> str:
-    return str(field(entry, "relation_name", str, origin))
-
-
-def _attributes(entry: Any, origin: str) -> str:
-    pair = field(entry, "attributes", list, origin)
-    if len(pair) != 2:
-        raise ZooError(
-            f"{origin} has {len(pair)} attributes, where the benchmark compares two: "
-            "fetch the file again"
-        )
-    return f"{pair[0]}_{pair[1]}"
+    return replace(image_ref(f"visual_genome/{entry.image_path}"), crop=(left, top, width, height))

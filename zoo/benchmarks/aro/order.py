@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
 
-from zoo.benchmarks.annotations import content
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
 from zoo.errors import ZooError
@@ -21,10 +21,27 @@ from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
 from zoo.sources.images import image_ref
 from zoo.support.files import beside
-from zoo.support.text_files import field, json_line, numbered_lines
+from zoo.support.schema import lines, record
+from zoo.support.text_files import content
 
 VERSION = 1
 WORDS = 30
+REMADE = "delete the file to have it made again"
+
+
+class _Header(Struct):
+    """The first line of a file of perturbed captions."""
+
+    subset: str
+    n: int
+
+
+class _Perturbed(Struct):
+    """A caption's number among those of its image, the caption and its perturbations."""
+
+    image: str
+    caption: int
+    texts: Annotated[tuple[str, ...], Meta(min_length=2)]
 
 
 @dataclass(frozen=True)
@@ -92,11 +109,11 @@ def _header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, A
 
 
 def _perturbed(source: Path, subset: str, seed: int, tagger: Tagger) -> Iterator[dict[str, Any]]:
-    for record in read_captioned(source):
-        for k, caption in enumerate(record.captions):
-            rng = Random(f"{seed}/{subset}/{record.image.key}#{k}")
+    for captioned in read_captioned(source):
+        for k, caption in enumerate(captioned.captions):
+            rng = Random(f"{seed}/{subset}/{captioned.image.key}#{k}")
             yield {
-                "image": str(record.image),
+                "image": str(captioned.image),
                 "caption": k,
                 "texts": _options(caption, rng, tagger),
             }
@@ -117,53 +134,38 @@ def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
 
 
 def _read(path: Path, subset: str, source: Path | None = None) -> Order:
-    lines = numbered_lines(path)
-    number, first = next(lines, (1, "{}"))
-    header = _object(first, f"{path}:{number}")
-    made_for = field(header, "subset", str, f"{path}:{number}")
-    if made_for != subset:
+    rows = lines(path, dict[str, Any], REMADE)
+    place, described = next(rows, (f"{path}:1", {}))
+    header = record(described, _Header, place, REMADE)
+    if header.subset != subset:
         raise ZooError(
-            f"{path} holds the perturbed captions of {made_for}, not of {subset}: name another file"
+            f"{path} holds the perturbed captions of {header.subset}, not of {subset}: "
+            "name another file"
         )
     cases = []
-    for number, line in lines:
-        origin = f"{path}:{number}"
-        row = _object(line, origin)
-        image = image_ref(field(row, "image", str, origin))
-        texts = tuple(field(row, "texts", list, origin))
-        if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
-            raise ZooError(
-                f"{origin} has no caption with perturbations as 'texts': "
-                "delete the file to have it made again"
-            )
-        match = np.arange(len(texts))[None] == 0
-        identity = f"{image.key}#{field(row, 'caption', int, origin)}"
-        cases.append(Case((image,), texts, match, "i2t", subset, identity, correct_first=True))
-    n = field(header, "n", int, f"{path}:1")
-    if len(cases) != n:
+    for place, row in rows:
+        perturbed = record(row, _Perturbed, place, REMADE)
+        image, match = image_ref(perturbed.image), np.arange(len(perturbed.texts))[None] == 0
+        identity = f"{image.key}#{perturbed.caption}"
+        cases.append(
+            Case((image,), perturbed.texts, match, "i2t", subset, identity, correct_first=True)
+        )
+    if len(cases) != header.n:
         raise ZooError(
-            f"{path} holds {len(cases):,} of its {n:,} perturbed captions: "
-            "delete the file to have it made again"
+            f"{path} holds {len(cases):,} of its {header.n:,} perturbed captions: {REMADE}"
         )
     note = ", ".join(
-        f"{key} {header[key]}"
+        f"{key} {described[key]}"
         for key in ("tagger", "tagger_version", "seed", "version")
-        if key in header
+        if key in described
     )
     made = f"perturbed captions in {path} ({note})"
-    if SPACY_MODEL not in str(header.get("tagger_version")):
+    if SPACY_MODEL not in str(described.get("tagger_version")):
         made += (
             f"; official results have those of spaCy's {SPACY_MODEL}, another tagger draws others, "
             "and what that changes was not measured"
         )
     return Order(cases, [path] if source is None else [source, path], made)
-
-
-def _object(line: str, origin: str) -> dict[str, Any]:
-    value = json_line(line, origin, "delete the file to have it made again")
-    if not isinstance(value, dict):
-        raise ZooError(f"{origin} is not a JSON object: delete the file to have it made again")
-    return value
 
 
 def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:

@@ -1,11 +1,32 @@
 """COCO's captions JSON: `images` and `annotations` [`image_id`, `id`, `caption`]."""
 
 from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
 
 from zoo.errors import ZooError
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.text_files import caption, field, read_json
+from zoo.support.schema import record
+from zoo.support.text_files import caption, read_json
+
+FORMAT = "give a file of this reader's format"
+
+
+class _File(Struct):
+    images: list[Any]
+    annotations: list[Any]
+
+
+class _Image(Struct):
+    id: int
+
+
+class _Annotation(Struct):
+    image_id: int
+    id: int
+    caption: str
 
 
 class CocoCaptions(Reader):
@@ -25,26 +46,22 @@ class CocoCaptions(Reader):
 
     def samples(self) -> list[Sample]:
         """Returns a sample for each annotation."""
-        content = read_json(self.file)
+        content = record(read_json(self.file), _File, str(self.file), FORMAT)
         refs: dict[int, tuple[ImageRef, str]] = {}
-        for i, image in enumerate(field(content, "images", list, str(self.file))):
-            number = field(image, "id", int, f"{self.file}[images/{i}]")
+        for i, entry in enumerate(content.images):
+            number = record(entry, _Image, f"{self.file}[images/{i}]").id
             ref = ImageRef("coco", str(number))
             refs[number] = (ref, str(ref))
         samples = []
-        for i, annotation in enumerate(field(content, "annotations", list, str(self.file))):
+        for i, entry in enumerate(content.annotations):
             origin = f"{self.file}[annotations/{i}]"
-            number = field(annotation, "image_id", int, origin)
-            if number not in refs:
+            annotation = record(entry, _Annotation, origin)
+            if annotation.image_id not in refs:
                 raise ZooError(
-                    f"{origin} is a caption of image {number}, "
+                    f"{origin} is a caption of image {annotation.image_id}, "
                     "which is not among the file's images: fetch the file again"
                 )
-            ref, image_id = refs[number]
-            text = caption(field(annotation, "caption", str, origin), origin)
-            samples.append(
-                Sample(
-                    ref, text, image_id, str(field(annotation, "id", int, origin)), origin=origin
-                )
-            )
+            ref, image_id = refs[annotation.image_id]
+            text = caption(annotation.caption, origin)
+            samples.append(Sample(ref, text, image_id, str(annotation.id), origin=origin))
         return samples

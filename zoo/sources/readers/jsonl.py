@@ -1,7 +1,6 @@
 """JSON lines: one caption a line, with whatever belongs to it."""
 
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -9,8 +8,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
-from zoo.support.schema import Text, record
-from zoo.support.text_files import json_line, numbered_lines
+from zoo.support.schema import Text, lines
 
 
 class _Line(Struct):
@@ -44,19 +42,14 @@ class JsonLines(Reader):
 
     def samples(self) -> list[Sample]:
         """Returns a sample for each line."""
-        entries = [
-            (f"{self.file}:{number}", json_line(line, f"{self.file}:{number}"))
-            for number, line in numbered_lines(self.file)
-        ]
+        found = list(lines(self.file, _Line))
         images = OwnImages(self.file.parent)
         return [
-            _sample(entry, i, len(entries), origin, images)
-            for i, (origin, entry) in enumerate(entries)
+            _sample(line, i, len(found), place, images) for i, (place, line) in enumerate(found)
         ]
 
 
-def _sample(entry: Any, number: int, n: int, origin: str, images: OwnImages) -> Sample:
-    line = record(entry, _Line, origin)
+def _sample(line: _Line, number: int, n: int, origin: str, images: OwnImages) -> Sample:
     if not all(0 <= c < n for c in line.companions):
         raise ZooError(
             f"{origin} has companions {list(line.companions)}, and the file has {n} entries: "

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from msgspec import Struct
+
 from zoo.errors import ZooError, near
 from zoo.sources.images import OwnImages, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.text_files import caption, field, read_json
+from zoo.support.schema import record
+from zoo.support.text_files import caption, read_json
 
 SPLITS = ("train", "restval", "val", "test")
 PUBLISHED_IMAGES = {
@@ -21,7 +24,37 @@ PUBLISHED_IMAGES = {
     "flickr8k": {"train": 6_000, "val": 1_000, "test": 1_000},
 }
 
+FORMAT = "give a file of this reader's format"
+
 log = logging.getLogger(__name__)
+
+
+class _File(Struct):
+    images: list[Any]
+    dataset: str = "coco"
+
+
+class _Split(Struct):
+    split: str
+
+
+class _Sentence(Struct):
+    raw: str
+    sentid: int
+
+
+class _Image(Struct):
+    imgid: int
+    sentences: list[Any]
+
+
+class _CocoImage(Struct):
+    cocoid: int
+
+
+class _NamedImage(Struct):
+    filename: str
+    filepath: str | None = None
 
 
 class KarpathyJson(Reader):
@@ -58,16 +91,17 @@ class KarpathyJson(Reader):
 
     def samples(self) -> list[Sample]:
         """Returns a sample for each sentence of the splits' images."""
-        content = read_json(self.file, object_hook=_without_tokens)
-        images = field(content, "images", list, str(self.file))
-        dataset = str(content.get("dataset", "coco"))
+        content = record(
+            read_json(self.file, object_hook=_without_tokens), _File, str(self.file), FORMAT
+        )
+        dataset = content.dataset
         own = OwnImages(self.file.parent)
         samples: list[Sample] = []
         n_images = 0
         present = set()
-        for i, image in enumerate(images):
+        for i, image in enumerate(content.images):
             origin = f"{self.file}[images/{i}]"
-            split = field(image, "split", str, origin)
+            split = record(image, _Split, origin).split
             present.add(split)
             if split in self.splits:
                 n_images += 1
@@ -93,27 +127,24 @@ class KarpathyJson(Reader):
             )
 
 
-def _captions(
-    image: dict[str, Any], split: str, dataset: str, origin: str, own: OwnImages
-) -> list[Sample]:
-    ref = _reference(image, dataset, origin, own)
-    image_id, number = str(ref), field(image, "imgid", int, origin)
-    samples = []
-    for k, sentence in enumerate(field(image, "sentences", list, origin)):
+def _captions(entry: Any, split: str, dataset: str, origin: str, own: OwnImages) -> list[Sample]:
+    ref = _reference(entry, dataset, origin, own)
+    image, image_id, samples = record(entry, _Image, origin), str(ref), []
+    for k, sentence in enumerate(image.sentences):
         place = f"{origin[:-1]}/sentences/{k}]"
-        text = caption(field(sentence, "raw", str, place), place)
-        caption_id = f"{dataset}_{number}_{field(sentence, 'sentid', int, place)}"
+        said = record(sentence, _Sentence, place)
+        text, caption_id = caption(said.raw, place), f"{dataset}_{image.imgid}_{said.sentid}"
         samples.append(Sample(ref, text, image_id, caption_id, split, origin=place))
     return samples
 
 
-def _reference(image: dict[str, Any], dataset: str, origin: str, own: OwnImages) -> ImageRef:
-    if "cocoid" in image:
-        return ImageRef("coco", str(field(image, "cocoid", int, origin)))
-    name = field(image, "filename", str, origin)
+def _reference(entry: dict[str, Any], dataset: str, origin: str, own: OwnImages) -> ImageRef:
+    if "cocoid" in entry:
+        return ImageRef("coco", str(record(entry, _CocoImage, origin).cocoid))
+    image = record(entry, _NamedImage, origin)
     if dataset.startswith("flickr"):
-        return image_ref(f"{image.get('filepath', dataset)}/{name}")
-    return own.ref(str(PurePosixPath(image.get("filepath", "")) / name))
+        return image_ref(f"{image.filepath or dataset}/{image.filename}")
+    return own.ref(str(PurePosixPath(image.filepath or "") / image.filename))
 
 
 def _without_tokens(entry: dict[str, Any]) -> dict[str, Any]:
