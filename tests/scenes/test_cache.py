@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from zoo.errors import ZooError
-from zoo.scenes.cache import HELD_OUT, SPLITS, read_lines, render_scenes, split_of
+from zoo.scenes.cache import HELD_OUT, SPLITS, read_captions, read_lines, render_scenes, split_of
 from zoo.scenes.graph import COLORS, SHAPES, SceneGraph
 from zoo.support import files
 from zoo.support.files import write_beside
@@ -192,6 +192,8 @@ def test_a_broken_line_is_named(tmp_path):
     (tmp_path / "captions.jsonl").write_text('{"caption": "a"}\n{"caption": \n')
     with pytest.raises(ZooError, match=r"captions\.jsonl:2"):
         read_lines(tmp_path, "captions.jsonl")
+    with pytest.raises(ZooError, match=r"captions\.jsonl:1: field 'image_id' is missing"):
+        read_captions(tmp_path)
 
 
 @pytest.mark.usefixtures("renderer")

@@ -15,6 +15,7 @@ from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
 from .protocols.image_to_text import ImageToText as ImageToText
 from .protocols.recall import Recall as Recall
 from .protocols.text_to_image import TextToImage as TextToImage
+from .published import PublishedBenchmark as PublishedBenchmark
 from .retrieval import Retrieval as Retrieval
 from .scene_swaps import SceneSwaps as SceneSwaps
 from .sugarcrepe import SugarCrepe as SugarCrepe

@@ -9,11 +9,11 @@ import numpy as np
 
 from zoo.benchmarks.annotations import chosen, given_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.scenes.cache import read_lines
+from zoo.scenes.cache import CAPTIONS, read_captions
 from zoo.sources.sample import ImageRef
 
 SUBSETS = ("test", "held_out")
-FOLDER, CAPTIONS = "scenes", "captions.jsonl"
+FOLDER = "scenes"
 
 
 class SceneSwaps(Benchmark):
@@ -50,14 +50,14 @@ class SceneSwaps(Benchmark):
         folder = file.parent.absolute()
         cases = [
             Case(
-                images=(ImageRef("file", str(folder / row["image_id"])),),
-                texts=(row["caption"], row["attribute_swap"]),
+                images=(ImageRef("file", str(folder / row.image_id)),),
+                texts=(row.caption, row.attribute_swap),
                 match=np.array([[True, False]]),
                 protocol="i2t",
-                subset=row["split"],
-                id=row["caption_id"],
+                subset=row.split,
+                id=row.caption_id,
             )
-            for row in read_lines(folder, CAPTIONS)
-            if row["split"] in self.wanted and row["attribute_swap"]
+            for row in read_captions(folder)
+            if row.split in self.wanted and row.attribute_swap
         ]
         return Contents(cases, [file], [])

@@ -9,19 +9,48 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+from msgspec import Struct
 from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
-from zoo.support.spec import is_recipe
+from zoo.support.schema import record
 from zoo.support.tensors import read_tensors
 from zoo.support.text_files import json_value
 
 REST = "zoo.safetensors"
 OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
 TOWERS = "backbone.model."
+
+
+class _Part(Struct):
+    class_path: str
+    init_args: dict[str, Any] = {}
+
+
+class _Named(Struct):
+    name: str
+
+
+class _Backbone(Struct):
+    class_path: str
+    init_args: _Named
+
+
+class _Recipe(Struct):
+    backbone: _Backbone
+    head: _Part | None = None
+    objective: _Part | None = None
+
+
+class _Description(Struct):
+    """What `zoo.json` has to say."""
+
+    recipe: _Recipe
+    origin: dict[str, Any]
+    separate_text: bool
 
 
 def write_description(
@@ -79,17 +108,8 @@ def read_export(folder: Path) -> dict[str, Any]:
     weights, rest = (
         read_tensors(file, mend="export the checkpoint again") for file in (towers, folder / REST)
     )
-    if not (
-        isinstance(described, dict)
-        and is_recipe(described.get("recipe"))
-        and isinstance(described["recipe"]["backbone"].get("init_args", {}).get("name"), str)
-        and isinstance(described.get("origin"), dict)
-        and isinstance(described.get("separate_text"), bool)
-    ):
-        raise ZooError(
-            f"{folder / DESCRIPTION} does not say what was exported (recipe, origin and "
-            "separate_text, as `zoo export` writes them): export the checkpoint again"
-        )
+    where = f"{folder / DESCRIPTION} does not say what was exported"
+    record(described, _Description, where, "export the checkpoint again")
     settings = described["recipe"]["backbone"]["init_args"]
     if settings["name"].endswith(".json"):
         settings["name"] = str(folder / settings["name"])

@@ -19,6 +19,7 @@ from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import benjamini_hochberg, paired_test
 
 BY_NAME = ("case", "images", "match", "options")
+GRADES = 1_000  # steps between the worst and the best grade
 AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
 
 
@@ -78,10 +79,10 @@ class Paired:
         place: Benchmark, subset and metric.
         n: Number of questions that both runs scored.
         images: Number of images, or sets of images, that these questions are about.
-        first_value: Share of right answers of the first run.
-        second_value: Share of right answers of the second run.
-        first: Number of answers that are right in the first run alone.
-        second: Number of answers that are right in the second run alone.
+        first_value: Share of right answers of the first run, or mean of its grades.
+        second_value: Share of right answers of the second run, or mean of its grades.
+        first: Number of answers that are right in the first run alone, or better where graded.
+        second: Number of answers that are right in the second run alone, or better.
         p: The p-value of `paired_test`.
         q: The p-value adjusted over all compared metrics (Benjamini and Hochberg).
     """
@@ -141,16 +142,24 @@ def paired(runs: Matched, rules: Rules = AS_KEPT) -> list[Paired]:
     """
     found = []
     for place, _, a, b in _judged(runs, rules):
-        first, second = a.right, b.right
+        first, second = a.value, b.value
         if len(first):
-            p = paired_test(first, second, a.image)
-            alone = int((first & ~second).sum()), int((second & ~first).sum())
+            p = paired_test(*_in_steps(first, second), a.image)
+            alone = int((first > second).sum()), int((second > first).sum())
             values = float(first.mean()), float(second.mean())
             found.append((place, len(first), len(np.unique(a.image)), *values, *alone, p))
     if not found:
         return []
     q = benjamini_hochberg([test[-1] for test in found])
     return [Paired(*test, q=float(one)) for test, one in zip(found, q, strict=True)]
+
+
+def _in_steps(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns values as whole numbers of steps, which the test needs; grades in thousandths."""
+    steps = 1 if np.isin([first, second], (0, 1)).all() else GRADES
+    return np.rint(steps * first).astype(np.int64), np.rint(steps * second).astype(np.int64)
 
 
 def differences(runs: Matched, rules: Rules = AS_KEPT) -> list[Difference]:
@@ -162,7 +171,7 @@ def differences(runs: Matched, rules: Rules = AS_KEPT) -> list[Difference]:
     """
     found = []
     for place, rows, a, b in _judged(runs, rules):
-        for i in np.flatnonzero(a.right != b.right):
+        for i in np.flatnonzero(a.value != b.value):
             row = int(rows[i])
             case, query = runs.first["case"][row].as_py(), runs.first["query"][row].as_py()
             margins = (_margin(run, row, rules) for run in (runs.first, runs.second))

@@ -11,10 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
-from zoo.errors import ZooError
-from zoo.results.outcomes import Judged, judged
+from zoo.results.outcomes import Judged, judged, protocol_here
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
@@ -231,11 +229,13 @@ def _metric(
     how = ""
     if n:
         observed = Observations(
-            scored.right.astype(np.float64),
+            scored.value,
             scored.image,
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
         low, high, how = interval([observed], [1.0])
+        if not np.isin(scored.value, (0, 1)).all():
+            how += ", at least as wide as graded answers need"
         chance = _chance(counted, scored, observed.weight)
     trained = {
         image
@@ -245,7 +245,7 @@ def _metric(
     }
     images = len({image for images in scored.images for image in images})
     images_of = len({image for images in outcome.images for image in images})
-    gallery = any(isinstance(_protocol(text), Recall) for text in set(outcome.protocol))
+    gallery = any(isinstance(protocol_here(text), Recall) for text in set(outcome.protocol))
     gallery_of = max(images_of, known.n or 0) if gallery else None
     whole = gallery_of is None or images == gallery_of
     return Metric(
@@ -274,21 +274,13 @@ def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float |
     chance = np.zeros(len(weight))
     for text in set(scored.protocol):
         asked = scored.protocol == text
-        found = _protocol(text).chance(metric, scored.options[asked], scored.right_options[asked])
+        found = protocol_here(text).chance(
+            metric, scored.options[asked], scored.right_options[asked]
+        )
         if found is None:
             return None
         chance[asked] = found
     return float(weight @ chance)
-
-
-def _protocol(text: str) -> Protocol:
-    try:
-        return protocol_of(text)
-    except ZooError as error:
-        raise ZooError(
-            f"cases were judged by a protocol that is not here ({error}); "
-            "run zoo where its module can be imported"
-        ) from error
 
 
 def _per_cent(share: float | None) -> float | None:

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, Query, above_all, written
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, protocol_of, written
+from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.images import identity
 
@@ -41,6 +42,7 @@ class OutcomeRow:
             protocol does not drop such.
         right: Whether the answer is right by the strict rule. None where the case was not scored.
         tie: Whether `>=` would make a wrong answer right. None where the case was not scored.
+        value: How good a graded answer is, from 0 to 1. None elsewhere.
         correct_first: Whether the official script counts a tie as right.
         options: Number of answers of a recall, None elsewhere.
         right_options: Number of right answers of a recall, None elsewhere.
@@ -64,6 +66,7 @@ class OutcomeRow:
     identical: list[bool] | None
     right: bool | None
     tie: bool | None
+    value: float | None
     correct_first: bool
     options: int | None
     right_options: int | None
@@ -88,6 +91,7 @@ SCHEMA = pa.schema(
         ("identical", pa.list_(pa.bool_())),
         ("right", pa.bool_()),
         ("tie", pa.bool_()),
+        ("value", pa.float64()),
         ("correct_first", pa.bool_()),
         ("options", pa.int64()),
         ("right_options", pa.int64()),
@@ -132,6 +136,7 @@ def rows(
             identical=identical(case, query.query) if drops_identical else None,
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
+            value=None if outcome is None else outcome.value,
             correct_first=case.correct_first,
             options=query.options,
             right_options=query.right_options,
@@ -189,6 +194,7 @@ class Judged:
     Attributes:
         row: OutcomeRow numbers in the table.
         right: Whether the answer is right.
+        value: How good the answer is: 1 or 0, or between where answers are graded.
         tie: Whether the answer is wrong by `>` and right by `>=`.
         scored: Whether the case was scored.
         options: Number of answers to choose from.
@@ -201,6 +207,7 @@ class Judged:
 
     row: NDArray[np.int64]
     right: NDArray[np.bool_]
+    value: NDArray[np.float64]
     tie: NDArray[np.bool_]
     scored: NDArray[np.bool_]
     options: NDArray[np.int64]
@@ -221,6 +228,7 @@ class Judged:
         return Judged(
             self.row[keep],
             self.right[keep],
+            self.value[keep],
             self.tie[keep],
             self.scored[keep],
             self.options[keep],
@@ -263,11 +271,50 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
                 right[q], tie[q] = above_all(
                     np.array(part["scores"][q].as_py(), np.float32)[others], match
                 )
-    counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
     group, protocol = (
         np.array(part[name].to_pylist(), dtype=object) for name in ("group", "protocol")
     )
+    for text in set(protocol):
+        _judge_together(part, text, scored & (protocol == text), right, tie)
+    counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
+    value = np.array(pc.coalesce(part["value"], pa.array(counted.astype(np.float64))))
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))
-    counts = counted, tie, scored, options, right_options
+    counts = counted, value, tie, scored, options, right_options
     return Judged(row, *counts, group, protocol, images, trained).where(keep)
+
+
+def protocol_here(text: str) -> Protocol:
+    """Returns the protocol that judged cases, as `written` names it.
+
+    Raises:
+        ZooError: Its class cannot be imported.
+    """
+    try:
+        return protocol_of(text)
+    except ZooError as error:
+        raise ZooError(
+            f"cases were judged by a protocol that is not here ({error}); "
+            "run zoo where its module can be imported"
+        ) from error
+
+
+def _judge_together(
+    part: pa.Table,
+    text: str,
+    asked: NDArray[np.bool_],
+    right: NDArray[np.bool_],
+    tie: NDArray[np.bool_],
+) -> None:
+    """Puts in what a protocol says of the answers of a subset together, where it does."""
+    protocol = protocol_here(text)
+    if type(protocol).together is Protocol.together or not asked.any():
+        return
+    answers = part.filter(pa.array(asked))
+    found = protocol.together(
+        answers["metric"][0].as_py(),
+        [np.array(scores, np.float32) for scores in answers["scores"].to_pylist()],
+        [np.array(match, bool) for match in answers["match"].to_pylist()],
+    )
+    if found is not None:
+        right[asked], tie[asked] = found, False

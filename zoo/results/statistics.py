@@ -23,7 +23,8 @@ class Observations:
     """The outcomes that one metric is made of, as statistics see them; all arrays are `[n]`.
 
     Attributes:
-        right: 1 where the answer is right, else 0.
+        right: 1 where the answer is right, else 0; between where answers are graded. Intervals are
+            then wider than need be, since no other outcomes of one mean vary more than 1 and 0.
         cluster: Labels of the images that each outcome is about.
         group: Labels of the groups of a macro average, all alike for a rate.
     """

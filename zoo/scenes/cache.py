@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
 from PIL import Image
 from rich.progress import track
 
@@ -27,11 +28,12 @@ from zoo.scenes.captions import describe
 from zoo.scenes.graph import ColorShape, SceneGraph, draw_scene
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_place, sweep, write_beside
-from zoo.support.text_files import NotJson, json_value
+from zoo.support.schema import lines
+from zoo.support.text_files import json_value
 from zoo.units.reader import write_units
 
 VERSION = 1
-GRAPHS = "scenes.jsonl"
+GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
 MANIFEST = "manifest.json"
 SPLITS = ("train", "val", "test", "held_out")
 # two colours a shape and each colour at most once, so that training has all colours and all shapes
@@ -45,6 +47,18 @@ HELD_OUT: frozenset[ColorShape] = frozenset(
         ("yellow", "sphere"),
     }
 )
+
+Line = TypeVar("Line")
+
+
+class SceneCaption(Struct):
+    """A line of captions.jsonl: a caption with its image, split and attribute swap, if any."""
+
+    image_id: str
+    caption: str
+    caption_id: str
+    split: str
+    attribute_swap: str | None = None
 
 
 def split_of(index: int) -> str:
@@ -124,6 +138,15 @@ def render_scenes(
     return len(missing)
 
 
+def read_captions(folder: str | Path) -> list[SceneCaption]:
+    """Returns the captions of a folder of scenes.
+
+    Raises:
+        ZooError: The folder has no list of them, or the list is broken.
+    """
+    return _read(folder, CAPTIONS, SceneCaption)
+
+
 def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
     """Reads a list of a folder of scenes.
 
@@ -137,22 +160,18 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
     Raises:
         ZooError: The folder does not have the list, or the list is broken.
     """
+    return _read(folder, name, dict[str, Any])
+
+
+def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
     path = Path(folder) / name
     if not path.is_file():
         raise ZooError(
             f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on "
             "where it was interrupted"
         )
-    lines = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            lines.append(json_value(line))
-        except NotJson as error:
-            raise ZooError(
-                f"{path}:{number}: not a JSON object ({error}): delete the file and run `zoo "
-                "scenes render` again"
-            ) from error
-    return lines
+    mend = "delete the file and run `zoo scenes render` again"
+    return [line for _, line in lines(path, schema, mend)]
 
 
 def _check(n: int, size: int, samples: int, n_objects: tuple[int, int]) -> None:
@@ -264,7 +283,7 @@ def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Col
         (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)),
     )
     _write_lines(
-        folder / "captions.jsonl",
+        folder / CAPTIONS,
         (
             {
                 "caption_id": d.record.caption_id,

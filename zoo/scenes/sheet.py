@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from zoo.errors import ZooError
-from zoo.scenes.cache import SPLITS, read_lines
+from zoo.scenes.cache import SPLITS, SceneCaption, read_captions
 from zoo.support.files import write_beside
 
 CELL, LINE, MARGIN, COLUMNS = 240, 13, 8, 6
@@ -33,10 +33,10 @@ def contact_sheet(
     """
     if split is not None and split not in SPLITS:
         raise ZooError(f"there is no split '{split}': choose among {', '.join(SPLITS)}")
-    scenes: dict[str, list[dict[str, str]]] = {}
-    for row in read_lines(folder, "captions.jsonl"):
-        if split in (None, row["split"]):
-            scenes.setdefault(row["image_id"], []).append(row)
+    scenes: dict[str, list[SceneCaption]] = {}
+    for row in read_captions(folder):
+        if split in (None, row.split):
+            scenes.setdefault(row.image_id, []).append(row)
     shown = list(scenes.items())[:n]
     if not shown:
         raise ZooError(f"{folder} has no scene of the split '{split}': render more")
@@ -53,10 +53,10 @@ def contact_sheet(
                 image.convert("RGB").resize((CELL, CELL), Image.Resampling.NEAREST), (left, top)
             )
         texts = [
-            (f"{image_id} ({rows[0]['split']})", INK),
-            *((row["caption"], INK) for row in rows),
+            (f"{image_id} ({rows[0].split})", INK),
+            *((row.caption, INK) for row in rows),
         ]
-        texts += [(row["attribute_swap"], SWAPPED) for row in rows if row["attribute_swap"]][:1]
+        texts += [(row.attribute_swap, SWAPPED) for row in rows if row.attribute_swap][:1]
         lines = [
             (line, ink)
             for text, ink in texts

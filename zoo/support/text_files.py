@@ -208,5 +208,6 @@ def _open(path: Path) -> Binary:
         return opened(path)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a file that you may read"
+            f"{path} cannot be read ({error.strerror}): give the path of a caption file or of "
+            "annotations that you may read"
         ) from error

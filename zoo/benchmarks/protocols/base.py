@@ -45,9 +45,11 @@ class Query:
     options: int | None = None
     right_options: int | None = None
 
-    def answered(self, scores: NDArray[np.float32], right: bool, tie: bool) -> "Outcome":
+    def answered(
+        self, scores: NDArray[np.float32], right: bool, tie: bool, value: float | None = None
+    ) -> "Outcome":
         """Returns the query with its answer; see `Outcome`."""
-        return Outcome(**vars(self), scores=scores, right=right, tie=tie)
+        return Outcome(**vars(self), scores=scores, right=right, tie=tie, value=value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +61,14 @@ class Outcome(Query):
             one, minus infinity off a short-list.
         right: Whether the answer is right by the strict rule, `>`.
         tie: Whether `>=` in the place of `>` would make a wrong answer right.
+        value: How good a graded answer is, from 0 to 1, such as an average precision. None where
+            an answer is right or wrong and nothing between.
     """
 
     scores: NDArray[np.float32]
     right: bool
     tie: bool
+    value: float | None = None
 
 
 class Protocol(Recorded, ABC):
@@ -100,6 +105,27 @@ class Protocol(Recorded, ABC):
         for query in self.queries(match):
             compared = among(scores, query.images, query.texts)
             yield query.answered(compared, *above_all(compared, query.match))
+
+    def together(
+        self,
+        metric: str,
+        scores: Sequence[NDArray[np.float32]],
+        match: Sequence[NDArray[np.bool_]],
+    ) -> NDArray[np.bool_] | None:
+        """Judges all answers of a subset together, where one alone does not tell.
+
+        So does a threshold that is found from all scores. What `judge` says of such answers is not
+        counted.
+
+        Args:
+            metric: Name of a metric of the protocol.
+            scores: Scores of each query, as its outcome keeps them.
+            match: Which of them are right.
+
+        Returns:
+            Whether each answer is right, `[q]`. None where `judge` says so, as by default.
+        """
+        return None
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Says why a case cannot be judged, such as "has no image"; nothing where it can be.

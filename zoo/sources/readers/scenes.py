@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.scenes.cache import SPLITS, read_lines
+from zoo.scenes.cache import SPLITS, read_captions
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 
@@ -29,14 +29,14 @@ class Scenes(Reader):
         folder = Path(self.folder).absolute()
         return [
             Sample(
-                image=ImageRef("file", str(folder / row["image_id"])),
-                caption=row["caption"],
-                image_id=row["image_id"],
-                caption_id=row["caption_id"],
-                split=row["split"],
-                negatives=(row["attribute_swap"],) if row["attribute_swap"] else (),
+                image=ImageRef("file", str(folder / row.image_id)),
+                caption=row.caption,
+                image_id=row.image_id,
+                caption_id=row.caption_id,
+                split=row.split,
+                negatives=(row.attribute_swap,) if row.attribute_swap else (),
                 origin=f"{folder / 'captions.jsonl'}:{number}",
             )
-            for number, row in enumerate(read_lines(folder, "captions.jsonl"), start=1)
-            if self.split in (None, row["split"])
+            for number, row in enumerate(read_captions(folder), start=1)
+            if self.split in (None, row.split)
         ]

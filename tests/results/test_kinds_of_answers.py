@@ -1,0 +1,121 @@
+"""Answers that are no plain right or wrong: graded ones, and those of a subset judged together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from zoo.benchmarks import Case, Outcome, Protocol, Query
+from zoo.results import Rules
+from zoo.results.compare import matched, paired
+from zoo.results.metrics import Metric, metrics
+from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.runs import BenchmarkRun
+from zoo.sources.sample import ImageRef
+
+PLAIN = Rules(official_ties=False, drop_identical=False)
+Scores = NDArray[np.float32]
+Match = NDArray[np.bool_]
+
+
+class AveragePrecision(Protocol):
+    """The average precision of a text's right images among all of its case's."""
+
+    name = "ap"
+
+    def queries(self, match: Match) -> list[Query]:
+        n = len(match)
+        return [Query("ap", 0, match[:, 0], tuple(range(n)), (0,))]
+
+    def judge(self, match: Match, scores: Scores) -> list[Outcome]:
+        right = match[np.argsort(-scores[:, 0], kind="stable"), 0]
+        precision = float((right.cumsum() / np.arange(1, len(right) + 1))[right].mean())
+        (query,) = self.queries(match)
+        return [query.answered(scores[:, 0], precision == 1, False, precision)]
+
+
+class BestThreshold(Protocol):
+    """Does a text fit an image? It does above the threshold that is right most often."""
+
+    name = "best_threshold"
+
+    def queries(self, match: Match) -> list[Query]:
+        return [Query("fits", 0, match[0], (0,), (0,))]
+
+    def judge(self, match: Match, scores: Scores) -> list[Outcome]:
+        return [query.answered(scores[0], False, False) for query in self.queries(match)]
+
+    def together(
+        self, metric: str, scores: Sequence[Scores], match: Sequence[Match]
+    ) -> NDArray[np.bool_]:
+        found, true = np.concatenate(list(scores)), np.concatenate(list(match))
+        return max(((found >= cut) == true for cut in found), key=lambda right: int(right.sum()))
+
+
+def case(protocol: Protocol, match: list[bool], scores: list[float] | None, name: str) -> Case:
+    images = tuple(ImageRef("coco", f"{name}{i}") for i in range(len(match)))
+    return Case(images, ("a dog",), np.array(match)[:, None], protocol, "all", name)
+
+
+def kept(
+    protocol: Protocol, asked: dict[str, tuple[list[bool], list[float] | None]]
+) -> list[OutcomeRow]:
+    found: list[OutcomeRow] = []
+    for name, (match, scores) in asked.items():
+        made = case(protocol, match, scores, name)
+        answers = (
+            made.queries() if scores is None else made.judge(np.array(scores, np.float32)[:, None])
+        )
+        found += rows(BenchmarkRun("made"), made, answers, frozenset())
+    return found
+
+
+def only(found: list[OutcomeRow]) -> Metric:
+    (metric,) = metrics(table(found), PLAIN, {})
+    return metric
+
+
+def test_a_graded_metric_is_the_mean_of_its_grades_with_an_interval_that_says_it_is_wide() -> None:
+    asked = {
+        "a": ([True, False, True, False], [0.9, 0.8, 0.7, 0.6]),  # (1 + 2 / 3) / 2
+        "b": ([False, True], [0.9, 0.8]),  # 1 / 2
+        "c": ([True, False], [0.9, 0.8]),  # 1
+        "d": ([True, False], None),
+    }
+    metric = only(kept(AveragePrecision(), asked))
+    assert metric.value == pytest.approx(100 * (5 / 6 + 1 / 2 + 1) / 3)
+    assert (metric.n, metric.of) == (3, 4)
+    assert metric.low is not None
+    assert metric.high is not None
+    assert metric.low < metric.value < metric.high
+    assert metric.interval.endswith("at least as wide as graded answers need")
+
+
+def test_answers_of_a_subset_are_judged_together_and_unscored_ones_stay_out() -> None:
+    asked = {
+        "a": ([True], [5.0]),
+        "b": ([True], [2.0]),
+        "c": ([False], [3.0]),
+        "d": ([False], [1.0]),
+        "e": ([True], [4.0]),
+        "f": ([True], None),
+    }
+    metric = only(kept(BestThreshold(), asked))  # from 2 or from 4 up, four of five are right
+    assert metric.value == pytest.approx(80)
+    assert (metric.n, metric.of) == (5, 6)
+    assert metric.interval == "Wilson"
+
+
+def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
+    match = [True, False, False]
+    better, worse = [0.9, 0.8, 0.7], [0.7, 0.8, 0.9]
+    names = [f"{i}" for i in range(8)]
+    first = table(kept(AveragePrecision(), dict.fromkeys(names, (match, better))))
+    second = table(
+        kept(AveragePrecision(), {name: (match, worse if name < "6" else better) for name in names})
+    )
+    (test,) = paired(matched(first, second), PLAIN)
+    assert (test.first_value, test.second_value) == pytest.approx((1, (6 / 3 + 2) / 8))
+    assert (test.first, test.second) == (6, 0)
+    assert test.p == pytest.approx(2 * 0.5**6 / 2)  # McNemar's mid-p of six against none
