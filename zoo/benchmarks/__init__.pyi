@@ -9,6 +9,7 @@ from .protocols.base import Outcome as Outcome
 from .protocols.base import Protocol as Protocol
 from .protocols.base import Query as Query
 from .protocols.base import above_all as above_all
+from .protocols.base import all_right as all_right
 from .protocols.base import asked as asked
 from .protocols.group import GroupScore as GroupScore
 from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth

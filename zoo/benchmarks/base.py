@@ -130,6 +130,8 @@ class Benchmark(Recorded, ABC):
         version: A number that is raised when cases or their order change.
         offers: The subsets that an argument `subsets` chooses among, where they are known without
             a file.
+        behind_colon: The argument that stands behind the colon in `pairs:FILE.csv`; empty where a
+            name takes none.
         licence: The licence of its annotations, empty where nothing is published.
         citation: What to cite, likewise.
     """
@@ -137,6 +139,7 @@ class Benchmark(Recorded, ABC):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     offers: ClassVar[tuple[str, ...]] = ()
+    behind_colon: ClassVar[str] = ""
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
 

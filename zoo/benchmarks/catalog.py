@@ -9,8 +9,6 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, near
 from zoo.support.names import check_whole, class_of, classes
 
-# what stands behind the colon in `pairs:FILE.csv`
-ARGUMENT = {"pairs": "file", "half_truth": "units", "retrieval": "source", "scene_swaps": "folder"}
 _TABLE = re.compile(
     r"(.+?\.[ct]sv)((?::[^:]+)*)"
 )  # a table of pairs, whose subsets are known when it is read
@@ -32,11 +30,11 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     """
     name, argument, subsets = _parsed(name)
     given = dict(options or {})
+    cls = _class(name)
     if argument is not None:
-        given[ARGUMENT[name]] = argument
+        given[cls.behind_colon] = argument
     if subsets:
         given["subsets"] = list(subsets)
-    cls = _class(name)
     signature = inspect.signature(cls.__init__)
     accepted = [parameter for parameter in signature.parameters if parameter != "self"]
     takes_any = any(
@@ -57,8 +55,8 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         signature.bind(None, **given)
     except TypeError as error:
         mend = (
-            f"write {name}:{ARGUMENT[name].upper()}"
-            if name in ARGUMENT
+            f"write {name}:{cls.behind_colon.upper()}"
+            if cls.behind_colon
             else f"give it, as in --benchmarks {name} --benchmarks.ARG VALUE or in YAML"
         )
         raise ZooError(f"{name} cannot be made ({error}): {mend}") from error
@@ -124,11 +122,12 @@ def _parsed(text: str) -> _Parsed:
     name, colon, rest = text.partition(":")
     if not colon or name not in offered():
         return _Parsed(text, None, ())
-    in_table = _TABLE.fullmatch(rest) if name in ARGUMENT else None
+    cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
+    in_table = _TABLE.fullmatch(rest) if cls.behind_colon else None
     if in_table is not None:
         return _Parsed(name, in_table[1], tuple(in_table[2].split(":")[1:]))
-    rest, subsets = _without_subsets(f":{rest}", class_of(name, "benchmarks", Benchmark).offers)
-    if name in ARGUMENT:
+    rest, subsets = _without_subsets(f":{rest}", cls.offers)
+    if cls.behind_colon:
         return _Parsed(name, rest.removeprefix(":"), subsets)
     return _Parsed(name, None, (*([rest.removeprefix(":")] if rest else []), *subsets))
 

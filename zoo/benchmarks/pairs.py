@@ -36,6 +36,7 @@ class Pairs(Benchmark):
     """
 
     name = "pairs"
+    behind_colon = "file"
 
     def __init__(
         self,

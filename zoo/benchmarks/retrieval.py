@@ -76,6 +76,7 @@ class Retrieval(Benchmark):
     """
 
     name = "retrieval"
+    behind_colon = "source"
 
     def __init__(self, source: str | Reader | None = None) -> None:
         if isinstance(source, str) and source not in SUBSETS:

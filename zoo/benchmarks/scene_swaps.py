@@ -28,6 +28,7 @@ class SceneSwaps(Benchmark):
     """
 
     name = "scene_swaps"
+    behind_colon = "folder"
     offers = SUBSETS
 
     def __init__(self, folder: str = FOLDER, subsets: list[str] | None = None) -> None:

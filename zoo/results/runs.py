@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.catalog import ARGUMENT
 from zoo.errors import ZooError
 from zoo.support.spec import spec
 
@@ -43,7 +42,7 @@ def runs_of(benchmarks: Sequence[Benchmark]) -> list[BenchmarkRun]:
             for k, v in own["init_args"].items()
             if v and any(other.get(k) != v for other in others)
         }
-        first = apart.pop(ARGUMENT.get(benchmark.name, ""), None)
+        first = apart.pop(benchmark.behind_colon, None)
         telling = [] if first is None else [_short(first)]
         telling += [f"{key}={_short(value)}" for key, value in apart.items()]
         runs.append(BenchmarkRun(benchmark.name, ",".join(telling)))

@@ -58,6 +58,7 @@ class HalfTruth(Benchmark):
     """
 
     name = "half_truth"
+    behind_colon = "units"
     offers = CONDITIONS
     version = 3
 

@@ -225,6 +225,19 @@ def among(table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]) -> 
     return table[np.ix_(images, texts)].ravel()
 
 
+def all_right(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
+    """Joins answers, each as `above_all` gives it, to the one that asks for all of them.
+
+    Args:
+        answers: Whether each answer is right, and whether only ties keep it from that.
+
+    Returns:
+        Whether all are right, and whether only ties keep them from that.
+    """
+    right, or_tie = zip(*((right, right or tie) for right, tie in answers), strict=True)
+    return all(right), all(or_tie) and not all(right)
+
+
 def above_all(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bool, bool]:
     """Compares the right answers with the wrong ones.
 

@@ -10,6 +10,7 @@ from zoo.benchmarks.protocols.base import (
     Protocol,
     Query,
     above_all,
+    all_right,
     asked,
     lacking_images,
     lacking_texts,
@@ -32,9 +33,7 @@ class GroupScore(Protocol):
         text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
         image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
         for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
-            right = all(r for r, _ in answers)
-            tie = not right and all(r or t for r, t in answers)
-            yield query.answered(scores.ravel(), right, tie)
+            yield query.answered(scores.ravel(), *all_right(answers))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text, and each text such images."""
