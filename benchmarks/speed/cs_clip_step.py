@@ -26,10 +26,11 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.batch import Batch, TextBank
+from zoo.batch import Batch, Encoded, TextBank
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.module import ZooModule
 from zoo.negatives.negclip_swap import NegCLIPSwap
+from zoo.objectives.base import Loss
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.units.sampler import UnitSampler
@@ -72,16 +73,20 @@ def measure(chosen: argparse.Namespace, batch_size: int) -> dict[str, object]:
     def cut(batch: Batch) -> Tensor:
         module.backbone.text_lengths = lengths
         encoded, scores = module.score(batch)
-        return module.objective(encoded, scores).total
+        loss: Loss = module.objective(encoded, scores)
+        return loss.total
 
     def whole(batch: Batch) -> Tensor:
         module.backbone.text_lengths = [module.backbone.context]
         encoded, scores = module.score(repeated(batch))
-        return module.objective(encoded, scores).total
+        loss: Loss = module.objective(encoded, scores)
+        return loss.total
 
     def bare(batch: Batch) -> Tensor:
         module.backbone.text_lengths = lengths
         encoded = module.encode(batch)
+        assert isinstance(encoded.images, Encoded)
+        assert isinstance(encoded.texts, Encoded)
         return encoded.images.pooled.float().mean() + encoded.texts.pooled.float().mean()
 
     kinds: dict[str, Callable[[Batch], Tensor]] = {"cut": cut, "whole": whole, "bare towers": bare}
@@ -160,12 +165,21 @@ def repeated(batch: Batch) -> Batch:
     roles = {name: getattr(batch, name) for name in ("captions", "negatives", "units", "foils")}
     named = torch.cat([rows.reshape(-1) for rows in roles.values()])
     place = torch.where(named >= 0, (named >= 0).cumsum(0) - 1, -1)
-    rows, start = {}, 0
+    rows: dict[str, Tensor] = {}
+    start = 0
     for name, role in roles.items():
         rows[name] = place[start : start + role.numel()].reshape(role.shape)
         start += role.numel()
     texts = bank.map(lambda t: t[named[named >= 0]])
-    return replace(batch, texts=texts, hashes=texts.hashes, **rows)
+    return replace(
+        batch,
+        texts=texts,
+        hashes=texts.hashes,
+        captions=rows["captions"],
+        negatives=rows["negatives"],
+        units=rows["units"],
+        foils=rows["foils"],
+    )
 
 
 def endless(

@@ -149,9 +149,7 @@ class Measured:
             .split()[: arguments.images]
         )
         (folder / "split.txt").write_text("\n".join(names) + "\n")
-        self.reader = FlickrToken(
-            str(root / "flickr8k" / "Flickr8k.token.txt"), str(folder / "split.txt")
-        )
+        self.reader = FlickrToken(root / "flickr8k" / "Flickr8k.token.txt", folder / "split.txt")
         torch.manual_seed(0)
         backbone = Backbone(arguments.name, tuning=Tuning("none"), augmentation=None)
         self.root, self.folder, self.batch = root, folder, batch
@@ -289,7 +287,8 @@ def memory() -> dict[str, Any]:
     given back to the system when they are freed (`returned`). As glibc does it by default, small
     ones that outlive a chunk take bites of them and the heap grows.
     """
-    real, small = {}, {"width": 16, "ffn": 32, "layers": 1, "attention_heads": 2}
+    real: dict[str, int] = {}
+    small = {"width": 16, "ffn": 32, "layers": 1, "attention_heads": 2}
     plan: dict[str, Any] = {
         "real size": (real, [(3, "whole"), (6, "whole"), (3, 9), (6, 9)]),
         "width 16, 1 layer": (small, [(32, "whole"), (64, "whole"), (64, 128), (256, 128)]),
@@ -335,7 +334,7 @@ def peak_of_block(settings: dict[str, Any], batch: int, chunk: int | str, return
     if chunk == "whole":
         import zoo.heads.cross_modal as room
 
-        room.checkpoint = lambda function, *given, use_reentrant: function(*given)
+        vars(room)["checkpoint"] = lambda function, *given, use_reentrant: function(*given)
     for p in head.parameters():
         p.grad = torch.zeros_like(p)
     before = reset_peak()

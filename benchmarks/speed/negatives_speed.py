@@ -80,7 +80,7 @@ def main() -> None:
             {
                 "what": what,
                 **timed(
-                    lambda text, g=generator: g.negative(text, Random(0)),
+                    drawn_anew(generator),
                     captions,
                     arguments.repeats,
                 ),
@@ -147,8 +147,9 @@ def build_table(
         keys,
         lambda key: replacements(key, wordnet),
         file,
-        **tagger.describe(),
         wordnet=wordnet.version,
+        tagger=tagger.name,
+        tagger_version=tagger.version,
     )
     seconds = time.process_time() - start
     table = ReplacementTable(file)
@@ -161,6 +162,11 @@ def build_table(
         "alternatives": sum(counts),
         "bytes": file.stat().st_size,
     }
+
+
+def drawn_anew(generator: NegativeGenerator) -> Callable[[str], object]:
+    """Returns the generator as a function of a text alone, which draws alike for every text."""
+    return lambda text: generator.negative(text, Random(0))
 
 
 def timed(work: Callable[[str], object], captions: list[str], repeats: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ import numpy as np
 from simulated_answers import answers, design, spread_chances
 
 from zoo.benchmarks.protocols.recall import ranks
-from zoo.results.statistics import Sample, interval
+from zoo.results.statistics import Observations, interval
 
 CHANCES = (0.02, 0.3, 0.5, 0.95)
 CORRELATIONS = (0.0, 0.3)
@@ -102,11 +102,11 @@ def coverage(cell: Cell, repeats: int) -> tuple[float, float]:
     held, width = 0, 0.0
     for _ in range(repeats):
         right = answers(generator, asked.image, chances[asked.group], cell.correlation)
-        whole = Sample(right.astype(np.float64), asked.image, asked.group)
+        whole = Observations(right.astype(np.float64), asked.image, asked.group)
         samples = [whole]
         if cell.kind == "subsets":
             samples = [
-                Sample(whole.right[own], whole.cluster[own], np.zeros(own.sum()))
+                Observations(whole.right[own], whole.cluster[own], np.zeros(own.sum()))
                 for own in (asked.group == g for g in range(len(chances)))
             ]
         low, high, _ = interval(samples, [1 / len(samples)] * len(samples))
@@ -138,10 +138,10 @@ def recalls(gallery: Gallery, repeats: int) -> list[tuple[str, float, float]]:
             (x / np.linalg.norm(x, axis=1)[:, None]) @ (y / np.linalg.norm(y, axis=1)[:, None]).T
         ).astype(np.float32)
         for (side, about), rank in zip(
-            asked.items(), ranks(match, lambda rows, s=scores: s[rows]), strict=True
+            asked.items(), ranks(match, scores.__getitem__), strict=True
         ):
             right = (rank.above + rank.level < 1).astype(np.float64)
-            low, high, _ = interval([Sample(right, about, np.zeros(len(right)))], [1.0])
+            low, high, _ = interval([Observations(right, about, np.zeros(len(right)))], [1.0])
             found[side].append((right.mean(), low, high))
     taken = []
     for side, draws in found.items():

@@ -53,10 +53,10 @@ class Texts:
             if not torch.equal(self.used[small.clamp(max=len(self.used) - 1)], ids):
                 raise ValueError("a caption has words that are not in WORDS")
             self.known |= dict(zip(new, zip(small, lengths, hashes, strict=True), strict=True))
-        ids, lengths, hashes = zip(*(self.known[text] for text in texts), strict=True)
-        return TextBank(
-            torch.stack(ids), torch.stack(lengths), torch.stack(hashes), asked=len(texts)
+        ids, lengths, hashes = (
+            torch.stack([self.known[text][column] for text in texts]) for column in range(3)
         )
+        return TextBank(ids, lengths, hashes, asked=len(texts))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Steps:
         )
         place = {text: row for row, text in enumerate(distinct)}
 
-        def rows(role: list[list[str | None]]) -> Tensor:
+        def rows(role: Sequence[Sequence[str | None]]) -> Tensor:
             return torch.tensor(
                 [[MISSING if t is None else place[t] for t in row] for row in role],
                 dtype=torch.long,
@@ -165,7 +165,7 @@ def swapped(sample: Sample, record: UnitRecord, rng: Random) -> str | None:
 
     None where neither is false.
     """
-    made = list(sample.negatives)
+    made: list[str | None] = list(sample.negatives)
     for relation in record.relations:
         made += [
             in_sentence(record, relation.text, f.text)

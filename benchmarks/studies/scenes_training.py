@@ -26,7 +26,7 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
-from zoo.results.statistics import Sample, interval, wilson
+from zoo.results.statistics import Observations, interval, wilson
 from zoo.scenes.cache import read_lines
 
 SAVE_EVERY = 250
@@ -199,7 +199,7 @@ def seconds_a_step(training: Training, n: int) -> list[float]:
 def _mean(outcomes: list[tuple[str, str, bool]], by_condition: bool) -> dict[str, float]:
     images, conditions, right = map(np.array, zip(*outcomes, strict=True))
     groups = conditions if by_condition else np.zeros(len(right))
-    sample = Sample(right.astype(np.float64), images, groups)
+    sample = Observations(right.astype(np.float64), images, groups)
     low, high, _ = interval([sample], [1.0])
     return _metric(sample.value, low, high, len(right))
 

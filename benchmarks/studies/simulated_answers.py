@@ -58,4 +58,5 @@ def answers(
 def spread_chances(chance: float, groups: int, deviation: float) -> Floats:
     """Returns a chance for each group: normal on the logit scale around `chance`."""
     around = np.random.default_rng(3).standard_normal(groups)
-    return 1 / (1 + np.exp(-np.log(chance / (1 - chance)) - deviation * around))
+    spread: Floats = 1 / (1 + np.exp(-np.log(chance / (1 - chance)) - deviation * around))
+    return spread

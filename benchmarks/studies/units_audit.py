@@ -6,6 +6,7 @@
 seed that no rule was mended by; `_swaps` are argument swaps alone.
 """
 
+import argparse
 from pathlib import Path
 
 from zoo.results.statistics import wilson
@@ -51,4 +52,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     (RESULTS / "units_audit.md").write_text(table(), encoding="utf-8")

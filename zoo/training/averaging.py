@@ -26,7 +26,7 @@ class EMA(Ranged, WeightAveraging):
 
     def __init__(self, decay: HalfOpenUnitInterval = 0.999) -> None:
         # interpolating leaves frozen weights as they are to the last bit, a weighted sum does not
-        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
+        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))
         # whether the module holds the average, and the average model the trained weights
         self._swapped = False
 
