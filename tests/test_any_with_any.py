@@ -34,11 +34,13 @@ from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.objectives.siglip import SigLIP
 from zoo.optim import Optimization
+from zoo.pieces.views import Grid
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.units.sampler import UnitSampler
 
+FEW = {"StructureGuided": {"views": Grid(sizes=[(112, 112)])}}
 HEADS: list[tuple[type[Head], dict[str, Any]]] = [
-    (cls, SMALL.get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)
+    (cls, (SMALL | FEW).get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)
 ]
 HEADS.append((CrossModal, SMALL["CrossModal"] | {"granularity": "global"}))
 OBJECTIVES: list[type[Objective]] = shipped(zoo.objectives, Objective)

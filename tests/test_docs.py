@@ -57,7 +57,9 @@ CLASSES = {
     "linear.md": "zoo.heads.Linear",
     "cross_modal.md": "zoo.heads.CrossModal",
     "max_sim.md": "zoo.heads.MaxSim",
+    "structure_guided.md": "zoo.heads.StructureGuided",
 }
+UNMEASURED = {"structure_guided.md"}
 
 
 def text_of(page: str) -> str:
@@ -413,7 +415,7 @@ def test_every_method_has_a_page(room: str) -> None:
     assert {path.stem for path in (ROOT / "zoo" / room).glob("*.py")} <= described
 
 
-@pytest.mark.parametrize("page", CLASSES)
+@pytest.mark.parametrize("page", sorted(set(CLASSES) - UNMEASURED))
 def test_rows_of_recipes_and_heads_are_those_that_were_measured(page: str) -> None:
     text = text_of(f"docs/methods/{page}")
     section = text[text.index("## Measured here") :]

@@ -28,9 +28,12 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError, near
 from zoo.evaluation.foreign import scorer
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
+from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
 from zoo.heads import answers
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
+from zoo.pieces.segments import Segments
+from zoo.pieces.views import Views
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.support.arguments import listed
 from zoo.support.log import quieten
@@ -145,36 +148,50 @@ class Model:
         Raises:
             ZooError: Something is no image or no text.
         """
-        encoded = self._images(listed_images(images)), self._texts(listed_texts(texts))
+        head = self.module.head
+        needs = head.needs
+        encoded = (
+            self._images(listed_images(images), needs.views),
+            self._texts(listed_texts(texts), needs.segments),
+        )
         if encoded[0] is None or encoded[1] is None:
             return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
-        head = self.module.head
         images_of = answers.prepare_images(head, encoded[0])
         scores = answers.block(head, images_of, answers.prepare_texts(head, encoded[1]))
         return np.asarray(scores.float().cpu())
 
     @torch.no_grad()
-    def _images(self, images: list[Picture]) -> Encoded | None:
-        """Returns the images encoded, None where there are none."""
+    def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
+        """Returns the images encoded, whole or in views, None where there are none."""
         backbone, parts = self.module.backbone, []
-        transform = backbone.eval_transform
+        transform = backbone.square_transform(views.side) if views else backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
             some = images[start : start + self.batch_size]
             pixels = torch.stack([transform(opened(image, self.decoding)) for image in some])
-            parts.append(backbone.encode_images(pixels.to(self.device), self.module.image_keys))
+            pixels = pixels.to(self.device)
+            parts.append(
+                encode_views(backbone, pixels, views, self.batch_size)
+                if views
+                else backbone.encode_images(pixels, self.module.image_keys)
+            )
         return concatenate(parts) if parts else None
 
     @torch.no_grad()
-    def _texts(self, texts: list[str]) -> Encoded | None:
-        """Returns the texts encoded, None where there are none."""
-        bank, rows = text_bank(*self.module.backbone.tokenizer(texts))
+    def _texts(self, texts: list[str], segments: Segments | None = None) -> Encoded | None:
+        """Returns the texts encoded, whole or in segments, None where there are none."""
+        backbone = self.module.backbone
+        if segments and texts:
+            bank, rows = segment_bank([segments.of(text) for text in texts], backbone.tokenizer)
+            bank, rows = bank.map(lambda t: t.to(self.device)), rows.to(self.device)
+            return encode_segments(backbone, bank, rows, self.batch_size)
+        bank, rows = text_bank(*backbone.tokenizer(texts))
         parts = []
         for start in range(0, len(bank), self.batch_size):
             rows_of = slice(start, start + self.batch_size)
             some = TextBank(bank.ids[rows_of], bank.lengths[rows_of], bank.hashes[rows_of]).map(
                 lambda t: t.to(self.device)
             )
-            parts.append(self.module.backbone.encode_texts(some, self.module.text_keys))
+            parts.append(backbone.encode_texts(some, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device)) if parts else None
 
     def _normalised(self, items: Encoded | None) -> NDArray[np.float32]:

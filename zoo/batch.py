@@ -31,6 +31,14 @@ class TokenKey:
     prefix: bool = False
 
 
+@dataclass(frozen=True, order=True)
+class PiecesKey(TokenKey):
+    """The pooled vectors of an item's pieces, each of which was encoded by itself."""
+
+
+PIECES = PiecesKey()
+
+
 @dataclass(frozen=True)
 class Encoded:
     """Encoded images or texts.

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from zoo.batch import TokenKey
 from zoo.errors import ZooError
+from zoo.pieces.segments import Segments
+from zoo.pieces.views import Views
 from zoo.support.names import classes
 
 SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # made of captions alone
@@ -24,6 +26,10 @@ class Needs:
         pooled: Whether pooled vectors are read. What only they depend on is frozen where neither
             head nor objective says so.
         bias: Whether the head must have a bias.
+        views: What makes the views of an image that are encoded in its place where pairs are
+            measured; None where the image itself is.
+        segments: What makes the segments of a text that are encoded in its place where pairs are
+            measured; None where the text itself is.
     """
 
     negatives: bool = False
@@ -33,11 +39,18 @@ class Needs:
     text_keys: frozenset[TokenKey] = frozenset()
     pooled: bool = False
     bias: bool = False
+    views: Views | None = None
+    segments: Segments | None = None
 
     @property
     def tokens(self) -> bool:
         """Whether tokens are read."""
         return bool(self.image_keys or self.text_keys)
+
+    @property
+    def pieces(self) -> bool:
+        """Whether images or texts are encoded in pieces."""
+        return self.views is not None or self.segments is not None
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,21 @@ def test_crops_are_a_function_of_torchs_generator_and_evaluation_has_none() -> N
     assert first.shape == (3, 64, 64)
 
 
+def test_images_of_any_size_are_resized_as_they_would_be_by_the_towers_own_transform() -> None:
+    backbone = tiny()
+    soft = Image.effect_noise((12, 9), 60).convert("RGB").resize((224, 168), Image.BILINEAR)
+    square = backbone.square_transform(168)(soft)
+    assert square.shape == (3, 168, 168)
+    crop = soft.crop((28, 0, 196, 168))
+    found = backbone.fitted([square, square[:, :32, 56:112], square[:, 64:128, 64:128]])
+    assert found.shape == (3, 3, 64, 64)
+    left = crop.crop((56, 0, 112, 32)).resize((64, 64), Image.BICUBIC)
+    # of pixels that PIL rounds to 1/255, over a standard deviation of 0.26
+    torch.testing.assert_close(found[0], backbone.eval_transform(crop), rtol=0, atol=0.02)
+    torch.testing.assert_close(found[1], backbone.eval_transform(left), rtol=0, atol=0.02)
+    assert torch.equal(found[2], square[:, 64:128, 64:128]), "what has the tower's size stays"
+
+
 @pytest.mark.parametrize(
     "scale", [(0.9, 0.1), (-1, 1), (0, 0), (2, 3), (0.5,), (0.5, float("nan"))]
 )

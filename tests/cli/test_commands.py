@@ -28,6 +28,8 @@ from zoo.heads.base import Head
 from zoo.language.tagger import Tagger
 from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
+from zoo.pieces.segments import Segments
+from zoo.pieces.views import Views
 from zoo.results.presets import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
@@ -110,6 +112,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.units",
                 "zoo.backbones",
                 "zoo.results",
+                "zoo.pieces",
             )
         ):
             importlib.import_module(module.name)
@@ -125,6 +128,8 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         "published_weights": PublishedWeights,
         "protocols": Protocol,
         "presets": Preset,
+        "views": Views,
+        "segments": Segments,
     }[what]
     walked = {
         class_path(cls)

@@ -4,12 +4,14 @@ In shapes, n is the number of items, T the number of texts and D the width that 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -225,10 +227,39 @@ class Backbone(Recorded, nn.Module):
         """The same for training images; all its randomness comes from torch's global generator."""
         return self._transform(self.augmentation)
 
-    def _transform(self, augmentation: Augmentation | None) -> Callable[[Any], Tensor]:
+    def square_transform(self, side: int) -> Callable[[Any], Tensor]:
+        """Returns what prepares images of a size that is not the tower's.
+
+        Args:
+            side: The side of the square that an image is resized and centre-cropped to.
+
+        Returns:
+            From a PIL image to a tensor `[3, side, side]`.
+        """
+        return self._transform(None, size=side, resize_mode="shortest")
+
+    def fitted(self, images: Sequence[Tensor]) -> Tensor:
+        """Returns prepared images of any sizes, `[3, h, w]`, resized to the tower's size."""
+        alike = [torch.stack(list(some)) for _, some in groupby(images, lambda i: i.shape)]
+        return torch.cat([self._fitted(some) for some in alike])
+
+    def _fitted(self, images: Tensor) -> Tensor:
+        if images.shape[-2:] == self.image_size:
+            return images
+        kind = self.model.visual.preprocess_cfg.get("interpolation")
+        return F.interpolate(
+            images,
+            self.image_size,
+            mode=kind if kind in ("bilinear", "bicubic") else "bicubic",
+            antialias=True,
+        )
+
+    def _transform(
+        self, augmentation: Augmentation | None, **other: Any
+    ) -> Callable[[Any], Tensor]:
         from open_clip.transform import PreprocessCfg, image_transform_v2
 
-        settings = PreprocessCfg(**self.model.visual.preprocess_cfg)
+        settings = PreprocessCfg(**{**self.model.visual.preprocess_cfg, **other})
         crop = None if augmentation is None else {"scale": tuple(augmentation.crop_scale)}
         transform: Callable[[Any], Tensor] = image_transform_v2(
             settings, is_train=crop is not None, aug_cfg=crop

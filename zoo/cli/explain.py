@@ -54,6 +54,8 @@ NAMING = {
     "--model.objective": "objectives",
     "--head": "heads",
     "--model.head": "heads",
+    "--model.head.views": "views",
+    "--model.head.segments": "segments",
     "--data.negatives": "negatives",
     "--data.train": "readers",
     "--data": "datamodules",

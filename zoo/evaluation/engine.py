@@ -1,5 +1,6 @@
 """Evaluation: runs benchmarks on a model, by the strategy that its head needs, and reports."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -20,11 +21,13 @@ from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
-from zoo.evaluation.scoring import device_of, finite, token_bytes
+from zoo.evaluation.scoring import device_of, finite, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.heads.base import Head
+from zoo.needs import Needs
+from zoo.pieces.segments import Segments
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets import Preset, preset_of
@@ -33,6 +36,8 @@ from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.distributed import gather_made, gather_objects, rank
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
+
+log = logging.getLogger(__name__)
 
 
 class Evaluation(Ranged):
@@ -98,6 +103,7 @@ class Evaluation(Ranged):
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
+        self._segments: tuple[Segments | None, list[tuple[str, ...]]] = None, []
         self._towers, self._weights = "", ""
 
     def prepare(self) -> None:
@@ -140,6 +146,9 @@ class Evaluation(Ranged):
         """
         self.check_out()
         self._strategies = self._strategies_for(backbone, head)
+        if head.needs.pieces and rank() == 0:
+            cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
+            log.info("measuring with %s takes %s", type(head).__name__, cost)
         self._towers, self._weights = "", weights_hash(backbone, head)
 
     @torch.no_grad()
@@ -152,7 +161,9 @@ class Evaluation(Ranged):
         portion.checked()
         for strategy in self._strategies:
             if strategy.takes(portion):
-                images, texts = encode(backbone, portion, strategy.needs(head), self.image_batch)
+                images, texts = encode(
+                    backbone, portion, strategy.needs(head), self.image_batch, self.text_batch
+                )
                 if images is not None:
                     self._towers = str(images.pooled.dtype).removeprefix("torch.")
                 strategy.step(head, portion, images, texts)
@@ -227,14 +238,22 @@ class Evaluation(Ranged):
         return self.results
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
-        plan = self.plan
+        plan, needs = self.plan, head.needs
+        segments = self._segments_for(needs)
         maker = Maker(
-            plan.images, plan.texts, self.finder, backbone.eval_transform, backbone.tokenizer
+            plan.images,
+            plan.texts,
+            self.finder,
+            backbone.eval_transform,
+            backbone.tokenizer,
+            None if needs.views is None else backbone.square_transform(needs.views.side),
+            segments,
         )
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
-        if not head.needs.tokens:
+        if not needs.tokens and not needs.pieces:
             return [Pooled(plan, loading, self.shortlist)]
-        image_bytes, text_bytes = token_bytes(backbone, head)
+        most = max(map(len, segments)) if segments else 1
+        image_bytes, text_bytes = held_bytes(backbone, head, most)
         windowed = Windowed(
             plan, loading, windows(plan, image_bytes, text_bytes, self.window_bytes)
         )
@@ -242,6 +261,32 @@ class Evaluation(Ranged):
             return [windowed]
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
+
+    def _segments_for(self, needs: Needs) -> list[tuple[str, ...]] | None:
+        """Returns the segments of every text, None where texts stay whole.
+
+        They are made once, so that a text of which nothing is known is named before any is encoded.
+        """
+        if needs.segments is None:
+            return None
+        maker, made = self._segments
+        if maker is not needs.segments:
+            made = [needs.segments.of(text) for text in self.plan.texts]
+            self._segments = needs.segments, made
+        return made
+
+    def _cost(self, head: Head) -> dict[str, int]:
+        """Returns how much is encoded in pieces, by what it is."""
+        views, cost = head.needs.views, dict[str, int]()
+        if views is not None:
+            cost["views an image"] = views.count
+            cost["image passes"] = sum(s.image_passes(views.count) for s in self._strategies)
+        segments = self._segments_for(head.needs)
+        if segments is not None:
+            cost["texts"] = len(segments)
+            cost["segments"] = sum(map(len, segments))
+            cost["texts without a phrase"] = sum(len(some) == 1 for some in segments)
+        return cost
 
     def _notes(self, head: Head, towers: str) -> dict[str, Any]:
         """Returns what results say of the scoring.
@@ -262,7 +307,9 @@ class Evaluation(Ranged):
         }
         for strategy in self._strategies:
             notes |= strategy.notes(head)
-        return notes
+        if head.needs.segments is not None:
+            notes["segments"] = head.needs.segments.describe()
+        return notes | {"pieces": self._cost(head)} if head.needs.pieces else notes
 
     def _report(
         self,

@@ -44,6 +44,10 @@ class Pooled(Strategy):
         """Keeps the pooled vectors."""
         self._own.add(portion, images, texts)
 
+    def image_passes(self, views: int) -> int:
+        """Returns the number of images, which are whole."""
+        return len({row for asked in self.plan.questions for row in asked.images.tolist()})
+
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the vectors of all ranks; cases are judged first and then galleries."""
         return self._judged(head, gather_objects(self._own))

@@ -2,20 +2,23 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
 from zoo.backbones.tokenizer import Tokenize
-from zoo.batch import Encoded, TextBank, concatenate, text_bank
+from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
+from zoo.pieces.views import Views
 from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
@@ -39,8 +42,9 @@ class Portion:
         image_rows: Rows of the plan's images, `[n]`; FILLING where a rank has nothing to do.
         pixels: Images, `[n, 3, H, W]`.
         text_rows: Rows of the plan's texts, `[m]`.
-        texts: Bank of their distinct token ids.
-        bank_rows: Rows of the texts in the bank, `[m]`.
+        texts: Bank of their distinct token ids, or those of their segments.
+        bank_rows: Rows of the texts in the bank, `[m]`; rows of their S segments, `[m, S]`, where
+            texts come in segments, MISSING behind a text's last.
         questions: Questions that are scored with these items, for heads that read tokens.
         error: What is wrong with an image, in a sentence.
     """
@@ -126,6 +130,9 @@ class Maker:
         finder: Finds and opens images.
         transform: From a PIL image to a tensor `[3, H, W]`.
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
+        square: The transform of images of which views are made, in windows and tiles; None where
+            images stay whole.
+        segments: The segments of each text, in windows and tiles; None where texts stay whole.
     """
 
     images: Sequence[ImageRef]
@@ -133,11 +140,16 @@ class Maker:
     finder: ImageFinder
     transform: Transform
     tokenizer: Tokenize
+    square: Transform | None = None
+    segments: Sequence[tuple[str, ...]] | None = None
 
     def of_images(self, rows: Sequence[int]) -> Portion:
         """Returns the images of those rows; filling is the first image."""
+        return self._of_images(rows, self.transform)
+
+    def _of_images(self, rows: Sequence[int], transform: Transform) -> Portion:
         try:
-            pixels = [self.transform(self.finder.load(self.images[max(row, 0)])) for row in rows]
+            pixels = [transform(self.finder.load(self.images[max(row, 0)])) for row in rows]
         except ZooError as error:  # as a value: a worker's exception would come with its traceback
             return Portion(error=str(error))
         return Portion(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
@@ -145,6 +157,11 @@ class Maker:
     def of_texts(self, rows: Sequence[int]) -> Portion:
         """Returns the texts of those rows; filling is the first text."""
         bank, bank_rows = text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
+        return Portion(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
+
+    def _of_segments(self, rows: Sequence[int], segments: Sequence[tuple[str, ...]]) -> Portion:
+        """Returns the segments of the texts of those rows."""
+        bank, bank_rows = segment_bank([segments[row] for row in rows], self.tokenizer)
         return Portion(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
     def of_window(self, window: Window) -> Portion:
@@ -158,9 +175,13 @@ class Maker:
         return self._of_both(tile.images, tile.texts)
 
     def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
-        images, texts = (
-            self.of_images(image_rows) if image_rows else Portion(),
-            self.of_texts(text_rows),
+        images = (
+            self._of_images(image_rows, self.square or self.transform) if image_rows else Portion()
+        )
+        texts = (
+            self.of_texts(text_rows)
+            if self.segments is None
+            else self._of_segments(text_rows, self.segments)
         )
         return Portion(
             images.image_rows,
@@ -259,25 +280,90 @@ def encode(
     portion: Portion,
     needs: Needs,
     image_batch: int,
+    text_batch: int,
 ) -> tuple[Encoded | None, Encoded | None]:
     """Encodes what a portion holds.
 
     Args:
         backbone: Encodes it.
         portion: Images and texts.
-        needs: Which tokens are wanted beside pooled vectors.
-        image_batch: Number of images that are encoded at once.
+        needs: Which tokens are wanted beside pooled vectors, or which views in their place.
+        image_batch: Number of images, or of views, that are encoded at once.
+        text_batch: Number of segments that are encoded at once, where texts come in segments.
 
     Returns:
         The images and the texts, None for what the portion lacks.
     """
     images = texts = None
-    if portion.pixels is not None:
+    if portion.pixels is not None and needs.views is not None:
+        images = encode_views(backbone, portion.pixels, needs.views, image_batch)
+    elif portion.pixels is not None:
         few = torch.split(portion.pixels, image_batch)
         images = concatenate([backbone.encode_images(part, needs.image_keys) for part in few])
-    if portion.texts is not None:
+    if portion.texts is not None and portion.bank_rows.ndim == 2:
+        texts = encode_segments(backbone, portion.texts, portion.bank_rows, text_batch)
+    elif portion.texts is not None:
         texts = backbone.encode_texts(portion.texts, needs.text_keys).rows(portion.bank_rows)
     return images, texts
+
+
+def encode_views(backbone: Backbone, images: Tensor, views: Views, at_once: int) -> Encoded:
+    """Encodes the views of images, each view once.
+
+    Args:
+        backbone: Encodes them.
+        images: Images that are prepared for the maker of views, `[n, 3, side, side]`.
+        views: Makes the views.
+        at_once: Number of views that are resized and encoded at once.
+
+    Returns:
+        The pooled vectors of the images' views as PIECES.
+    """
+    every = (view for image in images for view in views.of(image))
+    found = []
+    while few := list(islice(every, at_once)):
+        found.append(backbone.encode_images(backbone.fitted(few)).pooled)
+    vectors = torch.cat(found)
+    vectors = vectors.reshape(len(images), views.count, -1)
+    mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+    return Encoded(vectors.new_zeros(len(images), 0), {PIECES: vectors}, {PIECES: mask})
+
+
+def segment_bank(
+    segments: Sequence[tuple[str, ...]], tokenizer: Tokenize
+) -> tuple[TextBank, Tensor]:
+    """Gathers the distinct segments of texts.
+
+    Args:
+        segments: The segments of each of m texts.
+        tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
+
+    Returns:
+        The bank of distinct segments, and the segments of each text as rows of it, `[m, S]`;
+        MISSING where a text has fewer than S.
+    """
+    bank, rows = text_bank(*tokenizer([segment for some in segments for segment in some]))
+    return bank, pad_sequence(
+        list(torch.split(rows, [len(some) for some in segments])), True, MISSING
+    )
+
+
+def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, at_once: int) -> Encoded:
+    """Encodes the segments of texts, each distinct one once.
+
+    Args:
+        backbone: Encodes them.
+        bank: The distinct segments.
+        rows: The segments of each text, as rows of the bank, `[m, S]`; MISSING where it has fewer.
+        at_once: Number of segments that are encoded at once.
+
+    Returns:
+        The pooled vectors of the texts' segments as PIECES.
+    """
+    few = torch.split(torch.arange(len(bank), device=rows.device), at_once)
+    found = [backbone.encode_texts(bank.map(lambda t, some=some: t[some])) for some in few]  # type: ignore[misc]
+    vectors = concatenate(found).pooled[rows.clamp(min=0)]
+    return Encoded(vectors.new_zeros(len(rows), 0), {PIECES: vectors}, {PIECES: rows != MISSING})
 
 
 def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:

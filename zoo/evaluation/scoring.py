@@ -17,14 +17,25 @@ from zoo.results.plan import Question
 PAIRS_AT_ONCE = 1 << 14
 
 
-def token_bytes(backbone: Backbone, head: Head) -> tuple[int, int]:
-    """Returns the bytes of the tokens that a head reads of one image and of one text."""
+def held_bytes(backbone: Backbone, head: Head, segments: int = 1) -> tuple[int, int]:
+    """Returns the bytes of the vectors that a head reads of one image and of one text.
+
+    Where it reads views, the pixels that they are made of count as well.
+
+    Args:
+        backbone: Encodes them.
+        head: Reads them.
+        segments: The most segments that a text has.
+    """
     shapes, needs = backbone.shapes, head.needs
     patches = (shapes.patches or 0) + shapes.prefix
-    return (
-        4 * len(needs.image_keys) * patches * shapes.image_width,
-        4 * len(needs.text_keys) * shapes.context * shapes.text_width,
-    )
+    image = len(needs.image_keys) * patches * shapes.image_width
+    text = len(needs.text_keys) * shapes.context * shapes.text_width
+    if needs.pieces:
+        views = needs.views
+        image = shapes.width if views is None else views.count * shapes.width + 3 * views.side**2
+        text = segments * shapes.width
+    return 4 * image, 4 * text
 
 
 def device_of(head: Head) -> torch.device:

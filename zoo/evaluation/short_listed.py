@@ -68,6 +68,11 @@ class ShortListed(Strategy):
         """Keeps the pooled vectors."""
         self._own.add(portion, images, texts)
 
+    def image_passes(self, views: int) -> int:
+        """Returns the number of whole images, which choose the candidates, and of their views."""
+        each = [self.plan.questions[q].images.tolist() for q in self.galleries]
+        return len({row for rows in each for row in rows}) + views * sum(map(len, each))
+
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Makes the short-lists, and scores and gathers their pairs."""
         vectors = joined(gather_objects(self._own), self.plan)
@@ -105,7 +110,9 @@ class ShortListed(Strategy):
         device, images, scores = next(backbone.parameters()).device, None, []
         for tile, loaded in zip(own, portions, strict=True):
             portion = loaded.checked().to(device)
-            new, texts = encode(backbone, portion, head.needs, self.loading.image_batch)
+            new, texts = encode(
+                backbone, portion, head.needs, self.loading.image_batch, self.loading.text_batch
+            )
             images = images if new is None else answers.prepare_images(head, new)
             assert images is not None
             assert texts is not None

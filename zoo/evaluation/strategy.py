@@ -46,6 +46,14 @@ class Strategy(ABC):
         """
 
     @abstractmethod
+    def image_passes(self, views: int) -> int:
+        """Returns how many images and views of images the image tower is to encode.
+
+        Args:
+            views: How many views of an image are encoded in its place.
+        """
+
+    @abstractmethod
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers what the steps of all ranks found; every rank calls this.
 

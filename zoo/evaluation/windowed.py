@@ -1,7 +1,8 @@
 """Windowed: cases that share images are encoded together and scored at once, from tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,10 @@ class Windowed(Strategy):
         scores = pair_scores(head, *prepared, inside)
         self._scores.update(zip(portion.questions, scores, strict=True))
 
+    def image_passes(self, views: int) -> int:
+        """Returns the number of views of the images of all windows."""
+        return views * sum(len(window.images) for window in self.windows)
+
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the scores of all ranks."""
         ranks: list[dict[int, NDArray[np.float32]]] = gather_objects(self._scores)
@@ -91,32 +96,52 @@ def _inside(portion: Portion, questions: Sequence[Question]) -> list[Question]:
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
     """Returns windows of all questions but galleries, sorted by image.
 
+    Questions that begin with the same image are in one window where it holds them all.
+
     Args:
         plan: What is asked.
         image_bytes: Bytes of one encoded image.
         text_bytes: Bytes of one encoded text.
         limit: Bytes that a window holds at most; one question may take more.
     """
-    named = [q for q, question in enumerate(plan.questions) if not question.case.gallery]
-    order = sorted(named, key=lambda q: (int(plan.questions[q].images[0]), q))
-    return list(_windows(plan, order, image_bytes, text_bytes, limit))
+
+    def first_image(q: int) -> int:
+        return int(plan.questions[q].images[0])
+
+    def parts() -> Iterator[Window]:
+        named = (q for q, question in enumerate(plan.questions) if not question.case.gallery)
+        for _, same in groupby(sorted(named, key=lambda q: (first_image(q), q)), first_image):
+            each = list(same)
+            whole = _window(plan, each)
+            size = len(whole.images) * image_bytes + len(whole.texts) * text_bytes
+            yield from [whole] if size <= limit else [_window(plan, [q]) for q in each]
+
+    return list(_filled(parts(), image_bytes, text_bytes, limit))
 
 
-def _windows(
-    plan: Plan, order: list[int], image_bytes: int, text_bytes: int, limit: int
+def _window(plan: Plan, questions: Sequence[int]) -> Window:
+    """Returns a window of questions, with all images and texts that they need."""
+    asked = [plan.questions[q] for q in questions]
+    images = dict.fromkeys(row for question in asked for row in question.images.tolist())
+    texts = dict.fromkeys(row for question in asked for row in question.texts.tolist())
+    return Window(tuple(questions), tuple(images), tuple(texts))
+
+
+def _filled(
+    parts: Iterable[Window], image_bytes: int, text_bytes: int, limit: int
 ) -> Iterator[Window]:
+    """Yields windows that hold as many of the parts as they may, in order."""
     questions: list[int] = []
     images: dict[int, None] = {}
     texts: dict[int, None] = {}
-    for q in order:
-        more_images = images | dict.fromkeys(plan.questions[q].images.tolist())
-        more_texts = texts | dict.fromkeys(plan.questions[q].texts.tolist())
-        if questions and len(more_images) * image_bytes + len(more_texts) * text_bytes > limit:
+    for part in parts:
+        more_images = len(images) + sum(row not in images for row in part.images)
+        more_texts = len(texts) + sum(row not in texts for row in part.texts)
+        if questions and more_images * image_bytes + more_texts * text_bytes > limit:
             yield Window(tuple(questions), tuple(images), tuple(texts))
-            questions = []
-            more_images = dict.fromkeys(plan.questions[q].images.tolist())
-            more_texts = dict.fromkeys(plan.questions[q].texts.tolist())
-        questions.append(q)
-        images, texts = more_images, more_texts
+            questions, images, texts = [], {}, {}
+        questions += part.questions
+        images.update(dict.fromkeys(part.images))
+        texts.update(dict.fromkeys(part.texts))
     if questions:
         yield Window(tuple(questions), tuple(images), tuple(texts))

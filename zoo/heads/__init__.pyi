@@ -3,3 +3,4 @@ from .cosine import Cosine as Cosine
 from .cross_modal import CrossModal as CrossModal
 from .linear import Linear as Linear
 from .max_sim import MaxSim as MaxSim
+from .structure_guided import StructureGuided as StructureGuided

@@ -96,7 +96,7 @@ class Head(Recorded, nn.Module, ABC):
     @property
     def reranks(self) -> bool:
         """Whether a pair costs so much that retrieval scores only short-lists by cosine."""
-        return self.needs.tokens
+        return self.needs.tokens or self.needs.pieces
 
     @property
     def scale(self) -> Tensor:

@@ -78,7 +78,7 @@ class MaxSim(Head):
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Scores named pairs; see `Head.pairs`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
-        step = self._fitting(patches.shape[1] * words.shape[1])
+        step = self._fitting(self._of_a_pair(patches, words))
         scores = [
             self._recomputed(self._pairs, images, texts, a, b)
             for a, b in zip(torch.split(i, step), torch.split(j, step), strict=True)
@@ -93,6 +93,10 @@ class MaxSim(Head):
         return self.logits(
             torch.cat([self._recomputed(self._columns, images, texts, j) for j in columns], dim=1)
         )
+
+    def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
+        """Returns how many numbers of a pair count towards `chunk`."""
+        return patches.shape[1] * words.shape[1]
 
     def _fitting(self, similarities: int) -> int:
         return max(1, self.chunk * 1_000_000 // max(similarities, 1))

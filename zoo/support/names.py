@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 ROOMS = {
     "objectives": "Objective",
     "heads": "Head",
+    "views": "Views",
+    "segments": "Segments",
     "negatives": "NegativeGenerator",
     "readers": "Reader",
     "datamodules": "LightningDataModule",
@@ -32,6 +34,8 @@ ROOMS = {
     "presets": "Preset",
 }
 FACES = {  # kinds that another room shows
+    "views": "pieces",
+    "segments": "pieces",
     "readers": "sources.readers",
     "extractors": "units",
     "taggers": "language",

@@ -1,0 +1,156 @@
+"""Segments: the phrases of a text, and the text itself, which are encoded one by one.
+
+Structure-guided inference (Role of Inference, section 3.2, B.1 and B.5) decomposes a caption into
+phrases about objects plus the full caption.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.language.tagger import Tagger
+from zoo.language.taggers import default_tagger
+from zoo.support.spec import Recorded
+from zoo.units.extract import UnitExtractor
+from zoo.units.reader import read_units
+from zoo.units.record import UnitRecord
+from zoo.units.rules.kinds import head_of
+from zoo.units.rules.rule import RuleExtractor
+
+
+class Segments(Recorded, ABC):
+    """Base of what takes texts apart.
+
+    What a maker finds depends on the text and the maker's arguments alone.
+    """
+
+    @abstractmethod
+    def phrases(self, text: str) -> Iterable[str]:
+        """Returns the phrases of a text, none where it has none."""
+
+    def of(self, text: str) -> tuple[str, ...]:
+        """Returns the phrases of a text, each once, and the text itself, which comes last.
+
+        Raises:
+            ZooError: Something else than phrases is found, or nothing is known of the text.
+        """
+        found = list(self.phrases(text))
+        for phrase in found:
+            if not isinstance(phrase, str) or not phrase.strip():
+                raise ZooError(
+                    f"{type(self).__name__}.phrases({text!r}) gave {phrase!r}: a phrase is a "
+                    "string that is not blank"
+                )
+        return (*dict.fromkeys(phrase for phrase in found if phrase != text), text)
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what results say of the maker."""
+        return {"maker": type(self).__name__}
+
+
+class Chunks(Segments):
+    """The noun phrases of a text and the text: "a black cat", "a white dog".
+
+    Args:
+        tagger: What finds noun phrases. Where None, spaCy's where it and its English pipeline are
+            installed, else TextBlob's.
+    """
+
+    def __init__(self, tagger: Tagger | None = None) -> None:
+        self.tagger = tagger
+
+    @cached_property
+    def _tagger(self) -> Tagger:
+        return self.tagger or default_tagger()
+
+    def phrases(self, text: str) -> list[str]:
+        """Returns the noun phrases as the text has them, with their determiners."""
+        places: list[tuple[int, int]] = []
+        for token in self._tagger.tokens(text):
+            if token.chunk == "B-NP":
+                places.append((token.start, token.end))
+            elif token.chunk == "I-NP" and places:
+                places[-1] = (places[-1][0], token.end)
+        return [text[start:end] for start, end in places]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what results say of the maker and its tagger."""
+        return {**super().describe(), **self._tagger.describe()}
+
+
+class Coarse(Segments):
+    """The entities of a text with their attributes, its relations, and the text.
+
+    Of "a black cat and a white dog" these are "black cat", "white dog" and the text. A relation
+    between the only two entities of a text is the text itself, and no segment beside it.
+
+    Args:
+        units: A units file or several, in which a text is found by its words.
+        extractor: What finds the units of a text that is in no such file. Where neither is given,
+            RuleExtractor.
+    """
+
+    def __init__(
+        self, units: str | list[str] | None = None, extractor: UnitExtractor | None = None
+    ) -> None:
+        self.files = [units] if isinstance(units, str) else list(units or ())
+        self.extractor = extractor
+
+    @cached_property
+    def _known(self) -> dict[str, UnitRecord]:
+        """The records by caption; the first of a caption that comes again."""
+        known: dict[str, UnitRecord] = {}
+        for file in self.files:
+            for record in read_units(file).values():
+                known.setdefault(record.caption, record)
+        return known
+
+    @cached_property
+    def _extractor(self) -> UnitExtractor | None:
+        return self.extractor or (None if self.files else RuleExtractor())
+
+    def phrases(self, text: str) -> list[str]:
+        """Returns the texts of entities and relations.
+
+        Raises:
+            ZooError: No file has units of the text, and there is no extractor.
+        """
+        record = self._known.get(text)
+        if record is None and self._extractor is None:
+            raise ZooError(
+                f"{' and '.join(self.files)} has no units of {text!r}, of which "
+                f"{type(self).__name__} is to make segments: `zoo units extract` finds units, or "
+                "name an extractor for such texts, as "
+                "--model.head.segments.extractor RuleExtractor"
+            )
+        return self.segments_of(record or self._extracted(text))
+
+    def segments_of(self, record: UnitRecord) -> list[str]:
+        """Returns the texts of a record's entities and, where these are over two, relations."""
+        entities = [entity.text for entity in record.entities]
+        return entities + [relation.text for relation in record.relations if len(entities) > 2]
+
+    def _extracted(self, text: str) -> UnitRecord:
+        assert self._extractor is not None
+        return self._extractor.extract(text, text, "")
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what results say of the maker, its files and its extractor."""
+        extractor = self._extractor.describe() if self._extractor else {}
+        return {**super().describe(), **({"units": self.files} if self.files else {}), **extractor}
+
+
+class Fine(Coarse):
+    """What `Coarse` has, and each entity without its attributes: "cat", "dog".
+
+    Args:
+        units: A units file or several, in which a text is found by its words.
+        extractor: What finds the units of a text that is in no such file. Where neither is given,
+            RuleExtractor.
+    """
+
+    def segments_of(self, record: UnitRecord) -> list[str]:
+        """Returns the heads of a record's entities, and what `Coarse` takes of it."""
+        return [head_of(entity.text) for entity in record.entities] + super().segments_of(record)

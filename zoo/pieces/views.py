@@ -1,0 +1,135 @@
+"""Views: the parts of an image that are encoded one by one.
+
+Structure-guided inference (Role of Inference, sections 3.2 and B.1) cuts an image of 224 x 224
+pixels into crops of six sizes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from zoo.errors import ZooError
+from zoo.support.ranges import PositiveInt
+from zoo.support.spec import Recorded
+
+Size = tuple[PositiveInt, PositiveInt]
+SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112), (112, 56))
+
+
+class Views(Recorded, ABC):
+    """Base of what makes views of an image.
+
+    Attributes:
+        side: The side of the square, in pixels, that an image is resized and centre-cropped to
+            before views are made of it.
+        count: How many views an image has.
+    """
+
+    side: int
+    count: int
+
+    @abstractmethod
+    def views(self, image: Tensor) -> Sequence[Tensor]:
+        """Returns the views of an image.
+
+        They are slices of the image, which share its memory. What encodes them resizes each to
+        the tower's input.
+
+        Args:
+            image: A prepared image, `[3, side, side]`.
+
+        Returns:
+            `count` views, `[3, height, width]`. A maker that finds fewer gives some twice, which
+            changes no score.
+        """
+
+    def of(self, image: Tensor) -> list[Tensor]:
+        """Returns what `views` finds, once it is known to be as many views as it should be.
+
+        Args:
+            image: A prepared image, `[3, side, side]`.
+
+        Raises:
+            ZooError: Something else comes, or more or fewer of them.
+        """
+        found = list(self.views(image))
+        whole = [v for v in found if isinstance(v, Tensor) and v.ndim == 3 and v.numel()]
+        if len(whole) != len(found) or len(found) != self.count:
+            raise ZooError(
+                f"{type(self).__name__}.views gave {len(whole)} views of an image, of which it "
+                f"says that it has {self.count}: return that many tensors [3, height, width]"
+            )
+        return found
+
+
+class Grid(Views):
+    """Crops of six sizes that do not overlap others of their size: 86 views.
+
+    Args:
+        sizes: Width and height of the crops, in pixels.
+        side: The side of the square that an image is resized and centre-cropped to before.
+
+    Raises:
+        ZooError: A crop is larger than the image, or there is no size.
+    """
+
+    def __init__(self, sizes: Sequence[Size] = SIZES, side: PositiveInt = 224) -> None:
+        self.sizes, self.side = [(width, height) for width, height in sizes], side
+        if not self.sizes:
+            raise ZooError(f"{type(self).__name__} has no sizes: name some, as [[224, 224]]")
+        self.count = len(self.boxes(side, side))
+
+    def stride(self, length: int) -> int:
+        """Returns how far neighbouring crops of a width or a height are apart."""
+        return length
+
+    def boxes(self, width: int, height: int) -> list[tuple[int, int, int, int]]:
+        """Returns left, top, width and height of every crop of an image, size by size.
+
+        Crops of a size begin at the upper left and go on row by row. None reaches over an edge.
+
+        Args:
+            width: The image's width.
+            height: The image's height.
+
+        Raises:
+            ZooError: A crop is larger than the image.
+        """
+        found = []
+        for w, h in self.sizes:
+            if w > width or h > height:
+                raise ZooError(
+                    f"{type(self).__name__} has crops of {w} x {h} pixels, which are larger than "
+                    f"its images of {width} x {height}: leave that size out, or raise side"
+                )
+            found += [
+                (left, top, w, h)
+                for top in range(0, height - h + 1, self.stride(h))
+                for left in range(0, width - w + 1, self.stride(w))
+            ]
+        return found
+
+    def views(self, image: Tensor) -> list[Tensor]:
+        """Returns the crops of an image, `[3, height, width]` each."""
+        height, width = image.shape[-2:]
+        return [
+            image[:, top : top + h, left : left + w]
+            for left, top, w, h in self.boxes(width, height)
+        ]
+
+
+class Overlap(Grid):
+    """Crops of six sizes, each half a crop from its neighbours: 270 views.
+
+    Args:
+        sizes: Width and height of the crops, in pixels.
+        side: The side of the square that an image is resized and centre-cropped to before.
+
+    Raises:
+        ZooError: A crop is larger than the image, or there is no size.
+    """
+
+    def stride(self, length: int) -> int:
+        """Returns half the length, and at least a pixel."""
+        return max(1, length // 2)
