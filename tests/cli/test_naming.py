@@ -50,6 +50,17 @@ def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
         lend(maker, "--maker", other=1)
 
 
+def test_a_missing_command_is_asked_for_with_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["units"])
+    assert capsys.readouterr().err == (
+        "zoo: `zoo units` wants a command, extract or show or audit: `zoo units --help` lists "
+        "what can be given\n"
+    )
+
+
 @pytest.mark.parametrize("command", ["units", "negatives"])
 def test_torch_is_not_imported_to_extract_or_export(command: str, tmp_path: str) -> None:
     made = {"units": "extract", "negatives": "export"}[command]

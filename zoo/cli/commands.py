@@ -195,5 +195,8 @@ def usage() -> str:
     lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` says more", ""]
     lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
     lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
-    lines += ["", "`zoo --print_completion bash` prints what bash completes commands and flags by"]
+    lines += [
+        "",
+        "`zoo --print_completion bash`, or zsh, prints what the shell completes commands by",
+    ]
     return "\n".join(lines)

@@ -49,9 +49,12 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
             super().error(message, ex)
         for wrong in (r"\w+\.\w+", r'(?<=\AParser key ")\w+(?=")'):
             message = re.sub(wrong, lambda found: self._flags().get(found[0], found[0]), message)
+        wanted = re.search(r'"command" to be one of \{(.*)\}, but it was not', message)
+        if wanted is not None:
+            message = f"`{self.prog}` wants a command, {' or '.join(wanted[1].split(','))}"
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
         mend = near(unknown[1], self._option_string_actions) if unknown else ""
-        if message.startswith("the following arguments are required"):
+        if wanted or message.startswith("the following arguments are required"):
             mend = f": `{self.prog} --help` lists what can be given"
         print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)
