@@ -11,7 +11,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.evaluation.fakes import FakeBackbone, cases, cosine, drawn_images, evaluation, measured
+from tests.evaluation.fakes import (
+    SHAPES,
+    FakeBackbone,
+    cases,
+    cosine,
+    drawn_images,
+    evaluation,
+    measured,
+)
 from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
@@ -59,6 +67,7 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
         "image_batch": 3,
         "text_batch": 5,
     }
+    assert content["scoring"]["scale"] == pytest.approx(SHAPES.scale)
     assert [p["preset"] for p in content["presets"]] == ["official", "strict"]
     assert {
         "value",

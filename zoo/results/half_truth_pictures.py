@@ -84,7 +84,8 @@ def gaps(diagnostic: Diagnostic) -> "Figure":
         for axes, (name, own) in zip(panels, kinds.items(), strict=True):
             fooled = own < 0
             for part, metric in ((own[~fooled], ANCHOR), (own[fooled], COMPLETION)):
-                axes.hist(np.clip(part, -reach, reach), edges, color=COLOURS[metric])
+                shown = np.clip(part, -reach, reach)
+                axes.hist(shown, edges, color=COLOURS[metric], histtype="stepfilled")
             axes.axvline(0, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(
                 f"{name}: mean gap {own.mean():+.4f}; {fooled.mean():.1%} of {len(own):,} cases "
