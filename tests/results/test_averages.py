@@ -249,3 +249,14 @@ def test_published_right_or_wrong_gives_the_published_metrics(shared_data: Path)
             int(case["correct"]) for case in cases if (case["type"], case["subtype"]) == (kind, sub)
         ]
         assert 100 * np.mean(right) == pytest.approx(float(row[f"sugarcrepe::{subset}"]), abs=0.5)
+
+
+def test_a_mean_of_a_metric_that_no_case_enters_is_not_taken() -> None:
+    """VG-Attribution's average leaves out pairs of fewer than 25 cases, which may be all."""
+    of_both = [
+        metric("aro", "VG-Relation", "macro", 60.0),
+        metric("aro", "VG-Attribution", "macro", None, of=0),
+    ]
+    found = taken("official", of_both)
+    assert found["aro, mean of 4"].value is None
+    assert "aro/VG-Attribution/macro" in found["aro, mean of 4"].missing

@@ -86,5 +86,12 @@ FLAGS = (
         "ways of counting (`zoo ls presets`), official where none is named. --presets.ARG VALUE "
         "is an argument of the one named last before it",
     ),
+    Flag(
+        "familiar_with",
+        "CAPTIONS",
+        "captions by whose bindings cases are split, or their table (`zoo bindings`); `training`, "
+        "the model's own; `coco`, its training captions, which count where none are named",
+        commands=("validate",),
+    ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )

@@ -20,6 +20,7 @@ from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.recipes import filled, refuse_nested, shipped_recipes
 from zoo.errors import ZooError, near
+from zoo.familiarity.captions import COCO
 from zoo.mistakes import sentence
 from zoo.support.arguments import listed
 from zoo.support.names import class_of, paths
@@ -31,7 +32,7 @@ EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", "overwrite"),
+    "validate": ("out", "presets", "familiar_with", "overwrite"),
 }
 
 
@@ -66,7 +67,8 @@ def _layer(flag: list[str]) -> int:
     if argument and name not in LISTS:
         return 4
     short = {known.name: 2 for known in FLAGS if known.setting}
-    layers = {"data_root": 0, "config": 1, "c": 1, "benchmarks": 2, "presets": 3, "out": 3}
+    layers = {"data_root": 0, "config": 1, "c": 1, "benchmarks": 2}
+    layers |= {"presets": 3, "out": 3, "familiar_with": 3}
     return (short | layers).get(name, 4)
 
 
@@ -259,7 +261,7 @@ class Benchmarks(Classes):
         parser.lay(settings, EVALUATION[parser.command], by)
 
 
-ACTIONS = {"benchmarks": Benchmarks, "presets": Classes, "out": Short}
+ACTIONS = {"benchmarks": Benchmarks, "presets": Classes, "out": Short, "familiar_with": Short}
 
 
 class ZooParser(LightningArgumentParser):
@@ -285,7 +287,11 @@ class ZooParser(LightningArgumentParser):
             action = ACTIONS.get(flag.name, Short if flag.setting else None)
             if action is not None:
                 also = ["--preset"] if flag.name == "presets" else []
-                self.add_argument(f"--{flag.name}", *also, action=action, flag=flag, **nowhere)
+                added = self.add_argument(
+                    f"--{flag.name}", *also, action=action, flag=flag, **nowhere
+                )
+                if flag.name == "familiar_with":
+                    added.nargs, added.const = "?", COCO
             elif flag.name == "data_root":
                 many = "+" if command == "validate" else 1
                 self.add_argument(

@@ -1,14 +1,21 @@
 """`zoo rescore`: metrics made again from cases.parquet, or compared with those of another run."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from rich.table import Table
 
+from zoo.familiarity.captions import COCO, familiar_table, training_captions
 from zoo.results.compare import Matched, differences, largest_difference, matched, paired
+from zoo.results.familiar import Familiarity
 from zoo.results.presets import Preset, preset_of
-from zoo.results.report import read, refuse_results, write
+from zoo.results.ranks import PICTURE, SIGNIFICANT, flips, picture, split_tests
+from zoo.results.report import finished, read, refuse_results
 from zoo.results.show import screen, show
 from zoo.support.arguments import Parser, listed
+from zoo.support.files import write_beside
 
 
 def main(argv: list[str]) -> int:
@@ -16,15 +23,27 @@ def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
     refuse_results(given.out, given.overwrite)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
-    results = read(given.run).recounted(presets)
-    if given.out is not None:
-        write(results, given.out)
+    results = read(given.run)
+    familiarity = None
+    if given.familiar_with is not None:
+        trained = training_captions(results.header["model"])
+        familiarity = Familiarity(familiar_table(given.familiar_with, given.data_root, trained))
+    results = finished(results, presets, given.out, familiarity)
     show(results)
-    if given.against is not None:
-        runs = matched(results.cases, read(given.against).cases)
+    others = {path: read(path).cases for path in given.against}
+    for path, cases in others.items():
+        if len(others) > 1:
+            screen().print(f"\nagainst {path}")
+        runs = matched(results.cases, cases)
         _say_what_is_compared(runs)
         for preset in presets:
             _compare(runs, preset)
+    if others and pc.any(results.cases["bucket"].is_valid()).as_py():
+        models = {str(path): cases for path, cases in {given.run: results.cases, **others}.items()}
+        for preset in presets:
+            _compare_splits(models, preset)
+        if given.out is not None:
+            write_beside(given.out / PICTURE, picture(split_tests(models, presets[0].rules)))
     return 0
 
 
@@ -46,8 +65,26 @@ def parser() -> Parser:
     parser.add_argument(
         "--against",
         type=Path,
-        help="another run over the same questions: which outcomes differ under the presets, and "
-        "whether by more than chance",
+        nargs="+",
+        default=[],
+        help="other runs over the same questions: which outcomes differ under the presets, and "
+        "whether by more than chance; by --familiar_with, all pairs of runs on each split",
+    )
+    parser.add_argument(
+        "--familiar_with",
+        metavar="CAPTIONS",
+        nargs="?",
+        const=COCO,
+        help="captions by whose bindings cases are split, or their table (`zoo bindings`); "
+        "`training`, the model's own; `coco`, its training captions, which count where none are "
+        "named",
+    )
+    parser.add_argument(
+        "--data_root",
+        type=Path,
+        nargs="+",
+        default=[Path()],
+        help="where `--familiar_with coco` looks for its captions",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="write over the results that --out holds"
@@ -114,3 +151,38 @@ def _compare(runs: Matched, preset: Preset) -> None:
             f"  {place}, case {difference.case}: "
             f"margins {difference.first_margin:.3g} and {difference.second_margin:.3g}"
         )
+
+
+def _compare_splits(models: Mapping[str, pa.Table], preset: Preset) -> None:
+    console = screen()
+    console.print(f"\npairs of runs on each split under preset {preset.name}")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("metric", "first run", "second run"):
+        table.add_column(name, overflow="fold")
+    for name in ("split", "n", "first, %", "second, %", "p", "q"):
+        table.add_column(name, justify="right", no_wrap=True)
+    tests = split_tests(models, preset.rules)
+    for test in tests:
+        table.add_row(
+            "/".join(map(str, test.place)),
+            *test.models,
+            test.split,
+            f"{test.n:,}",
+            *(f"{100 * value:.1f}" for value in test.values),
+            f"{test.p:.3g}",
+            f"{test.q:.3g}",
+        )
+    console.print(table)
+    console.print(
+        "p: two-sided mid-p of McNemar's test, each question by itself; q: adjusted over the pairs "
+        "of runs on one split"
+    )
+    found = flips(tests)
+    for flip in found:
+        console.print(
+            f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
+            f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})",
+            soft_wrap=True,
+        )
+    if not found:
+        console.print(f"no significant flip: no pair is ordered otherwise at q {SIGNIFICANT}")

@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
+from zoo.familiarity.captions import training_captions
 from zoo.module import ZooModule
 from zoo.results.presets import Preset
 from zoo.results.show import show
@@ -33,6 +34,9 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             published benchmarks are always decoded as their scripts do.
         background: Colour under transparent pixels of a user's own images, such as white. Where
             None, the colour that these pixels hide is shown.
+        familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
+            file, a file of captions, `coco` for COCO's training captions, or `training` for those
+            that the model was trained on.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -52,6 +56,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         overwrite: bool = False,
         upright: bool = False,
         background: str | None = None,
+        familiar_with: str | None = None,
     ) -> None:
         super().__init__()
         self.quiet = quiet
@@ -67,6 +72,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             overwrite=overwrite,
             upright=upright,
             background=background,
+            familiar_with=familiar_with,
         )
 
     def check_files(self) -> None:
@@ -92,6 +98,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         module = self.trainer.lightning_module
         assert isinstance(module, ZooModule)
         self.evaluation.trained_images = frozenset(module.origin.get("trained_images", ()))
+        self.evaluation.find_familiar(training_captions(module.about()))
         if (
             self.evaluation.out is None
             and self.trainer.logger is not None

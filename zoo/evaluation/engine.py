@@ -1,7 +1,7 @@
 """Evaluation: runs benchmarks on a model, by the strategy that its head needs, and reports."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from zoo.evaluation.scoring import device_of, finite, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.windowed import Windowed, windows
+from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.pieces.segments import Segments
+from zoo.results.familiar import Familiarity
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets import Preset, preset_of
@@ -60,6 +62,9 @@ class Evaluation(Ranged):
             published benchmarks are always decoded as their scripts do.
         background: Colour under transparent pixels of a user's own images, such as white. Where
             None, the colour that these pixels hide is shown.
+        familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
+            file, a file of captions, `coco` for COCO's training captions, or `training` for those
+            that the model was trained on.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -80,6 +85,7 @@ class Evaluation(Ranged):
         overwrite: bool = False,
         upright: bool = False,
         background: str | None = None,
+        familiar_with: str | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -100,6 +106,8 @@ class Evaluation(Ranged):
         self.overwrite = overwrite
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
+        self.familiar_with = familiar_with
+        self.familiarity: Familiarity | None = None
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
@@ -110,10 +118,27 @@ class Evaluation(Ranged):
         """Reads the benchmarks and finds their images, once.
 
         Raises:
-            ZooError: A benchmark is broken, or nothing can be scored.
+            ZooError: A benchmark is broken, nothing can be scored, or cases cannot be split.
         """
         if self._plan is None:
             self._plan = make_plan(self.benchmarks, self.roots, self.finder)
+            if self.familiar_with != TRAINING:
+                self.find_familiar()
+
+    def find_familiar(self, trained: Mapping[str, Any] | None = None) -> None:
+        """Reads the captions that `familiar_with` names, once.
+
+        Args:
+            trained: What a checkpoint says of its training captions, None where it says nothing.
+
+        Raises:
+            ZooError: The captions are not there or have no bindings, or a benchmark has no case to
+                split.
+        """
+        if self.familiar_with is not None and self.familiarity is None:
+            table = familiar_table(self.familiar_with, self.roots, trained)
+            self.familiarity = Familiarity(table)
+            self.familiarity.check(self.plan)
 
     @property
     def plan(self) -> Plan:
@@ -327,10 +352,19 @@ class Evaluation(Ranged):
         """
         left = dict(enumerate(self.plan.questions))
         cases = table(self._rows(judged, left))
+        self.find_familiar(training_captions(about))
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
         return report(
-            self.plan, self.benchmarks, self.roots, self.presets, cases, about, notes, self.out
+            self.plan,
+            self.benchmarks,
+            self.roots,
+            self.presets,
+            cases,
+            about,
+            notes,
+            self.out,
+            self.familiarity,
         )
 
     def _rows(

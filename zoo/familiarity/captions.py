@@ -52,6 +52,16 @@ def familiar_table(
     return of_captions(guess_reader(path))
 
 
+def training_captions(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns what results say of the captions that a model was trained on, None for nothing.
+
+    Args:
+        about: What results say of the model.
+    """
+    data: Mapping[str, Any] = about.get("origin", {}).get("data") or {}
+    return data.get("train")
+
+
 def of_captions(reader: Reader, extractor: UnitExtractor | None = None) -> BindingTable:
     """Counts the bindings of all captions of a reader.
 

@@ -183,7 +183,7 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
             if used
             else [str(node)]
         )
-        return _Taken([(f, f.of / cases) for f in used], cases, missing)
+        return _Taken([(f, f.of / max(cases, 1)) for f in used], cases, missing)
     taken = [_take(member, metrics) for member in node.members]
     cases = sum(t.cases for t in taken)
     parts = [

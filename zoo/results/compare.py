@@ -141,7 +141,7 @@ def paired(runs: Matched, rules: Rules = AS_KEPT) -> list[Paired]:
         rules: What counts as right. By default outcomes count as they are kept: every tie is wrong.
     """
     found = []
-    for place, _, a, b in _judged(runs, rules):
+    for place, _, a, b in judged_by_both(runs, rules):
         first, second = a.value, b.value
         if len(first):
             p = paired_test(*_in_steps(first, second), a.image)
@@ -170,7 +170,7 @@ def differences(runs: Matched, rules: Rules = AS_KEPT) -> list[Difference]:
         rules: What counts as right, as in `paired`.
     """
     found = []
-    for place, rows, a, b in _judged(runs, rules):
+    for place, rows, a, b in judged_by_both(runs, rules):
         for i in np.flatnonzero(a.value != b.value):
             row = int(rows[i])
             case, query = runs.first["case"][row].as_py(), runs.first["query"][row].as_py()
@@ -191,7 +191,7 @@ def largest_difference(runs: Matched) -> float:
     return float(np.abs(one[differ] - other[differ]).max(initial=0.0))
 
 
-def _judged(
+def judged_by_both(
     runs: Matched, rules: Rules
 ) -> Iterator[tuple[Place, NDArray[np.int64], Judged, Judged]]:
     """Yields each metric, its rows, and the counted outcomes that both runs scored."""

@@ -108,6 +108,7 @@ class Metric:
             or where it was counted by other rules or over another gallery.
         gallery_of: Number of images of the whole gallery; None where the metric is no recall.
         run: What tells this run of the benchmark from another, as in `BenchmarkRun`.
+        split: The split over whose cases it was counted; empty where over all cases.
     """
 
     benchmark: str
@@ -127,6 +128,7 @@ class Metric:
     published: float | None = None
     gallery_of: int | None = None
     run: str = ""
+    split: str = ""
 
     @property
     def asked(self) -> BenchmarkRun:
@@ -134,7 +136,8 @@ class Metric:
         return BenchmarkRun(self.benchmark, self.run)
 
     def __str__(self) -> str:
-        return f"{self.asked}/{self.subset}/{self.metric}"
+        split = f", {self.split}" if self.split else ""
+        return f"{self.asked}/{self.subset}/{self.metric}{split}"
 
     @property
     def coverage(self) -> float:

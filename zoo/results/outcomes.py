@@ -51,6 +51,8 @@ class OutcomeRow:
         texts: Texts that the outcome is about, in the order of `scores` where each score is of one
             text. Of a recall they are the query's own, without the rest of the gallery.
         question: The `fingerprint` of the case.
+        bucket: How familiar its bindings are from training captions, as in `familiarity.buckets`.
+            None where that was not asked.
     """
 
     benchmark: str
@@ -74,6 +76,7 @@ class OutcomeRow:
     trained: list[bool]
     texts: list[str]
     question: str
+    bucket: str | None = None
 
 
 SCHEMA = pa.schema(
@@ -99,6 +102,7 @@ SCHEMA = pa.schema(
         ("trained", pa.list_(pa.bool_())),
         ("texts", pa.list_(pa.string())),
         ("question", pa.string()),
+        ("bucket", pa.string()),
     ]
 )
 

@@ -19,18 +19,21 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import ZooError, near, need
 from zoo.results.averages import Average, averages
+from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.plan import Plan
 from zoo.results.presets import Official, Preset
+from zoo.results.released import release
 from zoo.results.runs import BenchmarkRun
-from zoo.results.tables import TextTable, averages_table, metrics_table
+from zoo.results.splits import by_split
+from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
 from zoo.support.files import beside
 from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import json_value, sha256
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
 # names in older schemas
 FORMER = {
@@ -57,12 +60,14 @@ class Counted:
         says: What the report says of the preset.
         metrics: Metrics in the order of the report.
         averages: Averages that were taken.
+        splits: Metrics by the familiarity of bindings, where that was asked.
     """
 
     preset: str
     says: str
     metrics: tuple[Metric, ...]
     averages: tuple[Average, ...]
+    splits: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +126,7 @@ class Results:
         return "".join(
             table.html()
             for counted in self.counted
-            for table in (self._table(counted), averages_table(counted.averages))
+            for table in self._tables_of(counted)
             if table.rows
         )
 
@@ -130,7 +135,7 @@ class Results:
         return [
             {"preset": counted.preset, **asdict(metric)}
             for counted in self.counted
-            for metric in counted.metrics
+            for metric in (*counted.metrics, *counted.splits)
         ]
 
     def to_pandas(self) -> Any:
@@ -172,8 +177,11 @@ class Results:
                 f"the results are not counted under {preset!r}{near(str(preset), known)}, "
                 f"but under {', '.join(known)}: use `recounted`, or `zoo rescore`"
             )
-        tables = (self._table(counted), averages_table(counted.averages))
-        return [table for table in tables if table.rows]
+        return [table for table in self._tables_of(counted) if table.rows]
+
+    def _tables_of(self, counted: Counted) -> tuple[TextTable, ...]:
+        averaged, split = averages_table(counted.averages), splits_table(counted.splits)
+        return self._table(counted), averaged, split
 
     def _table(self, counted: Counted) -> TextTable:
         said = [f"preset {counted.preset}: {counted.says}"]
@@ -198,6 +206,7 @@ def report(
     model: Mapping[str, Any],
     scoring: Mapping[str, Any],
     out: Path | None,
+    familiarity: Familiarity | None = None,
 ) -> Results:
     """Counts the cases under the presets and writes results.json and cases.parquet.
 
@@ -210,6 +219,7 @@ def report(
         model: What results say of the model.
         scoring: What results say of the scoring.
         out: Folder of both files; nothing is written where None.
+        familiarity: What splits the cases, None where they are not split.
 
     Raises:
         ZooError: The files cannot be written.
@@ -235,9 +245,34 @@ def report(
             for run, subset in plan.absent
         ],
     }
-    results = Results(header, count(cases, presets, header), cases)
+    return finished(Results(header, (), cases), presets, out, familiarity)
+
+
+def finished(
+    results: Results, presets: Sequence[Preset], out: Path | None, familiarity: Familiarity | None
+) -> Results:
+    """Splits, counts and writes results.
+
+    Args:
+        results: Header and cases; what was counted of them is counted anew.
+        presets: Ways of counting and averaging.
+        out: Folder of the files; nothing is written where None.
+        familiarity: What splits the cases, None where they stay as they are.
+
+    Raises:
+        ZooError: The files cannot be written, or no case can be split.
+    """
+    overlaps = None
+    if familiarity is not None:
+        overlaps = familiarity.overlaps(results.cases)
+        said = {**familiarity.describe(), "subsets": summary(overlaps)}
+        header = {**results.header, "familiarity": said}
+        results = Results(header, (), bucketed(results.cases, overlaps))
+    results = results.recounted(presets)
     if out is not None:
         write(results, out)
+        if familiarity is not None and overlaps is not None:
+            release(overlaps, familiarity.table, out)
     return results
 
 
@@ -265,7 +300,8 @@ def count(
         found = sorted(observations, key=lambda f: place.get((f.asked, f.subset), len(place)))
         means = averages(preset.name, preset.means, found, observations)
         says = f"{preset.says}{_kept(preset, cases)}"
-        counted.append(Counted(preset.name, says, tuple(found), tuple(means)))
+        splits = by_split(cases, preset.rules, known)
+        counted.append(Counted(preset.name, says, tuple(found), tuple(means), splits))
     return tuple(counted)
 
 
@@ -447,6 +483,7 @@ def _counted(preset: Mapping[str, Any]) -> Counted:
         preset["says"],
         tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
         tuple(averages),
+        tuple(Metric(**metric) for metric in preset.get("splits", ())),
     )
 
 

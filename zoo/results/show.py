@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -11,13 +11,20 @@ from rich.text import Text
 from zoo.results.metrics import Metric
 from zoo.results.report import CUT, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.tables import TextTable, averages_table, baselines_table, metrics_table
+from zoo.results.tables import (
+    TextTable,
+    averages_table,
+    baselines_table,
+    metrics_table,
+    splits_table,
+)
 from zoo.support.provenance import random_weights
 
 FOLDED = ("benchmark", "subset", "average", "")
 WORDS = (
     *FOLDED,
     "metric",
+    "split",
     "weighting",
     "baseline",
     "condition",
@@ -66,12 +73,17 @@ def _lines(results: Results) -> Iterator[RenderableType]:
                 for a in counted.averages
                 if a.value is None
             )
+        if counted.splits:
+            yield Text("\nby the familiarity of bindings, each outcome alike")
+            yield rich_table(splits_table(counted.splits))
         yield Text("")
     for name, benchmark in results.header["benchmarks"].items():
         if guessed := benchmark.get("baselines"):
             yield Text(f"{name}, guessed without the image, %:")
             yield rich_table(baselines_table(guessed))
             yield Text("")
+    if "familiarity" in results.header:
+        yield from _familiarity(results.header["familiarity"])
     yield from _remarks(results.metrics)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
@@ -86,6 +98,34 @@ def _lines(results: Results) -> Iterator[RenderableType]:
             f"absent: {BenchmarkRun(absent['benchmark'], absent['run'])}/{absent['subset']} "
             f"({' or '.join(absent['files'])}): {absent['how']}"
         )
+
+
+def _familiarity(said: dict[str, Any]) -> Iterator[Text]:
+    """Yields which captions bindings were looked for in, and what was found of each subset."""
+    yield Text(f"bindings are looked for in {said['with']['captions']}")
+    for name, of in said["subsets"].items():
+        n = of["split"]
+        if not n:
+            yield Text(f"{name}: no case binds an attribute to an object in each of its texts")
+            continue
+        yield Text(f"{name}: " + ", ".join(f"{b} {count:,}" for b, count in of["buckets"].items()))
+        rules = (
+            f"{rule}: all seen {of[rule]['seen'] / n:.1%}, all unseen {of[rule]['unseen'] / n:.1%}"
+            for rule in ("strict", "loose")
+        )
+        yield Text(f"  {'; '.join(rules)}; {of['excluded']:,} excluded")
+        for over in ("full", "mixed"):
+            right, wrong = (of[f"labels, {over}"][side] for side in ("right", "wrong"))
+            yield Text(
+                f"  {over}: of the bindings of right texts {_shares(right)}; "
+                f"of wrong ones {_shares(wrong)}"
+            )
+    yield Text("")
+
+
+def _shares(labels: dict[str, int]) -> str:
+    n = max(sum(labels.values()), 1)
+    return f"{labels['perfect'] / n:.1%} perfect, {labels['none'] / n:.1%} none"
 
 
 def rich_table(made: TextTable) -> Table:

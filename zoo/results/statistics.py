@@ -280,6 +280,22 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
     return min(1.0, float(2 * beyond + level))
 
 
+def mcnemar(first: int, second: int) -> float:
+    """Tests whether two models are right equally often, with questions as the units that vary.
+
+    Args:
+        first: Number of questions that the first model alone has right.
+        second: Number of questions that the second model alone has right.
+
+    Returns:
+        The two-sided mid-p of McNemar's test (McNemar 1947, Lancaster 1961); 1 where no question
+        tells the models apart.
+    """
+    law = stats.binom(first + second, 0.5)
+    least = min(first, second)
+    return min(1.0, float(2 * law.cdf(least) - law.pmf(least)))
+
+
 def _fair(n: int) -> Floats:
     """Returns the law of the number of heads in n throws of a fair coin."""
     heads = np.arange(n + 1)

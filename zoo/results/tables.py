@@ -10,6 +10,7 @@ from zoo.results.metrics import Metric
 
 METRICS = ("benchmark", "subset", "metric", "%", "95 % interval", "n / of all", "ties", "chance")
 PUBLISHED = "B/32"
+SPLIT = ("benchmark", "subset", "metric", "split", "%", "95 % interval", "n / of all")
 AVERAGES = ("average", "%", "95 % interval", "weighting", "n / of all", "")
 _LATEX = {
     **{mark: rf"\{mark}" for mark in "&%$#_{}"},
@@ -93,6 +94,29 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
         for f, last in zip(metrics, before, strict=False)
     )
     return TextTable((*METRICS, PUBLISHED), rows, tuple(says))
+
+
+def splits_table(metrics: Sequence[Metric]) -> TextTable:
+    """Lays out metrics by the familiarity of bindings, of which each has all its splits in a row.
+
+    Args:
+        metrics: Metrics in the order of their rows.
+
+    Returns:
+        A table with a row for each metric and split; the first of a metric names it.
+    """
+    named = [(str(f.asked), f.subset, f.metric) for f in metrics]
+    rows = (
+        (
+            *(("", "", "") if name == last else name),
+            f.split,
+            number(f.value),
+            interval(f),
+            f"{f.n:,} / {f.of:,}",
+        )
+        for f, name, last in zip(metrics, named, [None, *named], strict=False)
+    )
+    return TextTable(SPLIT, tuple(rows))
 
 
 def averages_table(averages: Iterable[Average]) -> TextTable:

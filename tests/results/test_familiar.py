@@ -1,0 +1,279 @@
+"""Cases are split by the familiarity of their bindings, counted by split, and released as files."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo.benchmarks.base import Case
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.familiarity.bindings import Binding
+from zoo.familiarity.table import BindingTable
+from zoo.results.familiar import Familiarity, bucketed, summary
+from zoo.results.metrics import Reference
+from zoo.results.outcomes import rows, table
+from zoo.results.presets import Official
+from zoo.results.report import read
+from zoo.results.runs import BenchmarkRun
+from zoo.results.splits import by_split
+from zoo.sources.sample import ImageRef
+
+COUNTS = {
+    **{Binding(*b.split()): (2, 1) for b in ("white wall", "blue sky", "white sky", "blue wall")},
+    **{Binding(*b.split()): (1, 0) for b in ("red car", "old sky", "blue man")},
+    **{Binding(*b.split()): (0, 3) for b in ("old man", "tired man")},
+}
+TABLE = BindingTable(COUNTS, {"version": 1, "captions": "made"})
+CASES = {
+    "definitely_seen": ("blue sky", "white walls"),
+    "amb_perfect_close": ("blue sky", "old man"),
+    "amb_mixed": ("red car", "old man"),
+    "amb_perfect_none": ("blue sky", "red car"),
+    "amb_close_only": ("old man", "tired men"),
+    "amb_close_none": ("old man", "purple fork"),
+    "definitely_unseen": ("purple cloud", "melted fork"),
+    "excluded": ("brown dining table", "red car"),
+}
+SPLIT = {"full": 7, "seen": 1, "mixed": 4, "unseen": 1, "excluded": 1}
+ARO = BenchmarkRun("aro")
+
+
+def swapped(first: str, second: str) -> tuple[str, str]:
+    """The caption of VG-Attribution and its twin with the attributes swapped."""
+    (a, *one), (b, *other) = first.split(), second.split()
+    return (
+        f"the {first} and the {second}",
+        f"the {b} {' '.join(one)} and the {a} {' '.join(other)}",
+    )
+
+
+def case(texts: tuple[str, ...], i: int, protocol: str = "i2t") -> Case:
+    images = (ImageRef("coco", str(i)),)
+    match = np.array([[True] + [False] * (len(texts) - 1)])
+    return Case(images, texts, match, protocol, "VG-Attribution", str(i))
+
+
+def answered(right: list[bool], run: BenchmarkRun = ARO) -> Any:
+    """Outcomes of CASES in order, right where `right` says so."""
+    made = [case(swapped(*words), i) for i, words in enumerate(CASES.values())]
+    return table(
+        row
+        for one, is_right in zip(made, right, strict=True)
+        for row in rows(run, one, one.judge(np.array([[is_right, 0.5]], np.float32)), frozenset())
+    )
+
+
+def test_each_case_has_the_bucket_of_its_four_labels() -> None:
+    cases = answered([True] * len(CASES))
+    overlaps = Familiarity(TABLE).overlaps(cases)[ARO, "VG-Attribution"]
+    assert [overlap.bucket for overlap in overlaps] == list(CASES)
+    assert overlaps[3].right == ((("blue", "sky"), "perfect"), (("red", "car"), "perfect"))
+    assert overlaps[3].wrong == ((("red", "sky"), "none"), (("blue", "car"), "none"))
+
+
+def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were_parsed() -> None:
+    """Mixed leaves out the case of close matches alone, full and the buckets have it."""
+    right = [True, True, False, False, True, True, False, True]
+    cases = answered(right)
+    familiarity = Familiarity(TABLE)
+    split = bucketed(cases, familiarity.overlaps(cases))
+    known = {(ARO, "VG-Attribution"): Reference(published={"i2t": 63.2, "macro": 63.2})}
+    found = {metric.split: metric for metric in by_split(split, Official.rules, known)}
+    assert {name: metric.n for name, metric in found.items()} == SPLIT
+    assert found["full"].value == pytest.approx(100 * 4 / 7)
+    assert (found["seen"].value, found["unseen"].value) == (100, 0)
+    assert found["mixed"].value == pytest.approx(100 * 2 / 4)
+    assert found["excluded"].value == 100
+    assert [f.chance for f in found.values()] == pytest.approx([50] * 5)
+    assert {f.published for f in found.values()} == {None}
+    assert {f.metric for f in found.values()} == {"i2t"}
+
+
+def test_buckets_labels_and_both_rules_are_counted() -> None:
+    cases = answered([True] * len(CASES))
+    counts = summary(Familiarity(TABLE).overlaps(cases))["aro/VG-Attribution"]
+    assert (counts["split"], counts["excluded"]) == (7, 1)
+    assert set(counts["buckets"].values()) == {1}
+    assert counts["strict"] == {"seen": 1, "unseen": 3}
+    assert counts["loose"] == {"seen": 3, "unseen": 1}
+    assert counts["labels, full"] == {
+        "right": {"perfect": 6, "close": 5, "none": 3},
+        "wrong": {"perfect": 4, "close": 2, "none": 8},
+    }
+
+
+def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
+    run = BenchmarkRun("pairs")
+    texts = [
+        ("a blue sky over white walls", "a white sky over blue walls"),
+        ("a purple cloud", "a purple fork"),
+        ("a red car", "a car"),
+    ]
+    cases = table(
+        row
+        for i, pair in enumerate(texts)
+        for row in rows(run, case(pair, i), case(pair, i).queries(), frozenset())
+    )
+    split = bucketed(cases, Familiarity(TABLE).overlaps(cases))
+    assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
+    counts = {metric.split: metric.of for metric in by_split(split, Official.rules, {})}
+    assert counts == {"full": 3, "seen": 1, "mixed": 0, "unseen": 1, "excluded": 1}
+
+
+def test_outcomes_without_bindings_cannot_be_split() -> None:
+    run = BenchmarkRun("pairs")
+    one = case(("a man", "a dog"), 0)
+    cases = table(rows(run, one, one.queries(), frozenset()))
+    with pytest.raises(ZooError, match="pairs has no case whose texts all give an object an attri"):
+        Familiarity(TABLE).overlaps(cases)
+
+
+@pytest.fixture
+def root(shared_data: Path, tmp_path: Path) -> Path:
+    """Records of VG-Attribution's form, and pairs of VL-CheckList, on photographs of vg160."""
+    photographs = shared_data / "vg160" / "visual_genome"
+    (tmp_path / "visual_genome").symlink_to(photographs)
+    names = sorted(path.name for path in (photographs / "images").iterdir())
+    records = []
+    for name, words in zip(names, CASES.values(), strict=False):
+        true, false = swapped(*words)
+        attributes = [word.split()[0] for word in words]
+        box = {"bbox_x": 0, "bbox_y": 0, "bbox_w": 90, "bbox_h": 90}
+        texts = {"true_caption": true, "false_caption": false, "attributes": attributes}
+        records.append({"image_path": name, **texts, **box})
+    (tmp_path / "aro").mkdir()
+    (tmp_path / "aro" / "visual_genome_attribution.json").write_text(json.dumps(records))
+    asked = shared_data / "benchmarks" / "vl_checklist_vg" / "Attribute" / "vg" / "color.json"
+    with (tmp_path / "checklist.csv").open("w", newline="") as file:
+        written = csv.writer(file)
+        written.writerow(["image", "caption", "foil"])
+        for path, texts in json.loads(asked.read_text())[:40]:
+            image = photographs / "images" / Path(path).name
+            written.writerow([image, texts["POS"][0], texts["NEG"][0]])
+    lines = ["attr,obj_lemma,perfect_count,close_count"]
+    lines += [f"{b.attribute},{b.object},{p},{c}" for b, (p, c) in COUNTS.items()]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def measured(root: Path, *arguments: str) -> int:
+    return main(
+        [
+            *("validate", "--data_root", str(root), "--model.backbone.name", "zoo-tiny"),
+            *("--trainer.accelerator", "cpu", "--data.init_args.workers", "0", *arguments),
+        ]
+    )
+
+
+def test_validate_splits_real_photographs_and_writes_the_three_released_files(
+    root: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = f"aro:VG-Attribution,pairs:{root / 'checklist.csv'}"
+    out = root / "out"
+    asked = ["--familiar_with", str(root / "table.csv"), "--out", str(out)]
+    assert measured(root, "--benchmarks", names, *asked) == 0
+    shown = capsys.readouterr().out
+    assert "strict: all seen 14.3%, all unseen 42.9%; loose: all seen 42.9%" in shown
+    results = read(out)
+    (counted,) = results.counted
+    splits = {m.split: (m.n, m.of) for m in counted.splits if m.benchmark == "aro"}
+    assert splits == {name: (n, n) for name, n in SPLIT.items()}
+    assert results.recounted([Official()]).counted == results.counted
+    assert results.header["familiarity"]["with"]["table"] == "table.csv"
+    released = out / "familiarity"
+    assert (released / "train_pair_counts.csv").read_text() == "\n".join(
+        ["attr,obj_lemma,perfect_count,close_count"]
+        + [f"{b.attribute},{b.object},{p},{c}" for b, (p, c) in COUNTS.items()]
+        + [""]
+    )
+    own = released / "aro" / "VG-Attribution"
+    overlap = list(csv.DictReader((own / "per_sample_overlap.tsv").open(), delimiter="\t"))
+    assert [row["bucket"] for row in overlap] == list(CASES)[:-1]
+    assert overlap[3] == {
+        "case": "3",
+        "bucket": "amb_perfect_none",
+        "positive": "blue sky; red car",
+        "positive_labels": "perfect; perfect",
+        "negative": "red sky; blue car",
+        "negative_labels": "none; none",
+    }
+    lists = {path.stem: path.read_text().split() for path in (own / "splits").iterdir()}
+    alone = {name: [str(i)] for i, name in enumerate(list(CASES)[:-1])}
+    ambiguous = ["1", "2", "3", "4", "5"]
+    assert lists == {**alone, "ambiguous": ambiguous, "any_overlap": ["0", *ambiguous]}
+    checklist = [m for m in counted.splits if m.benchmark == "pairs"]
+    assert checklist[0].n == 40
+    assert sum(m.n for m in checklist[1:]) <= 40
+
+
+def test_a_run_is_split_afterwards_as_it_would_have_been(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmarks = ["--benchmarks", "aro:VG-Attribution"]
+    captions = root / "captions.txt"
+    captions.write_text("A blue sky over a white wall.\nA white sky.\nBlue walls.\n")
+    assert measured(root, *benchmarks, "--out", str(root / "plain")) == 0
+    assert "splits" not in capsys.readouterr().out
+    assert read(root / "plain").counted[0].splits == ()
+    asked = ["--familiar_with", str(captions)]
+    assert measured(root, *benchmarks, *asked, "--out", str(root / "split")) == 0
+    again = ["rescore", str(root / "plain"), *asked, "--out", str(root / "again")]
+    assert main(again) == 0
+    first, second = read(root / "split"), read(root / "again")
+    assert first.counted[0].splits == second.counted[0].splits
+    assert first.cases.equals(second.cases)
+    assert [m.n for m in first.counted[0].splits] == [7, 1, 2, 4, 1]
+    files = [
+        {path.relative_to(run): path.read_text() for path in run.rglob("*.t??")}
+        for run in (root / "split" / "familiarity", root / "again" / "familiarity")
+    ]
+    assert files[0] == files[1]
+    assert len(files[0]) == 10
+
+
+MISTAKES = {
+    "a corpus without bindings": (
+        ["aro:VG-Attribution", "captions.txt"],
+        "captions.txt gives no object an attribute in its 1 captions: ",
+    ),
+    "a benchmark without attributes": (
+        ["pairs:plain.csv", "table.csv"],
+        "pairs has no case whose texts all give an object an attribute, by which --familiar_with ",
+    ),
+    "a table of another version": (
+        ["aro:VG-Attribution", "newer.csv"],
+        "newer.csv is a table of bindings of version 2, and this zoo counts by version 1: ",
+    ),
+    "a model of unknown captions": (
+        ["aro:VG-Attribution", "training"],
+        "the model does not say which captions it was trained on: ",
+    ),
+    "no captions of COCO": (
+        ["aro:VG-Attribution", "coco"],
+        "COCO's training captions are not there: put coco/annotations/captions_train2014.json or ",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_cannot_be_split_is_said_in_a_sentence_before_anything_is_measured(
+    mistake: str,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(root)
+    (root / "captions.txt").write_text("A man rides a horse.\n")
+    (root / "newer.csv").write_text('# {"version": 2}\nattr,obj_lemma,perfect_count,close_count\n')
+    image = next((root / "visual_genome" / "images").iterdir())
+    (root / "plain.csv").write_text(f"image,caption,foil\n{image},a man,a dog\n")
+    (benchmark, captions), sentence = MISTAKES[mistake]
+    asked = ["--benchmarks", benchmark, "--familiar_with", captions, "--out", "out"]
+    assert measured(root, *asked) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert any(line.startswith(f"zoo: {sentence}") for line in said), said
+    assert not (root / "out").exists()

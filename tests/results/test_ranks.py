@@ -1,0 +1,185 @@
+"""Pairs of models on each split: McNemar's mid-p, adjusted; significant flips; the picture."""
+
+import csv
+import gzip
+from io import BytesIO
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+from scipy import stats
+
+from zoo.benchmarks.base import Case
+from zoo.familiarity.bindings import Binding
+from zoo.familiarity.buckets import BUCKETS
+from zoo.familiarity.table import BindingTable
+from zoo.results.familiar import Familiarity, bucketed
+from zoo.results.outcomes import SCHEMA, OutcomeRow, rows, table
+from zoo.results.ranks import Flip, flips, picture, split_tests
+from zoo.results.runs import BenchmarkRun
+from zoo.results.statistics import mcnemar, paired_test
+from zoo.sources.sample import ImageRef
+
+RUN = BenchmarkRun("aro")
+PLACE = (RUN, "swap_att", "i2t")
+# Right in the first model alone and in the second alone, and the two-sided mid-p, by scipy's
+# binomial law alone: OpenAI's ViT-B/32 against BiVLC's fine-tuning of it on COCO.
+BIVLC = {
+    "text_score": (117, 320, 4.765990111460772e-23),
+    "image_score": (174, 511, 1.7139387059067562e-39),
+    "group_score": (160, 509, 1.911205006875387e-43),
+}
+SUGARCREPE = {
+    "add/att": (28, 118, 1.480217725011457e-14),
+    "add/obj": (50, 311, 2.0612597092578046e-47),
+    "replace/att": (30, 81, 9.322584031886615e-07),
+    "replace/obj": (28, 90, 5.8019739897429815e-09),
+    "replace/rel": (121, 215, 2.5584091220809653e-07),
+    "swap/att": (67, 114, 0.00046164440496473486),
+    "swap/obj": (36, 40, 0.6487911623106455),
+}
+
+
+def golden(shared_data: Path, name: str) -> list[dict[str, str]]:
+    with gzip.open(shared_data / "golden" / name, "rt", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def alone(first: list[bool], second: list[bool]) -> tuple[int, int]:
+    pairs = list(zip(first, second, strict=True))
+    return pairs.count((True, False)), pairs.count((False, True))
+
+
+@pytest.mark.parametrize("metric", BIVLC)
+def test_published_answers_to_bivlc_have_the_mid_p_that_was_computed_by_hand(
+    metric: str, shared_data: Path
+) -> None:
+    first, second = (
+        [row[metric] == "True" for row in golden(shared_data, f"BiVLC_{model}.csv.gz")]
+        for model in ("ViT-B-32", "CLIP_COCO")
+    )
+    assert alone(first, second) == BIVLC[metric][:2]
+    assert mcnemar(*alone(first, second)) == pytest.approx(BIVLC[metric][2], rel=1e-9)
+    apart = paired_test(first, second, np.arange(len(first)))
+    assert apart == pytest.approx(BIVLC[metric][2], rel=1e-6)
+
+
+@pytest.mark.parametrize("subset", SUGARCREPE)
+def test_published_answers_to_sugarcrepe_have_the_mid_p_that_was_computed_by_hand(
+    subset: str, shared_data: Path
+) -> None:
+    first, second = (
+        [
+            row["correct"] == "1"
+            for row in golden(shared_data, f"SUGARCREPE_CORRECT_{model}.csv.gz")
+            if f"{row['type']}/{row['subtype']}" == subset
+        ]
+        for model in ("ViT-B-32", "CLIP_COCO")
+    )
+    assert alone(first, second) == SUGARCREPE[subset][:2]
+    assert mcnemar(*alone(first, second)) == pytest.approx(SUGARCREPE[subset][2], rel=1e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (3, 0), (0, 4), (5, 5), (7, 2), (1, 30)])
+def test_mid_p_is_twice_the_lesser_tail_less_its_own_chance(first: int, second: int) -> None:
+    n, least = first + second, min(first, second)
+    chances = [stats.binom.pmf(k, n, 0.5) for k in range(least + 1)]
+    expected = min(1.0, 2 * sum(chances) - chances[-1])
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(expected)
+
+
+def outcomes(right: list[bool], texts: list[tuple[str, str]] | None = None) -> pa.Table:
+    match = np.array([[True, False]])
+    found: list[OutcomeRow] = []
+    for i, is_right in enumerate(right):
+        pair = texts[i] if texts else (f"right {i}", f"wrong {i}")
+        case = Case((ImageRef("coco", str(i)),), pair, match, "i2t", "swap_att", str(i))
+        found += rows(RUN, case, case.judge(np.array([[is_right, 0.5]], np.float32)), frozenset())
+    return table(found)
+
+
+def with_buckets(cases: pa.Table, names: list[str]) -> pa.Table:
+    at = SCHEMA.get_field_index("bucket")
+    return cases.set_column(at, SCHEMA.field(at), pa.array(names, pa.string()))
+
+
+def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
+    shared_data: Path,
+) -> None:
+    read = [
+        [
+            row
+            for row in golden(shared_data, f"SUGARCREPE_CORRECT_{model}.csv.gz")
+            if (row["type"], row["subtype"]) == ("swap", "att")
+        ]
+        for model in ("ViT-B-32", "CLIP_COCO")
+    ]
+    texts = [(row["caption"], row["negative_caption"]) for row in read[0]]
+    right = [[row["correct"] == "1" for row in of] for of in read]
+    counts = {Binding("white", "shirt"): (1, 0), Binding("large", "building"): (0, 1)}
+    counts |= {Binding(a, o): (1, 0) for a in ("red", "black", "white") for o in ("cat", "dog")}
+    models = {name: outcomes(of, texts) for name, of in zip(("base", "tuned"), right, strict=True)}
+    overlaps = Familiarity(BindingTable(counts, {})).overlaps(models["base"])
+    models["base"] = bucketed(models["base"], overlaps)
+    buckets = models["base"]["bucket"].to_pylist()
+    tests = {test.split: test for test in split_tests(models)}
+    assert set(tests) >= {"full", "mixed", "unseen"}
+    assert tests["full"].alone == SUGARCREPE["swap/att"][:2]
+    assert tests["full"].p == pytest.approx(SUGARCREPE["swap/att"][2])
+    for split in ("mixed", "unseen"):
+        own = [
+            i
+            for i, name in enumerate(buckets)
+            if BUCKETS.get(name) == split and name != "amb_close_only"
+        ]
+        first, second = ([of[i] for i in own] for of in right)
+        b, c = alone(first, second)
+        assert (tests[split].n, tests[split].alone) == (len(own), (b, c))
+        law = stats.binom(b + c, 0.5)
+        expected = 2 * law.cdf(min(b, c)) - law.pmf(min(b, c))
+        assert tests[split].p == pytest.approx(min(1.0, expected))
+        assert tests[split].values == (sum(first) / len(own), sum(second) / len(own))
+
+
+def made_models() -> dict[str, pa.Table]:
+    """60 mixed cases and 14 seen ones: `taxed` leads on the former, `plain` on the latter."""
+    buckets = ["amb_perfect_none"] * 60 + ["definitely_seen"] * 14
+    right = {
+        "taxed": [True] * 60 + [False] * 14,
+        "plain": [False] * 60 + [True] * 14,
+        "third": [True] * 58 + [False] * 2 + [True] * 14,
+    }
+    return {name: with_buckets(outcomes(of), buckets) for name, of in right.items()}
+
+
+def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:
+    tests = split_tests(made_models())
+    assert len(tests) == 9  # three pairs on full, seen and mixed
+    for split in ("full", "seen", "mixed"):
+        own = [test for test in tests if test.split == split]
+        assert [test.models for test in own] == list(combinations(made_models(), 2))
+        ranked = sorted(test.p for test in own)
+        for test in own:
+            at_least = [
+                p * len(own) / rank for rank, p in enumerate(ranked, start=1) if p >= test.p
+            ]
+            assert test.q == pytest.approx(min(1.0, *at_least))
+
+
+def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
+    tests = split_tests(made_models())
+    seen = mcnemar(0, 14)
+    assert flips(tests) == [
+        Flip(PLACE, ("full", "seen"), "taxed", "plain", max(seen, mcnemar(60, 14))),
+        Flip(PLACE, ("seen", "mixed"), "plain", "taxed", seen),
+    ]
+    insignificant = [test for test in tests if test.split != "seen"]
+    assert flips(insignificant) == []
+
+
+def test_the_picture_shows_a_line_for_each_model() -> None:
+    shown = picture(split_tests(made_models()))
+    assert Image.open(BytesIO(shown)).width > 600
