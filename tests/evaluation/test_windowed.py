@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from tests.evaluation.fakes import (
     FakeBackbone,
     TokenHead,
@@ -10,6 +12,7 @@ from tests.evaluation.fakes import (
     evaluation,
     measured,
 )
+from zoo.benchmarks.base import Case
 from zoo.evaluation.windowed import windows
 
 
@@ -32,3 +35,19 @@ def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
         100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made
     )
     assert len(made) < len(engine.plan.questions)
+
+
+def test_questions_of_one_image_share_a_window_that_holds_them(tmp_path: Path) -> None:
+    made = [
+        Case(
+            (image,), (f"{i} {k} a", f"{i} {k} b"), np.array([[True, False]]), "i2t", "p", f"{i}{k}"
+        )
+        for i, image in enumerate(drawn_images(tmp_path, 4))
+        for k in range(3)
+    ]
+    plan = evaluation(tmp_path, made).plan
+    # an image and its six texts take 160: two of the next image's questions would still fit
+    found = windows(plan, image_bytes=100, text_bytes=10, limit=300)
+    assert [len(window.questions) for window in found] == [3, 3, 3, 3]
+    assert [len(w.questions) for w in windows(plan, 100, 10, limit=320)] == [6, 6]
+    assert [len(w.questions) for w in windows(plan, 100, 10, limit=140)] == [2, 1] * 4
