@@ -39,6 +39,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 LEFT_OUT = {
     "coco_matched.yaml": "data and schedule only",
     "flickr8k.yaml": "data only",
+    "fsc_clip_laion_coco.yaml": "data only",
     "tiny_from_scratch.yaml": "tower and rate only",
     "pe_core_b_16.yaml": "tower only",
     "finetune_trohn_img.yaml": "made images are needed",
