@@ -29,7 +29,17 @@ def base_of(what: str) -> type:
 
 
 @pytest.mark.parametrize(
-    "what", ["objectives", "heads", "negatives", "readers", "datamodules", "published_weights"]
+    "what",
+    [
+        "objectives",
+        "heads",
+        "views",
+        "segments",
+        "negatives",
+        "readers",
+        "datamodules",
+        "published_weights",
+    ],
 )
 def test_a_class_is_found_by_what_is_listed_as_an_argument_of_its_kind(
     what: str, capsys: pytest.CaptureFixture[str]

@@ -20,6 +20,8 @@ UNBROKEN = 10_000
 LISTS = {
     "objectives": ("losses", "--objective"),
     "heads": ("ways to score pairs", "--head"),
+    "views": ("views of an image that a head compares", "--model.head.views"),
+    "segments": ("segments of a text that a head compares", "--model.head.segments"),
     "negatives": ("generators of sentence negatives", "--data.negatives"),
     "readers": ("formats of captions", "--data.train"),
     "datamodules": ("data to train on or to measure", "--data"),
