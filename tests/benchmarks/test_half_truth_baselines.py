@@ -42,6 +42,12 @@ def test_the_more_frequent_addition_is_taken_for_the_true_one() -> None:
     assert corpus["Subj"] == {"completion": 100.0}
 
 
+def test_what_is_added_is_asked_about_and_not_the_whole_text() -> None:
+    captions = ["a dog and an owl", "a ball", "a red ball"]
+    asked = [of("+Obj", "dog", "dog and owl", "dog and ball")]
+    assert baselines(asked, captions)["corpus"]["+Obj"] == {"completion": 100.0}
+
+
 def test_a_phrase_counts_once_a_caption_and_without_articles_or_case() -> None:
     corpus = Corpus(["A dog and a dog", "The Dog", "dogs"], ["the dog", "dog and dog", "dogs dog"])
     assert [corpus.frequency(u)[0] for u in ("a dog", "dog and a dog", "dogs dog")] == [2, 1, 0]
