@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ AGGREGATES = {"ambiguous": AMBIGUOUS, "any_overlap": ("definitely_seen", *AMBIGU
 
 
 def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
-    """Writes the files into the folder `familiarity` of a run.
+    """Writes the files into the folder `familiarity` of a run, in the place of what is there.
 
     The table lies there once, overlaps and lists lie in a folder for each benchmark and subset.
 
@@ -39,6 +40,7 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
             for name, ids in _lists(kept):
                 lines = "".join(f"{case}\n" for case in ids)
                 (own / LISTS / f"{name}.txt").write_text(lines, encoding="utf-8")
+        shutil.rmtree(out / FOLDER, ignore_errors=True)  # a folder that holds files is not replaced
 
 
 def _in_file(overlap: Overlap) -> int:
