@@ -25,7 +25,15 @@ pytestmark = pytest.mark.vllm
 CAPTIONS = [
     (f"Two dogs chase a red ball {i} times round a tree", f"{i}#0", str(i)) for i in range(300)
 ]
-ENGINE = {"dtype": "float32", "enforce_eager": True}
+ENGINE = {
+    "dtype": "float32",
+    "enforce_eager": True,
+    "gpu_memory_utilization": 0.15,  # by default nearly all memory of the machine has to be free
+    # a seeded request whose prompt is read in parts ends the engine on a CPU, whose generators
+    # have no offset to go back by
+    "enable_chunked_prefill": False,
+    "max_num_batched_tokens": 32_768,
+}
 TEMPLATE = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}</s>{% endfor %}<assistant>"
 RUN = """
 import json, sys
