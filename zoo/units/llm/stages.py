@@ -20,7 +20,13 @@ def _list(item: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _record(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    # no others: an engine that may give them gives one of ours twice, the second time as anything
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 # only words that every back end of structured outputs knows
