@@ -27,6 +27,7 @@ from scenes_data import SPLITS, Steps, read_cases
 from scenes_training import Training, ask, write_json
 from tf_local_report import write_report
 
+from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, Encoded, concatenate
 from zoo.benchmarks.base import Case
 from zoo.heads.base import Head
@@ -103,7 +104,7 @@ class HeadTraining(Training):
         torch.manual_seed(seed)
         if arm.granularity is not None:
             backbone = self.module.backbone.requires_grad_(False)
-            self.module = ZooModule(backbone, self.module.objective, head_of(arm.granularity, plan))
+            self.module = self.over(backbone, head_of(arm.granularity, plan))
             self.batches = Cached(self.batches, self.features())  # type: ignore[assignment]
             built = Optimization(
                 lr=plan.rate, weight_decay=1e-7, betas=(0.9, 0.95), eps=1e-8, warmup_share=0.1
@@ -111,9 +112,19 @@ class HeadTraining(Training):
             self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         else:
             self.module, self.steps = (
-                ZooModule(self.module.backbone, self.module.objective, arm.as_it_is()),
+                self.over(self.module.backbone, arm.as_it_is()),
                 0,
             )
+
+    def over(self, backbone: Backbone, head: Head) -> ZooModule:
+        """Returns a module of this training's objective and masks with another head."""
+        return ZooModule(
+            backbone,
+            self.module.objective,
+            head,
+            mask_same_image=self.module.mask_same_image,
+            mask_same_text=self.module.mask_same_text,
+        )
 
     @torch.no_grad()
     def features(self) -> Encoded:
