@@ -218,13 +218,19 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
 
 
 def fit_command(recipe: str) -> list[str]:
-    """Returns the first `zoo fit` of a recipe's comment, without its data root."""
+    """Returns the first `zoo fit` of a recipe's comment, without its data root.
+
+    Overlays that are left out are left out of it too.
+    """
     lines = shipped_recipes()[recipe].read_text("utf-8").splitlines()
-    words = shlex.split(
-        next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit "))
+    words = iter(
+        shlex.split(next(line.lstrip("# ") for line in lines if line.startswith("#   zoo fit ")))
     )
-    at = words.index("--data_root")
-    return [*words[:at], *words[at + 2 :]]
+    kept = [next(words), next(words)]
+    for flag, value in zip(words, words, strict=True):
+        if flag != "--data_root" and value not in LEFT_OUT:
+            kept += [flag, value]
+    return kept
 
 
 def overlay(
