@@ -110,7 +110,6 @@ def test_answers_of_each_stage_have_the_form_that_was_asked_for(model: Path) -> 
                 outcomes.append("answer")
             except Failed as failed:
                 outcomes.append(failed.reason)
-                print(stage.name, failed)
         print(stage.name, {name: outcomes.count(name) for name in set(outcomes)})
         assert set(outcomes) <= {"answer", "cut_short"}
         assert outcomes.count("answer") > 20

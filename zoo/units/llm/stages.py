@@ -20,13 +20,7 @@ def _list(item: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _record(**properties: dict[str, Any]) -> dict[str, Any]:
-    # no others: an engine that may give them gives one of ours twice, the second time as anything
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 # only words that every back end of structured outputs knows
