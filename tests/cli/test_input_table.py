@@ -290,10 +290,9 @@ SMALL = list(
         ),
         rows(
             "ls",
-            ("", "what"),
             ("objective", "objective"),
             ("heads stray", "stray"),
-            ("--all", "what"),
+            ("--all", "--all"),
             ("heads --json", "--json"),
         ),
         rows(
