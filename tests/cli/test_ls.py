@@ -59,6 +59,7 @@ def test_a_class_is_found_by_what_is_listed_as_an_argument_of_its_kind(
 def test_what_is_listed_is_typed_behind_the_flags_of_units(
     what: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    import_all([what])  # as the command does before it parses
     flag = f"--{what.removesuffix('s')}"
     for name, (_, path, _) in zip(listed(what, capsys), classes(what), strict=True):
         given = units.parser().parse_args(
