@@ -38,8 +38,8 @@ class Benchmarks(Protocol):
     def check_out(self) -> None:
         """Makes sure that no results of another run will be lost."""
 
-    def start(self, backbone: Backbone, head: Head) -> None:
-        """Begins a run on a model."""
+    def start(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> None:
+        """Begins a run on a model, of which `about` says what is known."""
 
     def step(self, backbone: Backbone, head: Head, portion: Any) -> None:
         """Takes a batch of the loaders that it gave to the datamodule."""

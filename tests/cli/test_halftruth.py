@@ -159,7 +159,16 @@ def test_show_names_what_it_lacks(root: Path) -> None:
     assert "holds no cases.parquet" in said(["halftruth", "show", "nowhere"]).sentence
     zoo.evaluate(letters, "pairs:pairs.csv", ".", out="pairs")
     assert "hold no half-truth" in said(["halftruth", "show", "pairs"]).sentence
+
+
+@pytest.mark.parametrize("name", ["half_truths.html", "accuracy.png", "gaps.png"])
+def test_show_keeps_what_has_the_name_of_its_files(name: str, root: Path) -> None:
+    assert said(build()).status == 0
+    zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out="measured")
     (root / "page").mkdir()
-    (root / "page" / "half_truths.html").write_text("kept")
-    there = said(["halftruth", "show", "pairs", "--out", "page"]).sentence
-    assert "half_truths.html exists" in there
+    (root / "page" / name).write_text("kept")
+    asked = ["halftruth", "show", "measured", "--out", "page"]
+    assert f"page/{name} exists" in said(asked).sentence
+    assert [path.read_text() for path in (root / "page").iterdir()] == ["kept"]
+    assert said([*asked, "--overwrite"]).status == 0
+    assert len(contents(root / "page")) == 3

@@ -176,7 +176,7 @@ def cases(images: list[ImageRef], seed: int = 0, retrieval: bool = True) -> list
 def measured(evaluation: Evaluation, backbone: FakeBackbone, head: Head) -> Results:
     """Runs the engine as Lightning would."""
     head.attach(SHAPES)
-    evaluation.start(backbone, head)  # type: ignore[arg-type]
+    evaluation.start(backbone, head, {})  # type: ignore[arg-type]
     for loader in evaluation.loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
             evaluation.step(backbone, head, portion)  # type: ignore[arg-type]

@@ -32,7 +32,8 @@ from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
 from zoo.results.compare import differences, largest_difference, matched
-from zoo.results.report import Results, read
+from zoo.results.reading import read
+from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
 
@@ -69,7 +70,7 @@ def test_each_image_and_text_is_encoded_once(tmp_path: Path) -> None:
 def test_it_runs_again_and_again(tmp_path: Path) -> None:
     engine, backbone = evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), FakeBackbone()
     first = measured(engine, backbone, cosine())
-    engine.start(backbone, cosine())  # type: ignore[arg-type]
+    engine.start(backbone, cosine(), {})  # type: ignore[arg-type]
     engine.step(backbone, cosine(), next(iter(engine.loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
     assert_same(first, measured(engine, backbone, cosine()))
 
@@ -238,7 +239,7 @@ def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -
         FakeBackbone(),
         cosine(),
     )
-    engine.start(backbone, head)  # type: ignore[arg-type]
+    engine.start(backbone, head, {})  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
@@ -348,7 +349,7 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
     engine, backbone, head = evaluation(tmp_path, made), FakeBackbone(), cosine()
     monkeypatch.setattr(portions, "world_size", lambda: 4)
     monkeypatch.setattr(portions, "rank", lambda: 3)
-    engine.start(backbone, head)  # type: ignore[arg-type]
+    engine.start(backbone, head, {})  # type: ignore[arg-type]
     loaders = engine.loaders(backbone, head)  # type: ignore[arg-type]
     assert [len(loader) for loader in loaders] == [1, 1], "Lightning refuses an empty loader"
     for loader in loaders:
@@ -370,7 +371,7 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
     torch.nn.init.normal_(head.text_map.weight)
     found = []
     for half in (False, True):
-        engine.start(backbone, head)  # type: ignore[arg-type]
+        engine.start(backbone, head, {})  # type: ignore[arg-type]
         for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
             for portion in loader:
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]

@@ -28,7 +28,8 @@ from zoo.heads.structure_guided import StructureGuided
 from zoo.module import ZooModule
 from zoo.pieces.segments import Chunks, Coarse, Segments
 from zoo.pieces.views import Grid, Overlap
-from zoo.results.report import Results, read
+from zoo.results.reading import read
+from zoo.results.report import Results
 from zoo.scenes.cache import render_scenes
 from zoo.sources.sample import ImageRef
 from zoo.units.reader import write_units
@@ -64,7 +65,7 @@ def head() -> StructureGuided:
 def measured(engine: Evaluation, backbone: Backbone, scorer: Head) -> Results:
     scorer.attach(backbone.shapes)
     loaders = engine.loaders(backbone, scorer)
-    engine.start(backbone, scorer)
+    engine.start(backbone, scorer, {})
     for loader in loaders:
         for portion in loader:
             engine.step(backbone, scorer, portion)
@@ -195,7 +196,7 @@ def test_the_cost_is_told_before_anything_is_encoded(
     backbone, scorer = tower(), StructureGuided(Overlap(), Coarse())
     scorer.attach(backbone.shapes)
     with caplog.at_level(logging.INFO, logger="zoo"):
-        evaluation(tmp_path, made).start(backbone, scorer)
+        evaluation(tmp_path, made).start(backbone, scorer, {})
     assert (
         "measuring with StructureGuided takes 270 views an image, 540 image passes, 2 texts, "
         "6 segments, 0 texts without a phrase" in caplog.text

@@ -114,7 +114,7 @@ def test_a_gallery_cut_short_is_left_unscored(tmp_path: Path) -> None:
         FakeBackbone(),
         TokenHead(),
     )
-    engine.start(backbone, head)  # type: ignore[arg-type]
+    engine.start(backbone, head, {})  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def test_a_image_that_breaks_is_named(tmp_path: Path) -> None:
         FakeBackbone(),
         TokenHead(),
     )
-    engine.start(backbone, head)  # type: ignore[arg-type]
+    engine.start(backbone, head, {})  # type: ignore[arg-type]
     for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
             engine.step(backbone, head, portion)  # type: ignore[arg-type]

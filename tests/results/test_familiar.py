@@ -12,13 +12,14 @@ import pytest
 from zoo.benchmarks.base import Case
 from zoo.cli import main
 from zoo.errors import ZooError
+from zoo.evaluation import Evaluation
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import rows, table
 from zoo.results.presets import Official
-from zoo.results.report import read
+from zoo.results.reading import read
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.sources.sample import ImageRef
@@ -238,6 +239,66 @@ def test_a_run_is_split_afterwards_as_it_would_have_been(
     assert [m.n for m in read(root / "again").counted[0].splits] == list(SPLIT.values())
     seen = root / "again" / "familiarity" / "aro" / "VG-Attribution" / "splits"
     assert (seen / "amb_perfect_close.txt").read_text() == "1\n"
+
+
+def test_a_folder_of_one_s_own_in_the_place_of_the_released_files_is_kept(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = root / "out" / "familiarity" / "notes.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    asked = ["--benchmarks", "aro:VG-Attribution", "--out", str(root / "out")]
+    split = ["--familiar_with", str(root / "table.csv")]
+    for overwrite in ([], ["--overwrite"]):
+        assert measured(root, *asked, *split, *overwrite) == 1
+        assert "out/familiarity is in the place of the files that" in capsys.readouterr().err
+        assert not (root / "out" / "results.json").exists()
+    assert measured(root, *asked) == 0
+    rescored = ["rescore", str(root / "out"), *split, "--out", str(root / "out"), "--overwrite"]
+    assert main(rescored) == 1
+    assert "move it, or name another folder by --out" in capsys.readouterr().err
+    assert own.read_text() == "mine"
+
+
+def test_released_files_count_as_results_and_do_not_outlive_them(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = root / "out"
+    asked = ["--benchmarks", "aro:VG-Attribution", "--out", str(out)]
+    assert measured(root, *asked, "--familiar_with", str(root / "table.csv")) == 0
+    for name in ("results.json", "cases.parquet"):
+        (out / name).unlink()
+    capsys.readouterr()
+    assert measured(root, *asked) == 1
+    assert "out holds results" in capsys.readouterr().err
+    assert measured(root, *asked, "--overwrite") == 0
+    assert sorted(path.name for path in out.iterdir()) == ["cases.parquet", "results.json"]
+
+
+def test_fit_splits_by_the_captions_that_it_trains_on_from_its_first_validation(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--epochs", "1", "--out", "out"]
+    by = ["--data.evaluation.familiar_with", "training"]
+    assert main(["fit", "--config", str(made_root / "recipe.yaml"), *asked, *by]) == 0
+    said = read(tmp_path / "out").header
+    assert said["familiarity"]["with"]["captions"] == "captions.tsv"
+    assert said["model"]["origin"]["data"]["train"]["files"].keys() == {"captions.tsv"}
+    assert (tmp_path / "out" / "familiarity" / "train_pair_counts.csv").is_file()
+
+
+def test_unknown_training_captions_are_said_before_a_case_is_scored(made_root: Path) -> None:
+    asked = [f"pairs:{made_root / 'pairs.csv'}"]
+    with pytest.raises(ZooError, match="the model does not say which captions it was trained on"):
+        Evaluation(asked, familiar_with="training").run(Unasked())
+
+
+class Unasked:
+    """A model that must not be reached."""
+
+    def score(self, images: object, texts: object) -> object:
+        raise AssertionError("scored")
 
 
 @pytest.mark.slow

@@ -20,7 +20,8 @@ from zoo.results.half_truth_page import PAGE, page, write
 from zoo.results.half_truth_pictures import INK, accuracy, gaps, png, svg
 from zoo.results.half_truths import Diagnostic, diagnostics
 from zoo.results.presets import Strict, preset_of
-from zoo.results.report import Results, read
+from zoo.results.reading import read
+from zoo.results.report import Results
 from zoo.sources.images import ImageFinder
 
 OFFICIAL = preset_of("official")

@@ -23,11 +23,12 @@ from tests.evaluation.fakes import (
 from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
-from zoo.results import report
+from zoo.results import reading, report
 from zoo.results.compare import differences, matched, paired
 from zoo.results.outcomes import fingerprint
 from zoo.results.presets import Official, Strict, preset_of
-from zoo.results.report import Results, read
+from zoo.results.reading import read
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.show import show
 from zoo.results.tables import TextTable
@@ -190,7 +191,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
     )
     pq.write_table(older, folder / "cases.parquet")
     content = (folder / "results.json").read_text("utf-8")
-    for former, name in report.FORMER.items():
+    for former, name in reading.FORMER.items():
         content = content.replace(f'"{name}": ', f'"{former}": ')
     former = {**json.loads(content), "schema": 1}
     for described in former["benchmarks"].values():

@@ -18,7 +18,7 @@ from zoo.heads.base import starts_at_random
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
-from zoo.results.report import read
+from zoo.results.reading import read
 from zoo.support.provenance import LOADED, RANDOM, TRAINED, random_weights
 
 TOWERS = ("image tower", "text tower")

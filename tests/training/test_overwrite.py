@@ -13,7 +13,7 @@ from tests.support.mistakes import contents
 from tests.support.runs import variant
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.report import read
+from zoo.results.reading import read
 
 NOT_THERE = "nowhere/captions.txt"
 KEPT = "made by hand"

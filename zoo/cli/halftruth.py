@@ -13,10 +13,10 @@ from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
 from zoo.cli.naming import NamingParser, samples_of
 from zoo.errors import ZooError
-from zoo.results.half_truth_page import PAGE, write
+from zoo.results.half_truth_page import PAGE, files, write
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets import preset_of
-from zoo.results.report import read
+from zoo.results.reading import read
 from zoo.results.show import rich_table, screen
 from zoo.results.tables import TextTable, baselines_table
 from zoo.sources.images import ImageFinder
@@ -131,10 +131,15 @@ def show(arguments: Namespace) -> None:
         ZooError: The results have no half-truths, or the images of the worst are not found.
     """
     out = None if arguments.out is None else Path(arguments.out)
-    if out is not None:
-        check_place(out / PAGE, arguments.overwrite)
+
+    def check_places(n: int) -> None:
+        for path in [] if out is None else files(n, out):
+            check_place(path, arguments.overwrite)
+
+    check_places(1)  # before the results are read, which say how many there are
     results = read(Path(arguments.results))
     found = diagnostics(results, preset_of(arguments.preset))
+    check_places(len(found))
     console = screen()
     for diagnostic in found:
         console.print(f"{diagnostic.run}, {diagnostic.says}", highlight=False)
@@ -193,7 +198,7 @@ def parser() -> NamingParser:
     view.add_argument(
         "--out", type=str, help=f"a folder for {PAGE}, accuracy.png and gaps.png; none by default"
     )
-    view.add_argument("--overwrite", action="store_true", help="write over a page that is there")
+    view.add_argument("--overwrite", action="store_true", help="write over files that are there")
     view.add_argument(
         "--worst", type=PositiveInt, default=12, help="how many cases of a condition the page has"
     )

@@ -328,7 +328,7 @@ class ZooParser(LightningArgumentParser):
         if lost and "--benchmarks" not in options:
             raise ZooError(
                 f"--{lost[0]} is of --benchmarks, which is not given: name benchmarks, "
-                f"or set --data.evaluation.{lost[0]}"
+                f"or set --{EVALUATION[self.command].replace('.init_args', '')}.{lost[0]}"
             )
 
     def lay(self, settings: Namespace, setting: str, value: Any) -> None:

@@ -12,16 +12,19 @@ from zoo.results.compare import Matched, differences, largest_difference, matche
 from zoo.results.familiar import Familiarity
 from zoo.results.presets import Preset, preset_of
 from zoo.results.ranks import PICTURE, SIGNIFICANT, flips, picture, split_tests
-from zoo.results.report import finished, read, refuse_results
+from zoo.results.reading import read
+from zoo.results.report import finished, refuse_results
 from zoo.results.show import screen, show
 from zoo.support.arguments import Parser, listed
-from zoo.support.files import write_beside
+from zoo.support.files import check_place, write_beside
 
 
 def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets, and returns the exit status."""
     given = parser().parse_args(argv)
-    refuse_results(given.out, given.overwrite)
+    refuse_results(given.out, given.overwrite, given.familiar_with is not None)
+    if given.out is not None and given.against:
+        check_place(given.out / PICTURE, given.overwrite)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
     results = read(given.run)
     familiarity = None

@@ -8,7 +8,6 @@ from torch.utils.data import DataLoader
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
-from zoo.familiarity.captions import training_captions
 from zoo.module import ZooModule
 from zoo.results.presets import Preset
 from zoo.results.show import show
@@ -98,7 +97,6 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         module = self.trainer.lightning_module
         assert isinstance(module, ZooModule)
         self.evaluation.trained_images = frozenset(module.origin.get("trained_images", ()))
-        self.evaluation.find_familiar(training_captions(module.about()))
         if (
             self.evaluation.out is None
             and self.trainer.logger is not None

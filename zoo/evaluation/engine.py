@@ -154,7 +154,7 @@ class Evaluation(Ranged):
             ZooError: `out` holds such results, and they may not be lost.
         """
         if self.results is None:
-            refuse_results(self.out, self.overwrite)
+            refuse_results(self.out, self.overwrite, self.familiar_with is not None)
 
     def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
         """Returns the loaders whose portions `step` takes."""
@@ -163,13 +163,20 @@ class Evaluation(Ranged):
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
-    def start(self, backbone: Backbone, head: Head) -> None:
+    def start(self, backbone: Backbone, head: Head, about: Mapping[str, Any]) -> None:
         """Forgets an unfinished run and remembers which weights are measured.
 
+        Args:
+            backbone: Encodes images and texts.
+            head: Scores the pairs.
+            about: What is known of the model, the captions that it was trained on among it.
+
         Raises:
-            ZooError: `out` holds results of another run, and they may not be lost.
+            ZooError: `out` holds results of another run that may not be lost, or cases cannot be
+                split by those captions.
         """
         self.check_out()
+        self.find_familiar(training_captions(about))
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
             cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
@@ -236,6 +243,8 @@ class Evaluation(Ranged):
         """
         self.check_out()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
+        about = {"model": named}
+        self.find_familiar(training_captions(about))
 
         def scores(question: Question) -> NDArray[np.float32]:
             case = question.case
@@ -259,7 +268,7 @@ class Evaluation(Ranged):
             (q, question.case.judge(finite(question, scores(question))))
             for q, question in enumerate(self.plan.questions)
         )
-        self.results = self._report(judged, {"model": named}, {"pairs": "as the model gives them"})
+        self.results = self._report(judged, about, {"pairs": "as the model gives them"})
         return self.results
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
@@ -352,7 +361,6 @@ class Evaluation(Ranged):
         """
         left = dict(enumerate(self.plan.questions))
         cases = table(self._rows(judged, left))
-        self.find_familiar(training_captions(about))
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
         return report(

@@ -284,7 +284,9 @@ class ZooModule(Ranged, LightningModule):
         if self.evaluation is not None:
             if self.trainer.state.fn == "validate" and self.trainer.is_global_zero:
                 self._weights.warn_of_random()
-            self.evaluation.start(self.backbone, self.head)
+            if self.trainer.state.fn == "fit":
+                self._note_data()
+            self.evaluation.start(self.backbone, self.head, self.about())
         if self.sharded:
             gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
 
@@ -345,15 +347,20 @@ class ZooModule(Ranged, LightningModule):
             "origin": {k: v for k, v in self.origin.items() if k != "trained_images"},
         }
 
+    def _note_data(self) -> None:
+        """Takes the data of this run for those that the weights were trained on."""
+        data = data_of(self.trainer)
+        if isinstance(data, CaptionData):
+            self.origin = {"data": data.describe(), "trained_images": data.trained_images()}
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Adds what rebuilds the model, and what is known of its weights and data."""
         checkpoint["hyper_parameters"] = {
             **self.recipe(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
         }
-        data = None if self._trainer is None else data_of(self.trainer)
-        if isinstance(data, CaptionData):
-            self.origin = {"data": data.describe(), "trained_images": data.trained_images()}
+        if self._trainer is not None:
+            self._note_data()
         checkpoint["zoo"] = {
             "version": __version__,
             "lightning": lightning.__version__,

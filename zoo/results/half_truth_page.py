@@ -21,6 +21,7 @@ from zoo.support.files import write_beside
 from zoo.support.provenance import random_weights
 
 PAGE = "half_truths.html"
+DRAWN = {"accuracy": accuracy, "gaps": gaps}
 TEMPLATES = Path(__file__).parent / "templates"
 SIDE = 256
 
@@ -63,13 +64,24 @@ def write(
         ZooError: Not one image is found, or a file cannot be written.
     """
     text = page(found, model, finder, worst)
-    for number, diagnostic in enumerate(found, start=1):
-        for name, draw in (("accuracy", accuracy), ("gaps", gaps)):
-            picture = out / f"{name}{f'_{number}' if number > 1 else ''}.png"
-            write_beside(picture, png(draw(diagnostic)))
-            yield picture
-    write_beside(out / PAGE, text.encode())
-    yield out / PAGE
+    *pictures, path = files(len(found), out)
+    drawn = (draw(diagnostic) for diagnostic in found for draw in DRAWN.values())
+    for picture, drawing in zip(pictures, drawn, strict=True):
+        write_beside(picture, png(drawing))
+        yield picture
+    write_beside(path, text.encode())
+    yield path
+
+
+def files(n: int, out: Path) -> list[Path]:
+    """Returns the files that `write` writes: the pictures of each diagnostic, and the page.
+
+    Args:
+        n: Number of diagnostics.
+        out: The folder to write into.
+    """
+    numbers = ["", *(f"_{number}" for number in range(2, n + 1))]
+    return [*(out / f"{name}{number}.png" for number in numbers for name in DRAWN), out / PAGE]
 
 
 def page(
@@ -96,8 +108,7 @@ def page(
             {
                 "diagnostic": diagnostic,
                 "table": diagnostic.table(),
-                "accuracy": svg(accuracy(diagnostic)),
-                "gaps": svg(gaps(diagnostic)),
+                **{name: svg(draw(diagnostic)) for name, draw in DRAWN.items()},
                 "cards": sections,
             }
             for diagnostic, sections in zip(found, cards, strict=True)

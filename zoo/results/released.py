@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from zoo.errors import ZooError
 from zoo.familiarity.buckets import AMBIGUOUS, BUCKETS, EXCLUDED
 from zoo.familiarity.table import BindingTable, written
 from zoo.results.familiar import Labelled, Overlap, Overlaps
@@ -18,7 +19,7 @@ AGGREGATES = {"ambiguous": AMBIGUOUS, "any_overlap": ("definitely_seen", *AMBIGU
 
 
 def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
-    """Writes the files into the folder `familiarity` of a run, in the place of what is there.
+    """Writes the files into the folder `familiarity` of a run, in the place of former ones.
 
     The table lies there once, overlaps and lists lie in a folder for each benchmark and subset.
 
@@ -40,7 +41,36 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
             for name, ids in _lists(kept):
                 lines = "".join(f"{case}\n" for case in ids)
                 (own / LISTS / f"{name}.txt").write_text(lines, encoding="utf-8")
-        shutil.rmtree(out / FOLDER, ignore_errors=True)  # a folder that holds files is not replaced
+        withdraw(out)  # a folder that holds files is not replaced
+
+
+def is_released(out: Path) -> bool:
+    """Returns whether a folder of results holds these files."""
+    return (out / FOLDER / TABLE).is_file()
+
+
+def withdraw(out: Path) -> None:
+    """Removes the files of a former run; a folder `familiarity` of anybody else stays."""
+    if is_released(out):
+        shutil.rmtree(out / FOLDER, ignore_errors=True)
+
+
+def check_release(out: Path) -> None:
+    """Makes sure, before anything is computed, that the files find their place.
+
+    Args:
+        out: Folder of the results.
+
+    Raises:
+        ZooError: Something else has the name of their folder.
+    """
+    folder = out / FOLDER
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not empty and not is_released(out):
+        raise ZooError(
+            f"{folder} is in the place of the files that --familiar_with writes, and holds no "
+            f"{TABLE} of theirs: move it, or name another folder by --out"
+        )
 
 
 def _in_file(overlap: Overlap) -> int:

@@ -21,28 +21,18 @@ from zoo.errors import ZooError, near, need
 from zoo.results.averages import Average, averages
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Metric, Reference, metrics
-from zoo.results.outcomes import SCHEMA
 from zoo.results.plan import Plan
 from zoo.results.presets import Official, Preset
-from zoo.results.released import release
+from zoo.results.released import check_release, is_released, release, withdraw
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
 from zoo.support.files import beside
 from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
-from zoo.support.text_files import json_value, sha256
+from zoo.support.text_files import sha256
 
 SCHEMA_VERSION = 7
-TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
-# names in older schemas
-FORMER = {
-    "figure": "metric",
-    "figures": "metrics",
-    "photographs": "images",
-    "photographs_of": "images_of",
-    "parts": "subsets",
-}
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
@@ -271,7 +261,9 @@ def finished(
     results = results.recounted(presets)
     if out is not None:
         write(results, out)
-        if familiarity is not None and overlaps is not None:
+        if familiarity is None or overlaps is None:
+            withdraw(out)
+        else:
             release(overlaps, familiarity.table, out)
     return results
 
@@ -336,17 +328,22 @@ def software() -> dict[str, str]:
     return found
 
 
-def refuse_results(out: Path | None, overwrite: bool) -> None:
-    """Makes sure, before anything is computed, that no results will be lost.
+def refuse_results(out: Path | None, overwrite: bool, splits: bool) -> None:
+    """Makes sure, before anything is computed, that nothing in the folder of results will be lost.
 
     Args:
         out: Folder that results go to, None where they are not written.
         overwrite: Whether results that are there may be lost.
+        splits: Whether cases are split by familiarity, whose files lie in a folder of their own.
 
     Raises:
-        ZooError: The folder holds results, and they may not be lost.
+        ZooError: The folder holds results that may not be lost, or anybody's files in their place.
     """
-    there = out is not None and any((out / name).exists() for name in (RESULTS, CASES))
+    if out is None:
+        return
+    if splits:
+        check_release(out)
+    there = is_released(out) or any((out / name).exists() for name in (RESULTS, CASES))
     if there and not overwrite:
         raise ZooError(
             f"{out} holds results: name another folder, or add --overwrite (in Python "
@@ -375,116 +372,6 @@ def write(results: Results, out: Path) -> None:
             f"results cannot be written to {out} ({error}): "
             "make room, or name another folder by --out"
         ) from error
-
-
-def read(run: Path) -> Results:
-    """Reads the results that a run wrote.
-
-    They are counted as results.json says or, where that is not there, under `official`.
-
-    Args:
-        run: Folder of the results.
-
-    Raises:
-        ZooError: The cases are missing, or a file is broken or of a newer schema.
-    """
-    if not (run / CASES).is_file():
-        raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
-    counted = None
-    try:
-        cases = pq.read_table(run / CASES)
-        header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
-        if (run / RESULTS).is_file():
-            content = json_value((run / RESULTS).read_text("utf-8"))
-            counted = tuple(map(_counted, content.pop("presets")))
-            header = header or content
-        if header is None:
-            raise ZooError(
-                f"{run / CASES} is of an older zoo, which kept chance, notes and published values "
-                f"in {RESULTS}: put that file beside it"
-            )
-        if header["schema"] > SCHEMA_VERSION:
-            raise ZooError(
-                f"{run} has results of schema {header['schema']}, "
-                f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
-            )
-        header, cases = _of_this_schema(header, cases)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        pa.ArrowException,
-    ) as error:
-        raise ZooError(
-            f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
-        ) from error
-    return Results(header, counted or count(cases, [Official()], header), cases)
-
-
-def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
-    """Returns results of this or an older schema under the names of this one.
-
-    Columns that an older schema did not have are empty.
-
-    Args:
-        header: All that results.json says beside metrics.
-        cases: The outcomes.
-    """
-    former = header["schema"]
-    if former < TOLD_APART_BY_FIELD:
-        header, cases = _told_apart(header, cases)
-    benchmarks = {name: _named_anew(b) for name, b in header["benchmarks"].items()}
-    cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
-    for field in SCHEMA:
-        if former < SCHEMA_VERSION and field.name not in cases.column_names:
-            cases = cases.append_column(field, pa.nulls(len(cases), field.type))
-    header = {**header, "schema": SCHEMA_VERSION, "benchmarks": benchmarks}
-    return header, cases.select(SCHEMA.names).cast(SCHEMA)
-
-
-def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
-    """Returns results of an older schema, where a colon in its name told a benchmark's runs apart.
-
-    Args:
-        header: All that results.json says beside metrics.
-        cases: The outcomes.
-
-    Returns:
-        Both, with benchmark and run apart.
-    """
-
-    def run_of(name: str) -> BenchmarkRun:
-        return BenchmarkRun(*name.split(":", 1))
-
-    benchmarks = {n: {**run_of(n)._asdict(), **b} for n, b in header["benchmarks"].items()}
-    absent = [{**lacking, **run_of(lacking["benchmark"])._asdict()} for lacking in header["absent"]]
-    runs = [run_of(name) for name in cases["benchmark"].to_pylist()]
-    place = cases.column_names.index("benchmark")
-    cases = cases.set_column(place, "benchmark", pa.array([run.benchmark for run in runs]))
-    cases = cases.append_column("run", pa.array([run.run for run in runs]))
-    return {**header, "benchmarks": benchmarks, "absent": absent}, cases
-
-
-def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record of an older schema under the names of this one."""
-    return {FORMER.get(name, name): value for name, value in record.items()}
-
-
-def _counted(preset: Mapping[str, Any]) -> Counted:
-    preset = _named_anew(preset)
-    averages = (
-        Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
-        for a in preset["averages"]
-    )
-    return Counted(
-        preset["preset"],
-        preset["says"],
-        tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
-        tuple(averages),
-        tuple(Metric(**metric) for metric in preset.get("splits", ())),
-    )
 
 
 def _run(described: Mapping[str, Any]) -> BenchmarkRun:

@@ -48,26 +48,13 @@ class _Swapped(Struct):
     true_caption: str
     false_caption: str
 
-    @property
-    def group(self) -> str:
-        """What the macro average is taken over."""
-        raise NotImplementedError
-
 
 class _Relation(_Swapped):
     relation_name: str
 
-    @property
-    def group(self) -> str:
-        return self.relation_name
-
 
 class _Attribution(_Swapped):
     attributes: tuple[str, str]
-
-    @property
-    def group(self) -> str:
-        return "_".join(self.attributes)
 
 
 class ARO(PublishedBenchmark):
@@ -162,11 +149,17 @@ class ARO(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry of VG-Relation or VG-Attribution: a box and two captions."""
         match = np.array([[True, False]])
-        schema: type[_Swapped] = _Relation if subset == RELATION else _Attribution
+        schema: type[_Relation | _Attribution]
+        schema = _Relation if subset == RELATION else _Attribution
         for i, (place, entry) in enumerate(listed(path, schema)):
             texts = entry.true_caption, entry.false_caption
             image = (_cropped(entry, place),)
-            yield Case(image, texts, match, "i2t", subset, str(i), entry.group)
+            yield Case(image, texts, match, "i2t", subset, str(i), _group(entry))
+
+
+def _group(entry: _Relation | _Attribution) -> str:
+    """Returns what the macro average is taken over."""
+    return entry.relation_name if isinstance(entry, _Relation) else "_".join(entry.attributes)
 
 
 def _cropped(entry: _Swapped, place: str) -> ImageRef:

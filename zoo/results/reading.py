@@ -1,0 +1,138 @@
+"""Reads the results that a run wrote, those of older schemas under the names of this one."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zoo.errors import ZooError
+from zoo.results.averages import Average
+from zoo.results.metrics import Metric
+from zoo.results.outcomes import SCHEMA
+from zoo.results.presets import Official
+from zoo.results.report import CASES, HEADER, RESULTS, SCHEMA_VERSION, Counted, Results, count
+from zoo.results.runs import BenchmarkRun
+from zoo.support.text_files import json_value
+
+TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
+# names in older schemas
+FORMER = {
+    "figure": "metric",
+    "figures": "metrics",
+    "photographs": "images",
+    "photographs_of": "images_of",
+    "parts": "subsets",
+}
+
+
+def read(run: Path) -> Results:
+    """Reads the results that a run wrote.
+
+    They are counted as results.json says or, where that is not there, under `official`.
+
+    Args:
+        run: Folder of the results.
+
+    Raises:
+        ZooError: The cases are missing, or a file is broken or of a newer schema.
+    """
+    if not (run / CASES).is_file():
+        raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
+    counted = None
+    try:
+        cases = pq.read_table(run / CASES)
+        header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
+        if (run / RESULTS).is_file():
+            content = json_value((run / RESULTS).read_text("utf-8"))
+            counted = tuple(map(_counted, content.pop("presets")))
+            header = header or content
+        if header is None:
+            raise ZooError(
+                f"{run / CASES} is of an older zoo, which kept chance, notes and published values "
+                f"in {RESULTS}: put that file beside it"
+            )
+        if header["schema"] > SCHEMA_VERSION:
+            raise ZooError(
+                f"{run} has results of schema {header['schema']}, "
+                f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
+            )
+        header, cases = _of_this_schema(header, cases)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        pa.ArrowException,
+    ) as error:
+        raise ZooError(
+            f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
+        ) from error
+    return Results(header, counted or count(cases, [Official()], header), cases)
+
+
+def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Returns results of this or an older schema under the names of this one.
+
+    Columns that an older schema did not have are empty.
+
+    Args:
+        header: All that results.json says beside metrics.
+        cases: The outcomes.
+    """
+    former = header["schema"]
+    if former < TOLD_APART_BY_FIELD:
+        header, cases = _told_apart(header, cases)
+    benchmarks = {name: _named_anew(b) for name, b in header["benchmarks"].items()}
+    cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
+    for field in SCHEMA:
+        if former < SCHEMA_VERSION and field.name not in cases.column_names:
+            cases = cases.append_column(field, pa.nulls(len(cases), field.type))
+    header = {**header, "schema": SCHEMA_VERSION, "benchmarks": benchmarks}
+    return header, cases.select(SCHEMA.names).cast(SCHEMA)
+
+
+def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Returns results of an older schema, where a colon in its name told a benchmark's runs apart.
+
+    Args:
+        header: All that results.json says beside metrics.
+        cases: The outcomes.
+
+    Returns:
+        Both, with benchmark and run apart.
+    """
+
+    def run_of(name: str) -> BenchmarkRun:
+        return BenchmarkRun(*name.split(":", 1))
+
+    benchmarks = {n: {**run_of(n)._asdict(), **b} for n, b in header["benchmarks"].items()}
+    absent = [{**lacking, **run_of(lacking["benchmark"])._asdict()} for lacking in header["absent"]]
+    runs = [run_of(name) for name in cases["benchmark"].to_pylist()]
+    place = cases.column_names.index("benchmark")
+    cases = cases.set_column(place, "benchmark", pa.array([run.benchmark for run in runs]))
+    cases = cases.append_column("run", pa.array([run.run for run in runs]))
+    return {**header, "benchmarks": benchmarks, "absent": absent}, cases
+
+
+def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record of an older schema under the names of this one."""
+    return {FORMER.get(name, name): value for name, value in record.items()}
+
+
+def _counted(preset: Mapping[str, Any]) -> Counted:
+    preset = _named_anew(preset)
+    averages = (
+        Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
+        for a in preset["averages"]
+    )
+    return Counted(
+        preset["preset"],
+        preset["says"],
+        tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
+        tuple(averages),
+        tuple(Metric(**metric) for metric in preset.get("splits", ())),
+    )
