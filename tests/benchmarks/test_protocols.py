@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of, written
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
+from zoo.results.outcomes import rows
+from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
 
@@ -50,6 +53,21 @@ def test_visual_genome_sets_are_wrong_where_argmax_takes_the_false_caption_befor
     for scores in tied_scores(1, 2):
         outcome = case(np.array([[False, True]]), "i2t").judge(scores)[0]
         assert outcome.right == (np.argmax(scores[0]) == 1)
+
+
+def test_argmax_takes_the_first_of_equals_wherever_the_answer_stands() -> None:
+    for answer in range(4):
+        asked = replace(case(np.arange(4)[None] == answer, "i2t"), argmax=True)
+        for scores in tied_scores(1, 4):
+            (outcome,) = asked.judge(scores)
+            counted = outcome.right or (outcome.tie and asked.counts_tie(outcome))
+            best = 0
+            for k in range(4):
+                if scores[0, k] > scores[0, best]:
+                    best = k
+            assert counted == (best == answer)
+            (row,) = rows(BenchmarkRun("b"), asked, [outcome], frozenset())
+            assert (row.right or (row.tie and row.correct_first)) == counted
 
 
 def test_text_to_image_compares_down_a_column() -> None:

@@ -401,7 +401,7 @@ WRONG_FLAGS = {
     ),
     "no annotation file": (
         ["validate", "--benchmarks", "winoground", *MODEL, "--data_root", "ROOT"],
-        "huggingface-cli download",
+        "hf download",
     ),
     "pairs that are not there": (
         ["validate", "--benchmarks", "pairs:nowhere.csv", *MODEL, "--data_root", "ROOT"],

@@ -75,3 +75,13 @@ def test_a_broken_file_does_not_hide_the_rest(roots, capsys):
     page = capsys.readouterr().out
     assert "add_obj.json:1 is not JSON" in page
     assert "winoground" in page
+
+
+def test_images_that_come_with_a_benchmark_are_got_as_its_files_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    row = {"id": 0, "caption_0": "a b", "caption_1": "b a", "image_0": "x", "image_1": "y"}
+    (tmp_path / "winoground").mkdir()
+    (tmp_path / "winoground" / "examples.jsonl").write_text(json.dumps(row))
+    assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
+    page = capsys.readouterr().out
+    assert "winoground's own: 2, such as winoground/images/x.png; gated: accept its" in page

@@ -101,3 +101,18 @@ def test_without_a_list_the_lists_are_counted_with_the_flags_that_take_their_nam
     assert lines["backbones"].split()[1] == str(len(backbones()))
     assert lines["heads"].rstrip().endswith("--head NAME")
     assert "`zoo ls LIST`" in page
+
+
+def test_benchmarks_at_length_say_whose_they_are_how_many_cases_and_how_to_get_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ls", "benchmarks", "--long"]) == 0
+    page = {text.partition(":")[0]: text for text in capsys.readouterr().out.split("\n\n")}
+    assert list(page) == [name for name, _, _ in classes("benchmarks")]
+    assert "  licence: MIT\n  cite: Hsieh et al." in page["sugarcrepe"]
+    assert "swap_obj 245" in page["sugarcrepe"]
+    assert "facebook/winoground at revision b400e17" in page["winoground"]
+    assert "gated: accept its licence at huggingface.co/datasets/facebook" in page["winoground"]
+    assert "  asked for as pairs:FILE" in page["pairs"]
+    assert main(["ls", "heads", "--long"]) == 1
+    assert "--long tells of benchmarks" in capsys.readouterr().err

@@ -29,16 +29,26 @@ def locate(root: Path, subset: Subset) -> Path | None:
         subset: The subset. Files that the user named are looked for in the working directory first.
 
     Returns:
-        The first of the subset's files that is there, as it is or with .gz; None where none is.
+        The first of the subset's files that is there, as it is or with .gz; None where none is. A
+        name may be a pattern, as in test-*.parquet, which stands for the first file of that kind.
     """
     folders = (Path(), root) if subset.named else (root,)
     candidates = (
-        folder / f"{name}{end}"
+        path
         for folder in folders
         for name in subset.files
         for end in ("", ".gz")
+        for path in _meant(folder, f"{name}{end}")
     )
     return next((path for path in candidates if path.exists() and not path.is_dir()), None)
+
+
+def _meant(folder: Path, name: str) -> Iterable[Path]:
+    """Returns the file of that name, or those of a pattern; an absolute path is no pattern."""
+    there = folder / name
+    if "*" not in name or there.exists() or Path(name).is_absolute():
+        return [there]
+    return sorted(folder.glob(name))
 
 
 def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:

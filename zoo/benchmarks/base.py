@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
@@ -36,6 +37,8 @@ class Case:
             are no groups.
         correct_first: Whether the official script lists the right answer first, so that its argmax
             counts a tie as right.
+        argmax: Whether the official script takes the first of the highest scores, with the answers
+            in the order that they have here. A tie then counts where the right answer comes first.
     """
 
     images: tuple[ImageRef, ...]
@@ -46,6 +49,7 @@ class Case:
     id: str
     group: str | None = None
     correct_first: bool = False
+    argmax: bool = False
 
     @property
     def judged_by(self) -> Protocol:
@@ -77,6 +81,16 @@ class Case:
         """
         protocol = self.judged_by
         return _given(protocol, Outcome, "judge", protocol.judge(self.match, scores))
+
+    def counts_tie(self, query: Query) -> bool:
+        """Tells whether the official script counts a tie as right.
+
+        Args:
+            query: What was asked, or its outcome.
+        """
+        if self.argmax and isinstance(query, Outcome):
+            return bool(query.match[np.argmax(query.scores)])
+        return self.correct_first
 
 
 @dataclass(frozen=True)
@@ -134,6 +148,7 @@ class Benchmark(Recorded, ABC):
             name takes none.
         licence: The licence of its annotations, empty where nothing is published.
         citation: What to cite, likewise.
+        hub: The data set on huggingface.co that holds its files, None where none is read.
     """
 
     name: ClassVar[str]
@@ -142,6 +157,7 @@ class Benchmark(Recorded, ABC):
     behind_colon: ClassVar[str] = ""
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
+    hub: ClassVar[Hub | None] = None
 
     @property
     @abstractmethod

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
+from zoo.benchmarks.parquet import shards
+from zoo.benchmarks.roots import rooted
 
 
 class PublishedBenchmark(Benchmark):
@@ -58,7 +60,7 @@ class PublishedBenchmark(Benchmark):
             path: Its annotation file.
             subset: Its name.
         """
-        return Contents(list(self.cases(path, subset)), [path], [])
+        return Contents(list(self.cases(path, subset)), shards(path), [])
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files are there."""
@@ -69,7 +71,7 @@ class PublishedBenchmark(Benchmark):
                 contents.absent.append(subset)
                 continue
             found = self.read_subset(path, subset.name)
-            contents.cases.extend(found.cases)
+            contents.cases.extend(rooted(found.cases, root))
             contents.files.extend(found.files)
             contents.notes.update(found.notes)
             counts.append((subset, len(found.cases)))

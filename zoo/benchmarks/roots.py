@@ -1,12 +1,13 @@
 """Reading a benchmark from several data roots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.base import Benchmark, Contents
+from zoo.benchmarks.base import Benchmark, Case, Contents
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
+from zoo.sources.sample import ImageRef
 
 
 def settled(contents: Contents, finder: ImageFinder) -> Contents:
@@ -39,6 +40,28 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
             f"({absent[0].key} for {known[absent[0]]})"
         )
     return replace(contents, cases=cases, notes=notes)
+
+
+def rooted(cases: Iterable[Case], root: Path) -> Iterator[Case]:
+    """Names images of published files by their paths from the root.
+
+    Results then do not depend on where the root lies. A path outside the root is absolute.
+
+    Args:
+        cases: Cases whose references to such images start with the path of the annotation file.
+        root: The data root that the file was found under.
+    """
+    for case in cases:
+        images = tuple(_rooted(image, root) for image in case.images)
+        yield case if images == case.images else replace(case, images=images)
+
+
+def _rooted(image: ImageRef, root: Path) -> ImageRef:
+    if image.source not in ("published", "parquet"):
+        return image
+    path = Path(image.key)
+    key = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
+    return replace(image, key=key)
 
 
 def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:

@@ -5,20 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from zoo.benchmarks.annotations import count_notes, given_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.errors import ZooError
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.parquet import rows
+from zoo.benchmarks.roots import rooted
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import lines, record
+from zoo.support.schema import lines
 
+HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
 HOW = (
-    "gated: accept its licence at huggingface.co/datasets/facebook/winoground, then "
-    "`huggingface-cli download --repo-type dataset facebook/winoground "
-    "--local-dir DATA_ROOT/winoground` with your token; "
+    f"{HUB.fetch('winoground')}; "
     "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. "
     "The images may not be passed on"
 )
@@ -62,6 +61,7 @@ class Winoground(Benchmark):
         "Thrush et al., Winoground: Probing vision and language models for visio-linguistic "
         "compositionality, CVPR 2022, arXiv:2204.03162"
     )
+    hub = HUB
 
     def __init__(self, file: str | None = None) -> None:
         self.file = file
@@ -79,9 +79,10 @@ class Winoground(Benchmark):
         cases = [
             case
             for file in files
-            for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file, root)
+            for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file)
         ]
-        return Contents(cases, files, [], count_notes([(SUBSET, len(cases))]))
+        notes = count_notes([(SUBSET, len(cases))])
+        return Contents(list(rooted(cases, root)), files, [], notes)
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:
@@ -101,45 +102,22 @@ class Winoground(Benchmark):
         )
 
 
-def _of_jsonl(path: Path, root: Path) -> Iterator[Case]:
+def _of_jsonl(path: Path) -> Iterator[Case]:
     for _, row in lines(path, _Line, "fetch the file again"):
         names = row.image_0, row.image_1
-        images = tuple(ImageRef("published", _image(path, root, name)) for name in names)
+        yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
+
+
+def _image(path: Path, stem: str) -> str:
+    return str(path.parent / "images" / (stem if Path(stem).suffix else f"{stem}.png"))
+
+
+def _of_parquet(path: Path) -> Iterator[Case]:
+    for _, row, images in rows(path, _Row, ("image_0", "image_1")):
         yield _case(row, images)
-
-
-def _image(path: Path, root: Path, stem: str) -> str:
-    name = stem if Path(stem).suffix else f"{stem}.png"
-    return _under(path.parent / "images" / name, root)
-
-
-def _of_parquet(path: Path, root: Path) -> Iterator[Case]:
-    wanted = _Row.__struct_fields__
-    try:
-        names = pq.read_schema(path).names
-        rows = pq.read_table(path, columns=[name for name in wanted if name in names]).to_pylist()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ZooError(f"{path} is not a whole parquet file ({error}): fetch it again") from error
-    lacking = [name for name in ("image_0", "image_1") if name not in names]
-    if lacking:
-        raise ZooError(
-            f"{path} has no column {lacking[0]}, only {', '.join(names)}: fetch the file again"
-        )
-    for i, row in enumerate(rows):
-        images = tuple(ImageRef("parquet", f"{_under(path, root)}#{i}#image_{k}") for k in (0, 1))
-        place = f"{path}[{i}]"
-        yield _case(record(row, _Row, place, "fetch the file again"), images)
 
 
 def _case(row: _Row, images: Iterable[ImageRef]) -> Case:
     texts = row.caption_0, row.caption_1
     tag = row.collapsed_tag or row.tag
     return Case(tuple(images), texts, np.eye(2, dtype=bool), "group", SUBSET.name, str(row.id), tag)
-
-
-def _under(path: Path, root: Path) -> str:
-    """Returns the path from the root, so that results do not depend on where the root lies.
-
-    A path outside the root is absolute.
-    """
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())

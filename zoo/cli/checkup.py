@@ -35,9 +35,7 @@ CAPTIONS = {
     "*_neg_clip.tsv": (
         f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}"
     ),
-    "train-*.parquet": (
-        "huggingface-cli download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}"
-    ),
+    "train-*.parquet": ("hf download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}"),
     "captions.jsonl": "zoo scenes render --out {folder}",
 }
 IMAGES = {

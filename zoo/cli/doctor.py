@@ -185,14 +185,25 @@ def _made(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
-    """Yields a line for each source of images of which some are missing."""
-    by_source: dict[str, set[ImageRef]] = {}
+    """Yields a line for each source of images of which some are missing.
+
+    Images that come with a benchmark are got as its files are.
+    """
+    shared: dict[str, set[ImageRef]] = {}
+    own: dict[tuple[str, str], set[ImageRef]] = {}
     for f in findings:
         for image in f.images - f.found:
-            by_source.setdefault(image.source, set()).add(image)
+            if image.source == "published":
+                own.setdefault((f.benchmark, f.how), set()).add(image)
+            else:
+                shared.setdefault(image.source, set()).add(image)
     yield from (
         f"{source}: {len(images):,}; {finder.hint(min(images))}"
-        for source, images in sorted(by_source.items())
+        for source, images in sorted(shared.items())
+    )
+    yield from (
+        f"{benchmark}'s own: {len(images):,}, such as {min(images).key}; {how}"
+        for (benchmark, how), images in sorted(own.items())
     )
 
 

@@ -1,6 +1,7 @@
 """`zoo ls`: what is built in and what installed packages offer.
 
-Classes are read from source, which is not imported. What is listed first is what one types.
+Classes are read from source, which is not imported but for `--long`. What is listed first is what
+one types.
 """
 
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.cli.recipes import shipped_recipes
+from zoo.errors import ZooError
 from zoo.support.arguments import Parser
 from zoo.support.names import ROOMS, classes
 
@@ -39,8 +41,18 @@ BY_NAME = ("benchmarks", "protocols", "presets")  # by which results tell them a
 
 def main(argv: list[str]) -> int:
     """Prints one list, or which there are, and returns the exit status."""
-    what = parser().parse_args(argv).what
-    if what is None:
+    given = parser().parse_args(argv)
+    what = given.what
+    if given.long:
+        if what != "benchmarks":
+            raise ZooError(
+                f"--long tells of benchmarks: write `zoo ls benchmarks --long`, or "
+                f"`zoo ls{'' if what is None else f' {what}'}`"
+            )
+        from zoo.cli.at_length import at_length
+
+        print("\n\n".join(at_length(name) for name, _, _ in classes(what)))
+    elif what is None:
         show(("list", "", "what it has", "where a name is typed"), _lists(), fold=3)
         print("\n`zoo ls LIST` shows one, as in `zoo ls objectives`")
     elif what in BY_NAME:
@@ -67,6 +79,11 @@ def parser() -> Parser:
     )
     parser.add_argument(
         "what", nargs="?", choices=list(LISTS), help="which list; all lists where none is named"
+    )
+    parser.add_argument(
+        "--long",
+        action="store_true",
+        help="of benchmarks: their cases, licences, what to cite, and how to get them",
     )
     return parser
 

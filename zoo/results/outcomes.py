@@ -141,7 +141,7 @@ def rows(
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
             value=None if outcome is None else outcome.value,
-            correct_first=case.correct_first,
+            correct_first=case.counts_tie(query),
             options=query.options,
             right_options=query.right_options,
             images=about,
