@@ -3,6 +3,9 @@ from .base import Benchmark as Benchmark
 from .base import Case as Case
 from .base import Contents as Contents
 from .base import Subset as Subset
+from .bivlc import BiVLC as BiVLC
+from .cola import COLA as COLA
+from .comvg import ComVG as ComVG
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
 from .protocols.base import Outcome as Outcome
@@ -11,6 +14,8 @@ from .protocols.base import Query as Query
 from .protocols.base import above_all as above_all
 from .protocols.base import all_right as all_right
 from .protocols.base import asked as asked
+from .protocols.binary import Binary as Binary
+from .protocols.directed import Directed as Directed
 from .protocols.group import GroupScore as GroupScore
 from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
 from .protocols.image_to_text import ImageToText as ImageToText
@@ -20,4 +25,6 @@ from .published import PublishedBenchmark as PublishedBenchmark
 from .retrieval import Retrieval as Retrieval
 from .scene_swaps import SceneSwaps as SceneSwaps
 from .sugarcrepe import SugarCrepe as SugarCrepe
+from .svo_probes import SVOProbes as SVOProbes
+from .vismin import VisMin as VisMin
 from .winoground import Winoground as Winoground

@@ -112,6 +112,24 @@ def overridden(subsets: Iterable[Subset], files: Mapping[str, str]) -> tuple[Sub
     )
 
 
+def of_kind(kind: str, known: Iterable[str], place: str) -> str:
+    """Returns the kind of an entry, by which its subset is told.
+
+    Args:
+        kind: What the entry says.
+        known: The kinds that were published.
+        place: File and line or entry.
+
+    Raises:
+        ZooError: The kind is none of them, so that the entry would be in no subset.
+    """
+    if kind not in known:
+        raise ZooError(
+            f"{place}: {kind!r} is none of the kinds {', '.join(known)}: fetch the file again"
+        )
+    return kind
+
+
 def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
     """Returns a note for each subset whose file holds another number of cases than published."""
     return {

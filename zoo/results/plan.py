@@ -146,10 +146,12 @@ def _nothing(made: Plan, finder: ImageFinder) -> str:
     if made.unscored:
         run, case = made.unscored[0]
         image = next(image for image in case.images if finder.find(image) is None)
+        how = {subset.name: subset.how for subset in made.subsets[run]}.get(case.subset)
+        own = image.source == "published" and how
         return (
             f"nothing can be scored: {len(made.unscored):,} cases were read, and none has its "
             f"images under {roots} (first missing: {image}, of {run}/{case.subset}); "
-            f"{finder.hint(image)}"
+            f"{own or finder.hint(image)}"
         )
     if made.absent:
         _, part = made.absent[0]

@@ -81,6 +81,8 @@ WINOGROUND = {
 PUBLISHED_MACROS = {
     ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
     ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
+    # the mean over matching and over other pairs
+    **{("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")},
 }
 ALL_GROUPS = {("aro", "VG-Relation"): Macro(), ("aro", "VG-Attribution"): Macro()}
 

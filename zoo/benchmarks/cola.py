@@ -1,0 +1,51 @@
+"""COLA's multi-object set (Ray et al. 2023): two images and two captions of other attributes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.images import image_ref
+from zoo.support.schema import Text, listed
+
+HOW = (
+    "`git clone https://github.com/arijitray1993/COLA` and copy its "
+    "data/COLA_multiobjects_matching_benchmark.json into DATA_ROOT/cola; "
+    "images are Visual Genome's, in DATA_ROOT/visual_genome"
+)
+
+
+class COLA(PublishedBenchmark):
+    """COLA, multi-object: 210 pairs of images, each of which its own caption has to prefer.
+
+    The published accuracy is the metric `image`. The captions of a pair are other phrases, not the
+    same words in another order, so that `text` is the easier question.
+    """
+
+    name = "cola"
+    licence = "MIT"
+    citation = (
+        "Ray et al., Cola: A Benchmark for Compositional Text-to-image Retrieval, NeurIPS 2023, "
+        "arXiv:2305.03689"
+    )
+    published = (
+        Subset(
+            "multi",
+            ("cola/COLA_multiobjects_matching_benchmark.json",),
+            210,
+            HOW,
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            published={"text": 41.9, "image": 22.4, "group": 14.8},
+        ),
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each row: two links to images of Visual Genome, each with a caption."""
+        match = np.eye(2, dtype=bool)
+        for i, (_, (first, caption, second, other)) in enumerate(
+            listed(path, tuple[Text, Text, Text, Text])
+        ):
+            images = tuple(image_ref(f"visual_genome/{Path(url).name}") for url in (first, second))
+            yield Case(images, (caption, other), match, "group", subset, str(i))

@@ -1,0 +1,58 @@
+"""ComVG (Jiang et al. 2024): SVO-Probes' question over photographs of Visual Genome."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.benchmarks.svo_probes import repeated_notes
+from zoo.benchmarks.tabled import tabled
+from zoo.sources.images import image_ref
+from zoo.support.schema import Text
+
+HOW = (
+    "`git clone https://github.com/eric-ai-lab/ComCLIP` and copy its datasets/ComVG.csv into "
+    "DATA_ROOT/comvg; images are Visual Genome's, in DATA_ROOT/visual_genome"
+)
+CASES = {"subject": 1536, "verb": 1280, "object": 2584}
+
+
+class _Row(Struct):
+    id: Text
+    sentence: Text
+    pos_image_id: Text
+    neg_image_id: Text
+    neg_value: str
+
+
+class ComVG(PublishedBenchmark):
+    """ComVG: 5,400 times a sentence and two photographs, one of another subject, verb or object."""
+
+    name = "comvg"
+    licence = "MIT"
+    citation = (
+        "Jiang et al., ComCLIP: Training-Free Compositional Image and Text Matching, NAACL 2024, "
+        "arXiv:2211.13854"
+    )
+    published = tuple(
+        Subset(kind, ("comvg/ComVG.csv",), n, HOW, chance={"t2i": 50.0})
+        for kind, n in CASES.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Yields a case for each row of the kind."""
+        match = np.array([[True], [False]])
+        for place, row in tabled(path, _Row):
+            if of_kind(row.neg_value, CASES, place) == subset:
+                numbers = row.pos_image_id, row.neg_image_id
+                images = tuple(image_ref(f"visual_genome/{number}.jpg") for number in numbers)
+                yield Case(images, (row.sentence,), match, "t2i", subset, row.id)
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a kind, with notes of rows that repeat or contradict others."""
+        cases = list(self.cases(path, subset))
+        return Contents(cases, [path], [], repeated_notes(subset, cases))

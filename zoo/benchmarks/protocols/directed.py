@@ -1,0 +1,49 @@
+"""Directed: Winoground's three questions, and each of the four choices by itself (BiVLC)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, asked
+from zoo.benchmarks.protocols.group import GroupScore
+
+GROUP = GroupScore()
+TEXT_OF, IMAGE_OF = ("i_pos2t", "i_neg2t"), ("t_pos2i", "t_neg2i")
+
+
+class Directed(Protocol):
+    """`text`, `image` and `group`, and what the first and the second image and text choose.
+
+    The first image and text are those of the source, the second were made as a hard negative. The
+    four choices are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`.
+    """
+
+    name = "directed"
+
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields the queries of `group`, then one for each image and one for each text."""
+        yield from GROUP.queries(match)
+        yield from _choices(match)
+
+    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+        """Yields an outcome for each query."""
+        yield from GROUP.judge(match, scores)
+        for query in _choices(match):
+            compared = scores[np.ix_(query.images, query.texts)].ravel()
+            yield query.answered(compared, *above_all(compared, query.match))
+
+    def lacks(self, match: NDArray[np.bool_]) -> str:
+        """Asks for two images and two texts, each right for one."""
+        return (
+            ""
+            if match.shape == (2, 2) and np.array_equal(match, np.eye(2))
+            else ("is not of two images and two texts in the same order")
+        )
+
+
+def _choices(match: NDArray[np.bool_]) -> Iterator[Query]:
+    for i, metric in enumerate(TEXT_OF):
+        yield asked(metric, i, match, (i,), (0, 1))
+    for j, metric in enumerate(IMAGE_OF):
+        yield asked(metric, j, match, (0, 1), (j,))

@@ -1,0 +1,56 @@
+"""VisMin (Awal et al. 2024): two images and two captions that differ in one small thing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.published import PublishedBenchmark
+
+HUB = Hub("mair-lab/vismin-bench")
+CASES = {"object": 579, "attribute": 294, "counting": 589, "relation": 622}
+
+
+class _Row(Struct):
+    id: int | str
+    category: str
+    text_0: str
+    text_1: str
+
+
+class VisMin(PublishedBenchmark):
+    """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
+
+    Two images are COCO's or made, and edited by a diffusion model.
+    """
+
+    name = "vismin"
+    licence = "CC BY 4.0"
+    citation = (
+        "Awal et al., VisMin: Visual Minimal-Change Understanding, NeurIPS 2024, arXiv:2407.16772"
+    )
+    hub = HUB
+    published = tuple(
+        Subset(
+            category,
+            ("vismin/data/test-*.parquet", "vismin/test-*.parquet"),
+            n,
+            f"{HUB.fetch('vismin')} (1.5 GB)",
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+        )
+        for category, n in CASES.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each row of the category."""
+        for file in shards(path):
+            for place, row, images in rows(file, _Row, ("image_0", "image_1")):
+                if of_kind(row.category, CASES, place) == subset:
+                    texts = row.text_0, row.text_1
+                    match = np.eye(2, dtype=bool)
+                    yield Case(images, texts, match, "group", subset, str(row.id))
