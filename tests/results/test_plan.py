@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from zoo.benchmarks import Benchmark, Case, Contents, ImageToText, Protocol, Subset
 from zoo.benchmarks.aro.benchmark import ARO
@@ -136,3 +137,25 @@ def test_a_benchmark_that_breaks_its_contract_is_told_so_in_a_sentence(
     with pytest.raises(ZooError, match=told) as caught:
         make_plan([benchmark], [tmp_path], ImageFinder([tmp_path]))
     assert "\n" not in str(caught.value)
+
+
+class Distracted(Benchmark):
+    """Two images, of which one is there, and a text that is of neither."""
+
+    name = "distracted"
+    subsets = (Subset("all", (), 2, "draw it"),)
+
+    def read(self, root: Path) -> Contents:
+        images = tuple(ImageRef("file", str(root / name)) for name in ("there.png", "absent.png"))
+        match = np.array([[True, False, False], [False, True, False]])
+        case = Case(images, ("one", "two", "none"), match, "retrieval", "all", "all")
+        return Contents([case], [], [])
+
+
+def test_a_text_of_no_image_stays_a_wrong_answer_where_images_are_missing(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "there.png")
+    plan = make_plan([Distracted()], [tmp_path], ImageFinder([tmp_path]))
+    [question] = plan.questions
+    assert question.case.texts == ("one", "none")
+    assert question.case.match.tolist() == [[True, False]]
+    assert [case.texts for _, case in plan.unscored] == [("two",)]

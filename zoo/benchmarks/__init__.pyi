@@ -23,6 +23,8 @@ from .protocols.recall import Recall as Recall
 from .protocols.text_to_image import TextToImage as TextToImage
 from .published import PublishedBenchmark as PublishedBenchmark
 from .retrieval import Retrieval as Retrieval
+from .scene_grid import SceneGrid as SceneGrid
+from .scene_pairs import ScenePairs as ScenePairs
 from .scene_swaps import SceneSwaps as SceneSwaps
 from .sugarcrepe import SugarCrepe as SugarCrepe
 from .svo_probes import SVOProbes as SVOProbes

@@ -3,20 +3,18 @@
 "a red cube and a blue sphere" stands against "a blue cube and a red sphere".
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
-from zoo.benchmarks.annotations import chosen, given_path
-from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.scenes.cache import CAPTIONS, read_captions
-from zoo.sources.sample import ImageRef
-
-SUBSETS = ("test", "held_out")
-FOLDER = "scenes"
+from zoo.benchmarks.base import Case
+from zoo.benchmarks.scene_folders import SceneFolder, picture
+from zoo.scenes.cache import SceneCaption
 
 
-class SceneSwaps(Benchmark):
+class SceneSwaps(SceneFolder):
     """Which of two captions is true of a scene, where the other exchanges the two colours.
 
     The subset 'test' has scenes that training never had, and 'held_out' has scenes with a pair of
@@ -28,37 +26,17 @@ class SceneSwaps(Benchmark):
     """
 
     name = "scene_swaps"
-    behind_colon = "folder"
-    offers = SUBSETS
+    offers = ("test", "held_out")
+    usual, filled_by = "scenes", "render"
+    by_chance = MappingProxyType({"i2t": 50.0})
 
-    def __init__(self, folder: str = FOLDER, subsets: list[str] | None = None) -> None:
-        self.folder, self.wanted = folder, chosen(self.name, subsets, self.offers)
+    def __init__(self, folder: str = usual, subsets: list[str] | None = None) -> None:
+        super().__init__(folder, subsets)
 
-    @property
-    def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for."""
-        how = f"`zoo scenes render --out {self.folder}` makes it"
-        file, named = f"{self.folder}/{CAPTIONS}", self.folder != FOLDER
-        return tuple(
-            Subset(subset, (file,), None, how, {"i2t": 50.0}, named=named) for subset in self.wanted
-        )
-
-    def read(self, root: Path) -> Contents:
-        """Returns a case for each caption with a swap, where the folder is there."""
-        file = given_path(root, f"{self.folder}/{CAPTIONS}")
-        if file is None:
-            return Contents([], [], list(self.subsets))
-        folder = file.parent.absolute()
-        cases = [
-            Case(
-                images=(ImageRef("file", str(folder / row.image_id)),),
-                texts=(row.caption, row.attribute_swap),
-                match=np.array([[True, False]]),
-                protocol="i2t",
-                subset=row.split,
-                id=row.caption_id,
-            )
-            for row in read_captions(folder)
-            if row.split in self.wanted and row.attribute_swap
-        ]
-        return Contents(cases, [file], [])
+    def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
+        """Yields a case for each caption with a swap."""
+        match = np.array([[True, False]])
+        for row in rows:
+            if row.attribute_swap:
+                texts = row.caption, row.attribute_swap
+                yield Case((picture(folder, row),), texts, match, "i2t", row.split, row.caption_id)

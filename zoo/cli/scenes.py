@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -10,9 +11,11 @@ from zoo.support.files import check_place
 
 
 def main(argv: list[str]) -> int:
-    """Runs `render` or `sheet`, and returns the exit status."""
+    """Runs a command, and returns the exit status."""
     arguments = parser().parse_args(argv)
-    return _render(arguments) if arguments.command == "render" else _sheet(arguments)
+    return {"render": _render, "grid": _grid, "pairs": _pairs, "sheet": _sheet}[arguments.command](
+        arguments
+    )
 
 
 def parser() -> Parser:
@@ -23,39 +26,31 @@ def parser() -> Parser:
         "render",
         help="render scenes with captions, units and foils; goes on where it was interrupted",
     )
-    rendering.add_argument("--out", required=True, help="folder to fill")
-    rendering.add_argument(
-        "--n", type=whole_number(1), default=1500, help="scenes (default: %(default)s)"
-    )
-    rendering.add_argument(
-        "--size",
-        type=int,
-        default=48,
-        help="pixels a side; from 128 on CLEVR's view (default: %(default)s)",
-    )
-    rendering.add_argument(
-        "--samples",
-        type=int,
-        default=None,
-        help="paths a pixel (default: 16; 64 from 128 pixels on)",
-    )
+    _add_rendering(rendering, n=1500, size=48, samples="16; 64 from 128 pixels on")
     rendering.add_argument(
         "--objects", default="2-2", help="fewest and most objects, as 2-4 (default: %(default)s)"
-    )
-    rendering.add_argument(
-        "--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)"
-    )
-    rendering.add_argument(
-        "--workers",
-        type=whole_number(0),
-        default=2,
-        help="processes; 0 renders in this one (default: %(default)s)",
     )
     rendering.add_argument(
         "--held_out",
         default=None,
         help="pairs that training never has, as 'red cube,blue sphere'; '' for none",
     )
+    grid = commands.add_parser(
+        "grid",
+        help="render two objects of 8 colours and 8 shapes, 3 by 3 bindings held out of training",
+    )
+    _add_rendering(grid, n=2500, size=64, samples="48")
+    grid.add_argument(
+        "--block_seed",
+        type=int,
+        default=0,
+        help="of the block of bindings that is held out (default: %(default)s)",
+    )
+    pairs = commands.add_parser(
+        "pairs",
+        help="render pairs of scenes with a colour, size, material or quantity exchanged",
+    )
+    _add_rendering(pairs, n=400, size=96, samples="64")
     laying_out = commands.add_parser(
         "sheet", help="write a picture of the first scenes with their captions"
     )
@@ -68,25 +63,82 @@ def parser() -> Parser:
         "--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)"
     )
     laying_out.add_argument(
-        "--split", default=None, help="train, val, test or held_out; all by default"
+        "--split", default=None, help="a split of the folder, such as train; all by default"
     )
     return parser
 
 
-def _render(arguments: argparse.Namespace) -> int:
-    from zoo.scenes.cache import HELD_OUT, render_scenes
-
-    start = time.monotonic()
-    count = render_scenes(
-        arguments.out,
-        arguments.n,
-        arguments.seed,
-        arguments.size,
-        _samples(arguments.size) if arguments.samples is None else arguments.samples,
-        _span(arguments.objects),
-        arguments.workers,
-        HELD_OUT if arguments.held_out is None else _pairs(arguments.held_out),
+def _add_rendering(parser: argparse.ArgumentParser, n: int, size: int, samples: str) -> None:
+    """Adds the flags of all commands that render, with their defaults."""
+    parser.add_argument("--out", required=True, help="folder to fill")
+    parser.add_argument(
+        "--n", type=whole_number(1), default=n, help="layouts of scenes (default: %(default)s)"
     )
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=size,
+        help="pixels a side; from 128 on CLEVR's view (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--samples", type=int, default=None, help=f"paths a pixel (default: {samples})"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=whole_number(0),
+        default=2,
+        help="processes; 0 renders in this one (default: %(default)s)",
+    )
+
+
+def _render(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.cache import render_scenes
+    from zoo.scenes.related import HELD_OUT
+
+    return _filled(
+        arguments,
+        lambda: render_scenes(
+            arguments.out,
+            arguments.n,
+            arguments.seed,
+            arguments.size,
+            _samples(arguments.size) if arguments.samples is None else arguments.samples,
+            _span(arguments.objects),
+            arguments.workers,
+            HELD_OUT if arguments.held_out is None else _bindings(arguments.held_out),
+        ),
+    )
+
+
+def _grid(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.cache import fill
+    from zoo.scenes.grid import Grid
+
+    grid = Grid(arguments.seed, arguments.size, arguments.block_seed)
+    samples = 48 if arguments.samples is None else arguments.samples
+    return _filled(
+        arguments, lambda: fill(arguments.out, arguments.n, grid, samples, arguments.workers)
+    )
+
+
+def _pairs(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.cache import fill
+    from zoo.scenes.pairs import Pairs
+
+    pairs = Pairs(arguments.seed, arguments.size)
+    samples = 64 if arguments.samples is None else arguments.samples
+    return _filled(
+        arguments, lambda: fill(arguments.out, arguments.n, pairs, samples, arguments.workers)
+    )
+
+
+def _filled(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
+    """Renders, and says how many scenes were rendered and how fast."""
+    start = time.monotonic()
+    count = render()
     seconds = time.monotonic() - start
     pace = f" in {seconds:.1f} s, {seconds / count:.3f} s a scene" if count else ""
     print(f"{arguments.out}: {arguments.n} scenes, {count} rendered now{pace}")
@@ -119,7 +171,7 @@ def _span(text: str) -> tuple[int, int]:
     return span
 
 
-def _pairs(text: str) -> frozenset[tuple[str, str]]:
+def _bindings(text: str) -> frozenset[tuple[str, str]]:
     from zoo.scenes.graph import PAIRS
 
     pairs = frozenset(

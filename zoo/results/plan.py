@@ -106,7 +106,8 @@ def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
     if found.all() or not found.any() or not case.gallery:
         yield case, bool(found.all())
         return
-    there: NDArray[np.bool_] = np.any(case.match[found], axis=0)
+    # a text that is of no image at all is a wrong answer for each, and stays one
+    there: NDArray[np.bool_] = np.any(case.match[found], axis=0) | ~np.any(case.match, axis=0)
     yield _gallery(case, found, there), True
     yield replace(_gallery(case, ~found, ~there), id=f"{case.id}, missing"), False
 

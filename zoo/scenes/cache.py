@@ -5,8 +5,9 @@
     scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
     units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
 
-Rendering can be killed at any time. Every file is written beside its place and renamed. The lists
-come last, and captions.jsonl at the very end, so that a folder which has them is whole.
+What scenes there are and what is said of them is a `Collection`'s. Rendering can be killed at any
+time. Every file is written beside its place and renamed. The lists come last, and captions.jsonl at
+the very end, so that a folder which has them is whole.
 """
 
 import io
@@ -24,8 +25,11 @@ from rich.progress import track
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
-from zoo.scenes.captions import describe
-from zoo.scenes.graph import ColorShape, SceneGraph, draw_scene
+from zoo.scenes.collection import Collection, Scene
+from zoo.scenes.graph import ColorShape, SceneGraph
+from zoo.scenes.grid import Grid
+from zoo.scenes.pairs import KINDS
+from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_place, sweep, write_beside
 from zoo.support.schema import lines
@@ -35,18 +39,7 @@ from zoo.units.reader import write_units
 VERSION = 1
 GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
 MANIFEST = "manifest.json"
-SPLITS = ("train", "val", "test", "held_out")
-# two colours a shape and each colour at most once, so that training has all colours and all shapes
-HELD_OUT: frozenset[ColorShape] = frozenset(
-    {
-        ("gray", "cube"),
-        ("green", "cube"),
-        ("red", "cylinder"),
-        ("purple", "cylinder"),
-        ("blue", "sphere"),
-        ("yellow", "sphere"),
-    }
-)
+SPLITS = tuple(dict.fromkeys((*Related.splits, *Grid.splits, *KINDS)))
 
 Line = TypeVar("Line")
 
@@ -59,20 +52,6 @@ class SceneCaption(Struct):
     caption_id: str
     split: str
     attribute_swap: str | None = None
-
-
-def split_of(index: int) -> str:
-    """Returns a scene's split, however many scenes there are.
-
-    Of every 25 scenes, 18 are train, 1 val, 3 test, and 3 have a held-out pair.
-    """
-    place = index % 25
-    return "held_out" if place < 3 else "test" if place < 6 else "val" if place == 6 else "train"
-
-
-def image_id(index: int) -> str:
-    """Returns the path of a scene's image inside the folder."""
-    return f"images/{index:06d}.png"
 
 
 def render_scenes(
@@ -105,27 +84,48 @@ def render_scenes(
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
             written.
     """
-    folder = Path(folder)
-    _check(n, size, samples, n_objects)
+    return fill(folder, n, Related(seed, size, n_objects, held_out), samples, workers)
+
+
+def fill(folder: str | Path, n: int, collection: Collection, samples: int, workers: int = 2) -> int:
+    """Fills a folder with the scenes of a collection. Images that are there already are kept.
+
+    Args:
+        folder: The folder.
+        n: How many layouts it holds.
+        collection: The collection.
+        samples: How many paths a pixel are traced.
+        workers: How many processes render, on one core each; 0 renders in this process.
+
+    Returns:
+        How many images were rendered now.
+
+    Raises:
+        ZooError: The folder was rendered with other settings, has more scenes, or cannot be
+            written.
+    """
+    folder, size = Path(folder), collection.size
+    for name, value in {"n": n, "size": size, "samples": samples}.items():
+        if value < 1:
+            raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
     there = _settings_of(folder)  # before the renderer is looked for, which may be absent
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
         "renderer": renderer_version(),
-        "seed": seed,
+        "seed": collection.seed,
         "size": size,
         "samples": samples,
-        "n_objects": list(n_objects),
-        "held_out": sorted(map(list, held_out)),
+        **collection.settings(),
     }
     _claim(folder, settings, there)
-    _refuse_to_shrink(folder, n)
+    scenes = list(collection.scenes(n))
+    _refuse_to_shrink(folder, len(scenes))
     sweep(folder / "images")
-    graphs = [_graph(seed, index, size, n_objects, held_out) for index in range(n)]
     missing = [
-        (folder / image_id(i), graph, size, samples)
-        for i, graph in enumerate(graphs)
-        if not (folder / image_id(i)).exists()
+        (folder / scene.image_id, scene.graph, size, samples)
+        for scene in scenes
+        if not (folder / scene.image_id).exists()
     ]
     for _ in track(
         _rendered(missing, workers),
@@ -134,7 +134,7 @@ def render_scenes(
         disable=not missing,
     ):
         pass
-    _write_lists(folder, graphs, held_out)
+    _write_lists(folder, scenes, collection.splits)
     return len(missing)
 
 
@@ -172,20 +172,6 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
         )
     mend = "delete the file and run `zoo scenes render` again"
     return [line for _, line in lines(path, schema, mend)]
-
-
-def _check(n: int, size: int, samples: int, n_objects: tuple[int, int]) -> None:
-    for name, value in {"n": n, "size": size, "samples": samples}.items():
-        if value < 1:
-            raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
-    fewest, most = n_objects
-    if fewest < 2:
-        raise ZooError(f"scenes have two objects or more and the fewest are {fewest}: give 2")
-    if most < fewest:
-        raise ZooError(
-            f"scenes cannot be rendered with at most {most} objects, which is under the fewest: "
-            f"give at least {fewest}"
-        )
 
 
 def _settings_of(folder: Path) -> dict[str, Any] | None:
@@ -230,14 +216,6 @@ def _refuse_to_shrink(folder: Path, n: int) -> None:
             )
 
 
-def _graph(
-    seed: int, index: int, size: int, n_objects: tuple[int, int], held_out: frozenset[ColorShape]
-) -> SceneGraph:
-    if held_out and split_of(index) == "held_out":
-        return draw_scene(seed, index, size, n_objects, required=held_out)
-    return draw_scene(seed, index, size, n_objects, excluded=held_out)
-
-
 def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
     """Yields once for each image that was written."""
     if workers == 0:
@@ -268,19 +246,13 @@ def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     write_beside(path, data.getvalue(), sweeps=False)
 
 
-def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[ColorShape]) -> None:
-    splits = [split_of(i) for i in range(len(graphs))]
-    described = [
-        describe(graph, image_id(i), frozenset() if splits[i] == "held_out" else held_out)
-        for i, graph in enumerate(graphs)
-    ]
-    write_units((d.record for scene in described for d in scene), folder / "units.jsonl")
-    for split in SPLITS:
-        scenes = (scene for scene, its in zip(described, splits, strict=True) if its == split)
-        write_units((d.record for scene in scenes for d in scene), folder / f"units.{split}.jsonl")
+def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
+    write_units((d.record for scene in scenes for d in scene.told), folder / "units.jsonl")
+    for split in splits:
+        of_split = (d.record for scene in scenes if scene.split == split for d in scene.told)
+        write_units(of_split, folder / f"units.{split}.jsonl")
     _write_lines(
-        folder / GRAPHS,
-        (graph.to_dict() | {"split": split} for graph, split in zip(graphs, splits, strict=True)),
+        folder / GRAPHS, (scene.graph.to_dict() | {"split": scene.split} for scene in scenes)
     )
     _write_lines(
         folder / CAPTIONS,
@@ -289,11 +261,11 @@ def _write_lists(folder: Path, graphs: list[SceneGraph], held_out: frozenset[Col
                 "caption_id": d.record.caption_id,
                 "image_id": d.record.image_id,
                 "caption": d.record.caption,
-                "split": split,
+                "split": scene.split,
                 "attribute_swap": d.attribute_swap,
             }
-            for scene, split in zip(described, splits, strict=True)
-            for d in scene
+            for scene in scenes
+            for d in scene.told
         ),
     )
 

@@ -22,6 +22,7 @@ from zoo.scenes.graph import (
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 VERSION = 1
+SOURCE = {"extractor": "zoo.scenes.captions", "version": VERSION}  # of units
 PER_SCENE = 5  # as COCO has: four relations and a conjunction
 ENTITY_FOILS = 2  # of each kind, at most
 VALUES: dict[str, tuple[str, ...]] = {"size": tuple(SIZES), "color": COLORS, "material": MATERIALS}
@@ -130,7 +131,11 @@ def describe(
 
 
 def wrong_twins(
-    graph: SceneGraph, right: Phrase, part: str, avoid: frozenset[ColorShape] = frozenset()
+    graph: SceneGraph,
+    right: Phrase,
+    part: str,
+    avoid: frozenset[ColorShape] = frozenset(),
+    shapes: tuple[str, ...] = SHAPES,
 ) -> list[Phrase]:
     """Returns the phrases that differ from a phrase in one part alone and are true of no object.
 
@@ -139,9 +144,10 @@ def wrong_twins(
         right: The phrase.
         part: What differs, `head` or `attribute`.
         avoid: Pairs of colour and shape that are left out.
+        shapes: The shapes that there are.
     """
     changes = (
-        ({"shape": shape} for shape in SHAPES) if part == "head" else _attribute_changes(right)
+        ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(right)
     )
     twins = (replace(right, **change) for change in changes)
     return [
@@ -178,19 +184,34 @@ def _description(
         caption_id,
         image_id,
         template.format(subject, predicate, object),
-        tuple(_entity(graph, rng, named, avoid) for named in (subject, object)),
+        tuple(entity(graph, rng, named, avoid) for named in (subject, object)),
         relation,
-        {"extractor": "zoo.scenes.captions", "version": VERSION},
+        dict(SOURCE),
     )
     a, b = replace(subject, color=object.color), replace(object, color=subject.color)
     false = not holds(graph, a, predicate, b) and avoid.isdisjoint((a.pair, b.pair))
     return Description(record, template.format(a, predicate, b) if false else None)
 
 
-def _entity(graph: SceneGraph, rng: Random, right: Phrase, avoid: frozenset[ColorShape]) -> Entity:
+def entity(
+    graph: SceneGraph,
+    rng: Random,
+    right: Phrase,
+    avoid: frozenset[ColorShape] = frozenset(),
+    shapes: tuple[str, ...] = SHAPES,
+) -> Entity:
+    """Returns a phrase as a unit, with some of its wrong twins as foils; see `wrong_twins`.
+
+    Args:
+        graph: The scene.
+        rng: What foils are drawn with.
+        right: The phrase.
+        avoid: Pairs of colour and shape that no foil names.
+        shapes: The shapes that there are.
+    """
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
-        twins = wrong_twins(graph, right, part, avoid)
+        twins = wrong_twins(graph, right, part, avoid, shapes)
         foils += [
             EntityFoil(str(twin), edit) for twin in rng.sample(twins, min(ENTITY_FOILS, len(twins)))
         ]

@@ -5,7 +5,7 @@ are in its units, and z points up.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any
@@ -17,6 +17,8 @@ ColorShape = tuple[str, str]
 
 COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 SHAPES = ("cube", "sphere", "cylinder")
+# and those of `solids`, for scenes that need more combinations of colour and shape
+ALL_SHAPES = (*SHAPES, "cone", "torus", "capsule", "pyramid", "star")
 SIZES = {"large": 0.7, "small": 0.35}
 MATERIALS = ("rubber", "metal")
 PAIRS: tuple[ColorShape, ...] = tuple((color, shape) for color in COLORS for shape in SHAPES)
@@ -29,8 +31,28 @@ OPPOSITE = {
 
 # half-edge of a cube and radius of a cylinder for a sphere's 1, so that all look equally large
 BLOCK = 0.8
+# height of an object's centre over the ground, for a sphere's 1
+REST = {
+    "cube": BLOCK,
+    "sphere": 1.0,
+    "cylinder": BLOCK,
+    "cone": 0.8,
+    "torus": 0.3,
+    "capsule": 0.5,
+    "pyramid": 0.65,
+    "star": 0.3,
+}
 # radius of the disc that hides an object's outline, for a sphere's 1
-OUTLINE = {"cube": 1.3, "sphere": 1.0, "cylinder": 1.13}
+OUTLINE = {
+    "cube": 1.3,
+    "sphere": 1.0,
+    "cylinder": 1.13,
+    "cone": 1.21,
+    "torus": 1.0,
+    "capsule": 1.15,
+    "pyramid": 1.33,
+    "star": 1.19,
+}
 RELATED = 0.2  # the least offset along an axis that makes a relation, as in CLEVR
 MARGIN = 0.4  # the least offset in a drawn scene, so that no relation is doubtful, as in CLEVR
 LAMPS: tuple[Vector, Vector, Vector] = (
@@ -47,7 +69,7 @@ class SceneObject:
     """One object of a scene.
 
     Attributes:
-        shape: One of `SHAPES`.
+        shape: One of `ALL_SHAPES`.
         size: One of `SIZES`.
         radius: The radius.
         material: One of `MATERIALS`.
@@ -63,6 +85,18 @@ class SceneObject:
     color: str
     position: Vector
     rotation: float
+
+    @property
+    def pair(self) -> ColorShape:
+        """Its colour and shape."""
+        return self.color, self.shape
+
+    def altered(self, **changes: str) -> "SceneObject":
+        """Returns the object in its place with another shape, size, material or colour."""
+        other = replace(self, **changes)  # type: ignore[arg-type]
+        radius = SIZES[other.size]
+        x, y, _ = self.position
+        return replace(other, radius=radius, position=(x, y, REST[other.shape] * radius))
 
 
 @dataclass(frozen=True)
@@ -207,6 +241,23 @@ class Framing:
     named: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Look:
+    """What an object looks like, before it has a place.
+
+    Attributes:
+        color: The colour.
+        shape: The shape.
+        sizes: The sizes that it may have.
+        materials: The materials that it may have.
+    """
+
+    color: str
+    shape: str
+    sizes: tuple[str, ...]
+    materials: tuple[str, ...]
+
+
 def framing(resolution: int, n_objects: int) -> Framing:
     """Returns the layout of scenes: CLEVR's view from 128 pixels on, a closer one below.
 
@@ -268,6 +319,37 @@ def draw_scene(
     pairs = [rng.choice(first)]
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
+    looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
+    graph = lay_out(rng, index, frame, looks, lambda graph: apart(graph) and undoubted(graph))
+    if graph is None:
+        raise ZooError(
+            f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for "
+            "fewer objects"
+        )
+    return graph
+
+
+def lay_out(
+    rng: Random,
+    index: int,
+    frame: Framing,
+    looks: Sequence[Look],
+    fits: Callable[[SceneGraph], bool],
+    accepts: Callable[[SceneGraph], bool] = lambda graph: True,
+) -> SceneGraph | None:
+    """Finds places for objects.
+
+    Args:
+        rng: What places are drawn with.
+        index: The number of the scene.
+        frame: How the scene is laid out.
+        looks: What the objects look like.
+        fits: What has to be true of the scene with every object that is placed.
+        accepts: What else has to be true of the whole scene.
+
+    Returns:
+        The scene, None where no room was found.
+    """
     for _ in range(TRIES):
         camera = Camera(
             _jitter(rng, frame.camera.origin, 0.5), frame.camera.target, frame.camera.fov
@@ -276,28 +358,35 @@ def draw_scene(
         graph = SceneGraph(
             f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named
         )
-        for pair in pairs:
-            grown = _with_one_more(rng, graph, frame, pair)
+        for look in looks:
+            grown = _with_one_more(rng, graph, frame.reach, look, fits)
             if grown is None:
                 break
             graph = grown
         else:
-            return graph
-    raise ZooError(
-        f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for fewer "
-        "objects"
-    )
+            if accepts(graph):
+                return graph
+    return None
 
 
 def _with_one_more(
-    rng: Random, graph: SceneGraph, frame: Framing, pair: ColorShape
+    rng: Random,
+    graph: SceneGraph,
+    reach: float,
+    look: Look,
+    fits: Callable[[SceneGraph], bool],
 ) -> SceneGraph | None:
-    """Returns the graph with one more object of a pair, None where no room was found."""
+    """Returns the graph with one more object, None where no room was found."""
     for _ in range(PLACES):
-        grown = replace(graph, objects=(*graph.objects, _place(rng, frame, pair)))
-        if in_frame(grown) and unhidden(grown) and undoubted(grown):
+        grown = replace(graph, objects=(*graph.objects, _place(rng, reach, look)))
+        if fits(grown):
             return grown
     return None
+
+
+def apart(graph: SceneGraph) -> bool:
+    """Returns whether all objects are whole in the frame and none hides another."""
+    return in_frame(graph) and unhidden(graph)
 
 
 def in_frame(graph: SceneGraph) -> bool:
@@ -336,19 +425,17 @@ def undoubted(graph: SceneGraph) -> bool:
     return True
 
 
-def _place(rng: Random, frame: Framing, pair: ColorShape) -> SceneObject:
-    color, shape = pair
-    size = rng.choice(frame.sizes)
+def _place(rng: Random, reach: float, look: Look) -> SceneObject:
+    size = rng.choice(look.sizes)
     radius = SIZES[size]
-    x, y = (rng.uniform(-frame.reach, frame.reach) for _ in range(2))
-    z = radius if shape == "sphere" else BLOCK * radius
+    x, y = (rng.uniform(-reach, reach) for _ in range(2))
     return SceneObject(
-        shape,
+        look.shape,
         size,
         radius,
-        rng.choice(frame.materials),
-        color,
-        (x, y, z),
+        rng.choice(look.materials),
+        look.color,
+        (x, y, REST[look.shape] * radius),
         rng.uniform(0, 2 * math.pi),
     )
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import need
 from zoo.scenes.graph import BLOCK, SceneGraph, SceneObject
+from zoo.scenes.solids import SOLIDS, Mesh, mesh
 
 # CLEVR's, from 0 to 255
 SRGB = {
@@ -112,10 +113,11 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
     return scene
 
 
-def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
+def _shapes(mi: Any, object: SceneObject) -> list[Any]:
     """Returns the surfaces of one object. A cylinder is a tube and the two discs that close it."""
     bsdf = _material(object)
-    radius = object.radius if object.shape == "sphere" else BLOCK * object.radius
+    blocky = object.shape in ("cube", "cylinder")
+    radius = BLOCK * object.radius if blocky else object.radius
     place = (
         mi.ScalarTransform4f()
         .translate(object.position)
@@ -126,6 +128,8 @@ def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
         return [{"type": "sphere", "to_world": place, "bsdf": bsdf}]
     if object.shape == "cube":
         return [{"type": "cube", "to_world": place, "bsdf": bsdf}]
+    if object.shape in SOLIDS:
+        return [_mesh(mi, mesh(object.shape), place, bsdf)]
     top, bottom = place.translate((0, 0, 1)), place.translate((0, 0, -1)).rotate((1, 0, 0), 180)
     return [
         {
@@ -139,6 +143,19 @@ def _shapes(mi: Any, object: SceneObject) -> list[dict[str, Any]]:
         {"type": "disk", "to_world": top, "bsdf": bsdf},
         {"type": "disk", "to_world": bottom, "bsdf": bsdf},
     ]
+
+
+def _mesh(mi: Any, surface: Mesh, place: Any, bsdf: dict[str, Any]) -> Any:
+    corners, triangles = surface
+    properties = mi.Properties()
+    properties["mesh_bsdf"] = mi.load_dict(bsdf)
+    made = mi.Mesh("solid", len(corners), len(triangles), props=properties)
+    parameters = mi.traverse(made)
+    placed = corners @ np.array(place.matrix)[:3, :3].T + np.array(place.matrix)[:3, 3]
+    parameters["vertex_positions"] = placed.astype(np.float32).ravel()
+    parameters["faces"] = triangles.ravel()
+    parameters.update()
+    return made
 
 
 def _material(object: SceneObject) -> dict[str, Any]:

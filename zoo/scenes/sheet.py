@@ -10,14 +10,21 @@ from zoo.errors import ZooError
 from zoo.scenes.cache import SPLITS, SceneCaption, read_captions
 from zoo.support.files import write_beside
 
-CELL, LINE, MARGIN, COLUMNS = 240, 13, 8, 6
+CELL, LINE, LETTER, MARGIN, COLUMNS = 240, 13, 6, 8, 6  # pixels, of a letter as wide as most are
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)
+LEGEND = (
+    "Black: captions, true of the image. Red: a caption with one attribute exchanged, false of it."
+)
+
+Ink = tuple[int, int, int]
 
 
 def contact_sheet(
     folder: str | Path, out: str | Path, n: int = 24, split: str | None = None
 ) -> Path:
     """Writes a PNG with scenes and their captions, true ones in black and a swap in red.
+
+    Its title says so.
 
     Args:
         folder: A folder of rendered scenes.
@@ -41,30 +48,34 @@ def contact_sheet(
     if not shown:
         raise ZooError(f"{folder} has no scene of the split '{split}': render more")
     columns = min(COLUMNS, len(shown))
-    height = CELL + 14 * LINE
-    sheet = Image.new(
-        "RGB", (columns * (CELL + MARGIN), -(-len(shown) // columns) * height), "white"
-    )
+    width = columns * (CELL + MARGIN)
+    title = f"{len(shown)} of {len(scenes)} scenes{f' of {split}' if split else ''}. {LEGEND}"
+    above = textwrap.wrap(title, width // LETTER)
+    beneath = [_beneath(image_id, rows) for image_id, rows in shown]
+    head, height = (len(above) + 1) * LINE, CELL + (max(map(len, beneath)) + 1) * LINE
+    sheet = Image.new("RGB", (width, head + -(-len(shown) // columns) * height), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
-    for place, (image_id, rows) in enumerate(shown):
-        left, top = place % columns * (CELL + MARGIN), place // columns * height
+    for number, line in enumerate(above):
+        draw.text((2, 2 + number * LINE), line, fill=INK, font=font)
+    for place, ((image_id, _), lines) in enumerate(zip(shown, beneath, strict=True)):
+        left, top = place % columns * (CELL + MARGIN), head + place // columns * height
         with Image.open(Path(folder) / image_id) as image:
-            sheet.paste(
-                image.convert("RGB").resize((CELL, CELL), Image.Resampling.NEAREST), (left, top)
-            )
-        texts = [
-            (f"{image_id} ({rows[0].split})", INK),
-            *((row.caption, INK) for row in rows),
-        ]
-        texts += [(row.attribute_swap, SWAPPED) for row in rows if row.attribute_swap][:1]
-        lines = [
-            (line, ink)
-            for text, ink in texts
-            for line in textwrap.wrap(text, 42, subsequent_indent="  ")
-        ]
-        for number, (line, ink) in enumerate(lines[:14]):
+            large = image.convert("RGB").resize((CELL, CELL), Image.Resampling.LANCZOS)
+        sheet.paste(large, (left, top))
+        for number, (line, ink) in enumerate(lines):
             draw.text((left + 2, top + CELL + number * LINE), line, fill=ink, font=font)
     data = io.BytesIO()
     sheet.save(data, "png")
     write_beside(Path(out), data.getvalue())
     return Path(out)
+
+
+def _beneath(image_id: str, rows: list[SceneCaption]) -> list[tuple[str, Ink]]:
+    """Returns the lines beneath an image and their colours."""
+    texts = [(f"{image_id} ({rows[0].split})", INK), *((row.caption, INK) for row in rows)]
+    texts += [(row.attribute_swap, SWAPPED) for row in rows if row.attribute_swap][:1]
+    return [
+        (line, ink)
+        for text, ink in texts
+        for line in textwrap.wrap(text, CELL // LETTER + 2, subsequent_indent="  ")
+    ]

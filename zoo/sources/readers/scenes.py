@@ -1,4 +1,4 @@
-"""Scenes: the captions of a folder that `zoo scenes render` filled."""
+"""Scenes: the captions of a folder that `zoo scenes` filled."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ class Scenes(Reader):
 
     Args:
         folder: Folder that was given to `--out`.
-        split: 'train', 'val', 'test' or 'held_out', None for all.
+        split: 'train', 'val' or another split that the folder has, None for all.
 
     Raises:
         ZooError: There is no such split.

@@ -1,0 +1,25 @@
+"""A model is measured on rendered scenes."""
+
+import pytest
+
+from zoo.cli.commands import main
+from zoo.results.reading import read
+from zoo.scenes.cache import fill
+from zoo.scenes.grid import Grid
+from zoo.scenes.pairs import Pairs
+
+
+@pytest.mark.usefixtures("renderer")
+def test_grid_and_pairs_are_measured_by_subset(tmp_path):
+    fill(tmp_path / "scene_grid", 25, Grid(size=16), samples=1, workers=0)
+    fill(tmp_path / "scene_pairs", 8, Pairs(size=16), samples=1, workers=0)
+    command = "validate --model.backbone.name zoo-tiny --benchmarks scene_grid,scene_pairs --out"
+    root = ["--data_root", str(tmp_path), "--trainer.accelerator", "cpu", "--data.workers", "0"]
+    assert main([*command.split(), str(tmp_path / "out"), *root]) == 0
+    found = {(m.subset, m.metric): m for m in read(tmp_path / "out").metrics}
+    for subset in ("seen", "partial", "unseen"):
+        assert found[subset, "i2t"].n == 6
+        assert found[subset, "i2t_r@1"].n == 3
+        assert round(found[subset, "i2t_r@1"].chance, 4) == round(100 * 2 / 3_136, 4)
+    for subset in ("color", "size", "material", "quantity"):
+        assert found[subset, "group"].n == 2

@@ -1,0 +1,102 @@
+"""Grid: two objects of any colours and shapes, without a block of bindings in training.
+
+It is made like PUG:SPARE and BindSplit's splits of it.
+"""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from zoo.scenes import blocks
+from zoo.scenes.blocks import Caption
+from zoo.scenes.captions import SOURCE, Description, Phrase, entity
+from zoo.scenes.collection import Collection, Scene, image_id
+from zoo.scenes.graph import ALL_SHAPES, COLORS, Look, SceneGraph, apart, framing, lay_out
+from zoo.units.record import UnitRecord
+
+TEMPLATE = "a {} and a {}"
+
+
+def split_of(index: int) -> str:
+    """Returns a scene's split, however many scenes there are.
+
+    Of every 25 scenes, 15 are train, 1 val, and 3 each are seen, partial and unseen.
+    """
+    place = index % 25
+    return blocks.SPLITS[place // 3] if place < 9 else "val" if place == 9 else "train"
+
+
+def text(caption: Caption) -> str:
+    """Returns a caption in words."""
+    return TEMPLATE.format(*(f"{color} {shape}" for color, shape in caption))
+
+
+def texts() -> dict[str, Caption]:
+    """Returns all captions of the grid, by their words."""
+    return {text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
+
+
+class Grid(Collection):
+    """Two objects of different colours and shapes; a block of 3 by 3 bindings is held out.
+
+    In no split but `partial` and `unseen` does a caption, its swap, a unit or a foil name a binding
+    of the block. Captions of `seen` are made of bindings that training has; they and their swaps
+    are in no text of training either.
+
+    Args:
+        seed: The seed of everything that is drawn, the block apart.
+        size: The side of an image, in pixels.
+        block_seed: The seed of the block.
+    """
+
+    splits = ("train", "val", *blocks.SPLITS)
+
+    def __init__(self, seed: int = 0, size: int = 64, block_seed: int = 0) -> None:
+        super().__init__(seed, size)
+        self.held_out = blocks.block(COLORS, ALL_SHAPES, block_seed)
+        asked = blocks.set_aside(COLORS, ALL_SHAPES, self.held_out, block_seed)
+        self.captions: dict[str, list[Caption]] = {split: [] for split in self.splits}
+        for caption in blocks.captions(COLORS, ALL_SHAPES):
+            split = blocks.split_of(caption, self.held_out)
+            if split == "seen" and blocks.kin(caption) not in asked:
+                self.captions["train"].append(caption)
+                self.captions["val"].append(caption)
+            elif split is not None:
+                self.captions[split].append(caption)
+
+    def settings(self) -> dict[str, Any]:
+        """Returns what is held out."""
+        return {"kind": "grid", "held_out": sorted(map(list, self.held_out))}
+
+    def scenes(self, n: int) -> Iterator[Scene]:
+        """Yields the scenes of the first n layouts, one each, each told in both orders."""
+        frame = framing(self.size, 2)
+        for index in range(n):
+            rng = Random(f"grid {self.seed} {index}")
+            split, image = split_of(index), image_id(index)
+            caption = rng.choice(self.captions[split])
+            looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
+            graph = lay_out(rng, index, frame, looks, apart)
+            assert graph is not None, "there is room for two"
+            told = [
+                self._told(graph, rng, image, k, order, split)
+                for k, order in enumerate((caption, (caption[1], caption[0])))
+            ]
+            yield Scene(image, graph, split, told)
+
+    def _told(
+        self, graph: SceneGraph, rng: Random, image: str, k: int, caption: Caption, split: str
+    ) -> Description:
+        avoid = self.held_out if split in ("train", "val", "seen") else frozenset()
+        record = UnitRecord(
+            f"{graph.id}-{k}",
+            image,
+            text(caption),
+            tuple(
+                entity(graph, rng, Phrase(shape, color), avoid, ALL_SHAPES)
+                for color, shape in caption
+            ),
+            (),
+            dict(SOURCE),
+        )
+        return Description(record, text(blocks.swapped(caption)))

@@ -1,0 +1,139 @@
+"""Pairs: a scene, and the same scene with one attribute exchanged, each with its caption.
+
+They are made like BiSCoR-Ctrl (Role of Inference, section 3.1): camera, lamps and places stay, and
+either caption is true of one of the two images alone.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from zoo.scenes.captions import SOURCE, Description
+from zoo.scenes.collection import Collection, Scene, image_id
+from zoo.scenes.graph import (
+    ALL_SHAPES,
+    COLORS,
+    MATERIALS,
+    SIZES,
+    Look,
+    SceneGraph,
+    apart,
+    framing,
+    lay_out,
+)
+from zoo.units.record import Entity, UnitRecord
+
+KINDS = ("color", "size", "material", "quantity")
+SWAPPED = "_swapped"  # behind the name of the other image
+CLOSE = 64  # the resolution of a layout whose objects fill the frame
+# straight faces of metal show no highlight that tells them from rubber, and throw bright specks
+ROUND = ("sphere", "torus", "capsule", "cone")
+COUNTS = ((2, 3), (2, 4), (3, 2), (4, 2))
+NUMBERS = {2: "two", 3: "three", 4: "four"}
+PLURALS = {"torus": "tori"}
+
+
+class Pairs(Collection):
+    """Layouts of the four kinds in turn, a split each; a layout has two scenes.
+
+    Args:
+        seed: The seed of everything that is drawn.
+        size: The side of an image, in pixels.
+    """
+
+    splits = KINDS
+
+    def __init__(self, seed: int = 0, size: int = 96) -> None:
+        super().__init__(seed, size)
+
+    def settings(self) -> dict[str, Any]:
+        """Returns what tells such a folder from others."""
+        return {"kind": "pairs"}
+
+    def scenes(self, n: int) -> Iterator[Scene]:
+        """Yields the scenes of the first n layouts, two each."""
+        for index in range(n):
+            kind = KINDS[index % len(KINDS)]
+            rng = Random(f"pairs {self.seed} {index}")
+            scenes = (_counted if kind == "quantity" else _exchanged)(rng, index, kind)
+            texts = [
+                " and ".join(f"a {p}" if kind != "quantity" else p for p in phrases)
+                for _, phrases in scenes
+            ]
+            for k, (graph, phrases) in enumerate(scenes):
+                image = image_id(index, SWAPPED if k else "")
+                entities = tuple(Entity(phrase, ()) for phrase in phrases)
+                record = UnitRecord(f"{graph.id}-{k}", image, texts[k], entities, (), dict(SOURCE))
+                yield Scene(image, graph, kind, [Description(record, texts[1 - k])])
+
+
+Exchange = Callable[[SceneGraph], SceneGraph]
+Told = tuple[SceneGraph, tuple[str, str]]
+
+
+def _exchanged(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+    """Returns two objects and the same with one attribute exchanged, with their phrases."""
+    shapes = rng.sample(ROUND if kind == "material" else ALL_SHAPES, 2)
+    colors = rng.sample(COLORS, 2)
+    sizes = rng.sample(list(SIZES), 2) if kind == "size" else ["large", "large"]
+    materials = rng.sample(MATERIALS, 2) if kind == "material" else ["rubber", "rubber"]
+    looks = [
+        Look(color, shape, (size,), (material,))
+        for color, shape, size, material in zip(colors, shapes, sizes, materials, strict=True)
+    ]
+    graph = _laid_out(rng, index, looks, lambda graph: _exchange(graph, kind))
+    values = [getattr(o, kind) for o in graph.objects]
+    (a, b), (first, second) = values, shapes
+    return (
+        (graph, (f"{a} {first}", f"{b} {second}")),
+        (_exchange(graph, kind), (f"{b} {first}", f"{a} {second}")),
+    )
+
+
+def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
+    first, second = graph.objects
+    return replace(
+        graph,
+        objects=(
+            first.altered(**{kind: getattr(second, kind)}),
+            second.altered(**{kind: getattr(first, kind)}),
+        ),
+    )
+
+
+def _counted(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+    """Returns two groups of like objects and the same with their counts exchanged."""
+    n, m = rng.choice(COUNTS)
+    groups = list(zip(rng.sample(COLORS, 2), rng.sample(ALL_SHAPES, 2), strict=True))
+    # objects between the smaller count and the larger change their group
+    members = [groups[0]] * min(n, m) + [groups[n < m]] * abs(n - m) + [groups[1]] * min(n, m)
+    looks = [Look(*group, ("large",), ("rubber",)) for group in members]
+
+    def exchange(graph: SceneGraph) -> SceneGraph:
+        color, shape = groups[n > m]
+        return replace(
+            graph,
+            objects=tuple(
+                o.altered(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
+                for i, o in enumerate(graph.objects)
+            ),
+        )
+
+    graph = _laid_out(rng, index, looks, exchange)
+    return (
+        (graph, (_group(n, *groups[0]), _group(m, *groups[1]))),
+        (exchange(graph), (_group(m, *groups[0]), _group(n, *groups[1]))),
+    )
+
+
+def _group(n: int, color: str, shape: str) -> str:
+    return f"{NUMBERS[n]} {color} {PLURALS.get(shape, f'{shape}s')}"
+
+
+def _laid_out(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
+    """Returns a scene that is of objects apart, before and after the exchange."""
+    frame = framing(CLOSE, len(looks))
+    graph = lay_out(rng, index, frame, looks, apart, lambda graph: apart(exchange(graph)))
+    assert graph is not None, "there is room for six"
+    return graph
