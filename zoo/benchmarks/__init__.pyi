@@ -4,10 +4,12 @@ from .base import Case as Case
 from .base import Contents as Contents
 from .base import Subset as Subset
 from .bivlc import BiVLC as BiVLC
+from .bla import BLA as BLA
 from .cola import COLA as COLA
 from .comvg import ComVG as ComVG
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .pairs import Pairs as Pairs
+from .protocols.all_pos import AllPositives as AllPositives
 from .protocols.base import Outcome as Outcome
 from .protocols.base import Protocol as Protocol
 from .protocols.base import Query as Query
@@ -27,6 +29,9 @@ from .scene_grid import SceneGrid as SceneGrid
 from .scene_pairs import ScenePairs as ScenePairs
 from .scene_swaps import SceneSwaps as SceneSwaps
 from .sugarcrepe import SugarCrepe as SugarCrepe
+from .sugarcrepe_pp import SugarCrepePP as SugarCrepePP
 from .svo_probes import SVOProbes as SVOProbes
+from .valse import VALSE as VALSE
 from .vismin import VisMin as VisMin
+from .vl_checklist import VLCheckList as VLCheckList
 from .winoground import Winoground as Winoground

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.base import Subset
+import numpy as np
+
+from zoo.benchmarks.base import Case, Subset
 from zoo.errors import ZooError, near
 
 
@@ -27,12 +29,14 @@ def locate(root: Path, subset: Subset) -> Path | None:
     Args:
         root: A data root.
         subset: The subset. Files that the user named are looked for in the working directory first.
+            Folders of annotations may lie in the root or be gathered in its `benchmarks`.
 
     Returns:
         The first of the subset's files that is there, as it is or with .gz; None where none is. A
         name may be a pattern, as in test-*.parquet, which stands for the first file of that kind.
     """
-    folders = (Path(), root) if subset.named else (root,)
+    under = root, root / "benchmarks"
+    folders = (Path(), *under) if subset.named else under
     candidates = (
         path
         for folder in folders
@@ -137,3 +141,24 @@ def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
         for subset, n in counts
         if subset.n is not None and n != subset.n
     }
+
+
+def identical_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+    """Returns a note of the cases that have the same text as a right and as a wrong answer.
+
+    Args:
+        subset: The name of the subset.
+        cases: Its cases.
+    """
+    n = sum(map(_unanswerable, cases))
+    if not n:
+        return {}
+    return {f"{subset} identical": f"{n:,} with the same text as a right and as a wrong answer"}
+
+
+def _unanswerable(case: Case) -> bool:
+    for right in case.match:
+        wrong = {case.texts[j] for j in np.flatnonzero(~right)}
+        if any(case.texts[j] in wrong for j in np.flatnonzero(right)):
+            return True
+    return False

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.benchmarks.annotations import chosen, count_notes, locate, overridden, overrides
+from zoo.benchmarks.annotations import (
+    chosen,
+    count_notes,
+    identical_note,
+    locate,
+    overridden,
+    overrides,
+)
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.parquet import shards
 from zoo.benchmarks.roots import rooted
@@ -60,7 +67,8 @@ class PublishedBenchmark(Benchmark):
             path: Its annotation file.
             subset: Its name.
         """
-        return Contents(list(self.cases(path, subset)), shards(path), [])
+        cases = list(self.cases(path, subset))
+        return Contents(cases, shards(path), [], identical_note(subset, cases))
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files are there."""
@@ -71,7 +79,7 @@ class PublishedBenchmark(Benchmark):
                 contents.absent.append(subset)
                 continue
             found = self.read_subset(path, subset.name)
-            contents.cases.extend(rooted(found.cases, root))
+            contents.cases.extend(rooted(found.cases, root, path.parent))
             contents.files.extend(found.files)
             contents.notes.update(found.notes)
             counts.append((subset, len(found.cases)))

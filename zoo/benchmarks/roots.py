@@ -42,24 +42,28 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
     return replace(contents, cases=cases, notes=notes)
 
 
-def rooted(cases: Iterable[Case], root: Path) -> Iterator[Case]:
-    """Names images of published files by their paths from the root.
+def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
+    """Names images that lie beside an annotation file by their paths from the root.
 
     Results then do not depend on where the root lies. A path outside the root is absolute.
 
     Args:
-        cases: Cases whose references to such images start with the path of the annotation file.
+        cases: Cases. A reference to such an image starts with the path of the file's folder; others
+            are paths from a root already.
         root: The data root that the file was found under.
+        folder: The folder of the annotation file.
     """
     for case in cases:
-        images = tuple(_rooted(image, root) for image in case.images)
+        images = tuple(_rooted(image, root, folder) for image in case.images)
         yield case if images == case.images else replace(case, images=images)
 
 
-def _rooted(image: ImageRef, root: Path) -> ImageRef:
-    if image.source not in ("published", "parquet"):
-        return image
+def _rooted(image: ImageRef, root: Path, folder: Path) -> ImageRef:
     path = Path(image.key)
+    # every relative path seems to lie in the working directory
+    beside = path.is_relative_to(folder) and (folder != Path() or path.exists())
+    if image.source not in ("published", "parquet") or not beside:
+        return image
     key = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
     return replace(image, key=key)
 

@@ -82,7 +82,7 @@ class Winoground(Benchmark):
             for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file)
         ]
         notes = count_notes([(SUBSET, len(cases))])
-        return Contents(list(rooted(cases, root)), files, [], notes)
+        return Contents(list(rooted(cases, root, files[0].parent)), files, [], notes)
 
     def _found(self, root: Path) -> list[Path]:
         if self.file is not None:

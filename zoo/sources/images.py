@@ -74,6 +74,19 @@ def flickr_ref(name: str) -> ImageRef:
     return _named("flickr", name)
 
 
+def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
+    """Returns the reference of an image of Visual Genome.
+
+    Args:
+        name: File name of the image, with or without folders.
+        origin: Place of the name, which an error names.
+
+    Raises:
+        ZooError: The name is not one of Visual Genome's.
+    """
+    return _named("visual_genome", name, origin)
+
+
 def image_ref(text: str) -> ImageRef:
     """Returns the reference that a text most likely means.
 

@@ -1,0 +1,79 @@
+"""BLA (Chen et al. 2023): voice, coordination and relative clauses, each told right and wrong."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.images import visual_genome_ref
+from zoo.support.schema import listed
+
+HOW = (
+    "get the zip that github.com/shin-ee-chen/BLA links to and copy its annotations/*.json into "
+    "DATA_ROOT/bla; its images are Visual Genome's, in DATA_ROOT/visual_genome/images"
+)
+# subset: how its file begins, and two questions an entry
+PUBLISHED = {
+    "ap": ("active_passive", 2 * 613),
+    "co": ("coordination", 2 * 654),
+    "rc": ("relative_clause", 2 * 672),
+}
+
+
+class _Group(Struct, rename="pascal"):
+    true1: str
+    true2: str
+    false1: str
+    false2: str
+
+
+class _Entry(Struct):
+    index: int
+    image_id: int | str | None = None
+    caption_group: tuple[_Group, ...] = ()
+
+
+class BLA(PublishedBenchmark):
+    """BLA: active and passive voice, coordination, relative clauses, 3,878 cases.
+
+    An entry has two true captions of an image and two false ones, in pairs of one form. Each pair
+    is a case, with the entry's index and the pair's number as its id. The authors rank the four
+    captions and say no accuracy; pairs are how CS-CLIP counts them.
+    """
+
+    name = "bla"
+    licence = "MIT"
+    citation = "Chen et al., The BLA Benchmark, EMNLP 2023, arXiv:2310.15061"
+    published = tuple(
+        Subset(subset, (f"bla/{file}_captions.json",), n, HOW, chance={"i2t": 50.0})
+        for subset, (file, n) in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Returns two cases for each entry: the image, a true caption and a false one."""
+        return self.read_subset(path, subset).cases
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases; a note counts entries without an image or without captions."""
+        match, cases, lacking = np.array([[True, False]]), [], 0
+        for place, entry in listed(path, _Entry):
+            if entry.image_id is None or not entry.caption_group:
+                lacking += 1
+                continue
+            image = visual_genome_ref(f"{entry.image_id}.jpg", place)
+            group = entry.caption_group[0]
+            pairs = (group.true1, group.false1), (group.true2, group.false2)
+            cases += [
+                Case((image,), texts, match, "i2t", subset, f"{entry.index}-{k}")
+                for k, texts in enumerate(pairs, 1)
+            ]
+        notes = identical_note(subset, cases)
+        if lacking:
+            notes[f"{subset} lacking"] = (
+                f"{lacking:,} entries without an image or captions left out"
+            )
+        return Contents(cases, [path], [], notes)

@@ -1,0 +1,32 @@
+"""All positives: every right text of an image has to score above the wrong one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.protocols.base import Query
+from zoo.benchmarks.protocols.image_to_text import ImageToText
+
+
+class AllPositives(ImageToText):
+    """An image's right texts, of which there are several, all have to score above its wrong ones.
+
+    So does `i2t`; here chance is that of choosing so many texts.
+    """
+
+    name = "all_pos"
+
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query `i2t` for each image."""
+        for query in super().queries(match):
+            right = int(query.match.sum())
+            yield replace(query, options=len(query.match), right_options=right)
+
+    def chance(
+        self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Returns one in the number of ways to choose the right texts."""
+        return np.array([1 / comb(n, k) for n, k in zip(options, right_options, strict=True)])

@@ -1,0 +1,55 @@
+"""SugarCrepe++ (Dumpala et al. 2024): two captions that mean the same, and a foil."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.images import coco_ref
+from zoo.support.schema import listed
+
+HOW = (
+    "`git clone https://github.com/Sri-Harsha/scpp` and copy its data/*.json into "
+    "DATA_ROOT/sugarcrepe_pp; images are COCO's val2017, in DATA_ROOT/coco/val2017"
+)
+PUBLISHED = {
+    "replace_att": 788,
+    "replace_obj": 1652,
+    "replace_rel": 1406,
+    "swap_att": 666,
+    "swap_obj": 245,
+}
+
+
+class _Entry(Struct):
+    id: int | str
+    filename: str
+    caption: str
+    caption2: str
+    negative_caption: str
+
+
+class SugarCrepePP(PublishedBenchmark):
+    """SugarCrepe++: five kinds of foils against a caption and its paraphrase, 4,757 cases.
+
+    A case's id is that of the published file.
+    """
+
+    name = "sugarcrepe_pp"
+    licence = "CC BY 4.0"
+    citation = "Dumpala et al., SugarCrepe++ Dataset, NeurIPS 2024, arXiv:2406.11171"
+    published = tuple(
+        Subset(subset, (f"sugarcrepe_pp/{subset}.json",), n, HOW, chance={"i2t": 100 / 3})
+        for subset, n in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry: the image, its two captions and the foil."""
+        match = np.array([[True, True, False]])
+        for place, entry in listed(path, _Entry):
+            image = coco_ref(entry.filename, place)
+            texts = entry.caption, entry.caption2, entry.negative_caption
+            yield Case((image,), texts, match, "all_pos", subset, str(entry.id))

@@ -1,0 +1,102 @@
+"""VALSE (Parcalabescu et al. 2022): a caption against a foil, by linguistic phenomenon."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.images import coco_ref, visual_genome_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import keyed
+
+HOW = (
+    "`git clone https://github.com/Heidelberg-NLP/VALSE` and copy its data/*.json into "
+    "DATA_ROOT/valse; images are those of Visual7W (Visual Genome's, in "
+    "DATA_ROOT/visual_genome), COCO (train2014 and val2014 in DATA_ROOT/coco), SWiG (in "
+    "DATA_ROOT/swig/images_512) and VisDial's val2018 (in DATA_ROOT/visdial)"
+)
+# subset: valid cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it
+PUBLISHED = {
+    "existence": (505, 69.3),
+    "plurals": (851, 57.6),
+    "counting-hard": (868, 64.5),
+    "counting-small-quant": (900, 61.9),
+    "counting-adversarial": (691, 58.2),
+    "relations": (535, 66.0),
+    "action-replacement": (648, 77.8),
+    "actant-swap": (949, 71.8),
+    "coreference-standard": (708, 54.9),
+    "coreference-hard": (104, 51.9),
+    "foil-it": (943, 90.1),
+}
+VALID = 2  # of three annotators
+
+
+class _Votes(Struct):
+    caption: int
+
+
+class _Entry(Struct):
+    dataset: str
+    image_file: str
+    caption: str
+    foil: str
+    mturk: _Votes
+
+
+class VALSE(PublishedBenchmark):
+    """VALSE: six phenomena and nouns in eleven pieces, 7,702 valid cases.
+
+    Valid are cases in which two of three annotators took the caption alone for true. A case's id is
+    its key in the published file.
+    """
+
+    name = "valse"
+    licence = "MIT"
+    citation = "Parcalabescu et al., VALSE, ACL 2022, arXiv:2112.07566"
+    published = tuple(
+        Subset(
+            subset,
+            (f"valse/{subset}.json",),
+            n,
+            HOW,
+            chance={"i2t": 50.0},
+            published={"i2t": accuracy},
+        )
+        for subset, (n, accuracy) in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Returns a case for each valid entry: the image, its caption and the foil."""
+        return self.read_subset(path, subset).cases
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the valid cases; a note counts the others."""
+        match, cases, invalid = np.array([[True, False]]), [], 0
+        for place, key, entry in keyed(path, _Entry):
+            if entry.mturk.caption < VALID:
+                invalid += 1
+                continue
+            image, texts = _image(entry, place), (entry.caption, entry.foil)
+            cases.append(Case((image,), texts, match, "i2t", subset, key))
+        notes = identical_note(subset, cases)
+        if invalid:
+            notes[f"{subset} invalid"] = (
+                f"{invalid:,} that fewer than two annotators found valid left out"
+            )
+        return Contents(cases, [path], [], notes)
+
+
+def _image(entry: _Entry, place: str) -> ImageRef:
+    name = entry.image_file
+    if entry.dataset == "visual7w":
+        return visual_genome_ref(name.removeprefix("v7w_"), place)
+    if entry.dataset == "SWiG":
+        return ImageRef("published", f"swig/images_512/{name}")
+    if name.startswith("VisualDialog_"):
+        return ImageRef("published", f"visdial/{name}")
+    return coco_ref(name, place)
