@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,18 @@ def renderer() -> None:
     pytest.importorskip(
         "mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it"
     )
+
+
+@pytest.fixture
+def browser() -> Iterator[object]:
+    """A headless Chromium; its absence skips a test."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="pages are looked at by playwright: pip install playwright"
+    )
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("pages are looked at in Chromium, which is not installed: apt install chromium")
+    with api.sync_playwright() as started:
+        shown = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield shown
+        shown.close()

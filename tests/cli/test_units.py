@@ -1,5 +1,6 @@
 """`zoo units` from the command line's side."""
 
+import csv
 import os
 import re
 from collections.abc import Iterable
@@ -324,3 +325,70 @@ def test_units_of_other_settings_are_not_mixed_with_those_kept(captions: Path) -
         assert main(arguments) == 0
         with pytest.raises(ZooError, match=r"were given with temperature 0.3, and 0.9 is asked"):
             main([*arguments, "--extractor.temperature", "0.9"])
+
+
+@pytest.fixture
+def by_both(captions: Path) -> tuple[Path, Path]:
+    """Units of the captions by rule, and by a language model in Parquet."""
+    rule, model = captions.parent / "rule.jsonl", captions.parent / "model.parquet"
+    main(["extract", str(captions), "--out", str(rule), "--tagger", "TextBlobTagger"])
+    with FakeServer().running() as server:
+        asked = ["--extractor", "OpenAICompatible", "--extractor.base_url", server.url]
+        main(["extract", str(captions), "--out", str(model), *asked])
+    return rule, model
+
+
+def test_report_prints_counts_drops_and_what_two_files_share(
+    by_both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule, model = by_both
+    capsys.readouterr()
+    assert main(["report", str(rule), "--n", "2"]) == 0
+    alone = capsys.readouterr().out
+    assert re.search(r"captions with entities +│ 2 \(66.7%\)", alone)
+    assert "rule.jsonl: extractor rule, seed 0" in alone
+    assert "2 of 3 records" in alone
+    page = rule.parent / "page.html"
+    assert main(["report", str(rule), str(model), "--out", str(page)]) == 0
+    both = capsys.readouterr().out
+    assert re.search(r"dropped: ungrounded_entity +│ 0 +│ 1 ", both)
+    assert re.search(r"entities +│ \d+ \(\d+\.\d%\) +│", both)
+    assert "3 captions are in both, 0 in rule.jsonl alone and 0 in model.parquet alone" in both
+    assert "are not known" not in both
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("by", [0, 1], ids=["rule", "language model"])
+def test_units_of_either_extractor_are_audited(
+    by_both: tuple[Path, Path], by: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = by_both[0].parent / "sheet.csv"
+    assert main(["audit", str(by_both[by]), "--out", str(sheet), "--n", "2"]) == 0
+    rows = sheet.read_text().splitlines()
+    assert len(rows) == 3
+    records = read_units(by_both[by])
+    for row in csv.DictReader(rows):
+        record = records[row["caption_id"]]
+        units = {u.text: {f.text for f in u.foils} for u in (*record.entities, *record.relations)}
+        assert row["foil"] in units[row["unit"]]
+    judged = [rows[0], *(re.sub(",,,$", ",ok,broken,", row) for row in rows[1:])]
+    sheet.write_text("\n".join(judged))
+    capsys.readouterr()
+    assert main(["audit", str(sheet)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"broken +│ 2 foils +│ 2 +│ 100.0%", printed)
+    assert "2 of 2 judged" in printed
+
+
+def test_report_of_other_captions_or_without_images_is_refused_in_a_sentence(
+    by_both: tuple[Path, Path], tmp_path: Path
+) -> None:
+    rule, _ = by_both
+    other = tmp_path / "other.jsonl"
+    other.write_text(rule.read_text().replace(".jpg#", ".jpeg#"))
+    alone = said(["units", "report", str(rule), str(other)]).sentence
+    assert "have no caption in common (of 3 and 3 caption ids)" in alone
+    page = str(tmp_path / "page.html")
+    asked = ["units", "report", str(rule), "--out", page, "--data_root", str(tmp_path)]
+    assert "not one image of the 3 captions that are shown is under" in said(asked).sentence
+    assert not Path(page).exists()

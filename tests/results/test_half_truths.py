@@ -3,7 +3,6 @@
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.support.pages import check_page
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
@@ -244,44 +244,9 @@ def test_a_missing_image_is_said_and_all_missing_are_refused(
         page([diagnostic], MODEL, ImageFinder([tmp_path / "root"]), 9)
 
 
-@pytest.fixture
-def browser() -> Iterator[object]:
-    """A headless Chromium; its absence skips a test."""
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="pages are looked at by playwright: pip install playwright"
-    )
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("pages are looked at in Chromium, which is not installed: apt install chromium")
-    with api.sync_playwright() as started:
-        shown = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield shown
-        shown.close()
-
-
 def test_a_browser_shows_the_page_in_light_and_dark_without_a_fault(
     browser: SimpleNamespace, found: Diagnostic, made_root: Path, tmp_path: Path
 ) -> None:
     *_, path = write([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
-    papers = []
-    for scheme in ("light", "dark"):
-        tab = browser.new_context(color_scheme=scheme, viewport={"width": 420, "height": 800})
-        view, faults = tab.new_page(), []
-        view.on("console", lambda message, into=faults: into.append(message.text))
-        view.on("pageerror", lambda error, into=faults: into.append(str(error)))
-        view.on(
-            "request",
-            lambda asked, into=faults: (
-                into.append(asked.url) if not asked.url.startswith(("file:", "data:")) else None
-            ),
-        )
-        view.goto(path.as_uri())
-        view.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-        view.wait_for_function("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
-        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        colours = "getComputedStyle(document.body)"
-        papers.append(view.evaluate(f"[{colours}.backgroundColor, {colours}.color]"))
-        ink = view.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
-        assert ink == papers[-1][1]
-        assert faults == []
-    assert papers[0] != papers[1]
+    assert "<svg" in path.read_text("utf-8")
+    check_page(browser, path)

@@ -19,6 +19,7 @@ NOT_THERE = "nowhere/captions.txt"
 KEPT = "made by hand"
 COMMANDS = {
     "a units file": (["units", "extract", NOT_THERE, "--out", "u.jsonl"], "u.jsonl"),
+    "a page of units": (["units", "report", "nowhere", "--out", "p.html"], "p.html"),
     "negatives": (
         ["negatives", "export", NOT_THERE, "--generator", "BigramShuffle", "--out", "n.jsonl"],
         "n.jsonl",

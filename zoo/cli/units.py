@@ -1,12 +1,12 @@
 """`zoo units`: extracts units and their foils from captions into a file.
 
-`fit` samples from such a file. `show` prints it, and `audit` has it judged by hand.
+`fit` samples from such a file. `show` prints it, `report` counts it or compares two, and `audit`
+has it judged by hand.
 """
 
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 
@@ -19,8 +19,12 @@ from zoo.cli.naming import NamingParser, in_words, lend, samples_of
 from zoo.errors import ZooError, near
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
+from zoo.results.tables import TextTable
+from zoo.results.unit_tables import counts_table
+from zoo.results.units_report import read_report
+from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
-from zoo.support.files import check_place
+from zoo.support.files import check_place, write_beside
 from zoo.support.names import import_all
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.audit import (
@@ -32,22 +36,30 @@ from zoo.units.audit import (
     shares,
     write_sheet,
 )
+from zoo.units.counts import Counts
 from zoo.units.extract import UnitExtractor
-from zoo.units.reader import read_units, write_units
+from zoo.units.extraction import extract as write_extracted
+from zoo.units.overlap import RULE, Disagreement
+from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 
 def main(argv: list[str]) -> int:
-    """Runs `extract`, `show` or `audit`, and returns the exit status."""
+    """Runs `extract`, `show`, `report` or `audit`, and returns the exit status."""
     import_all(("extractors", "readers", "taggers"))
     declared = parser()
     given = declared.parse_args(argv)
     arguments = given[given.command]
     if given.command == "show":
-        show(read_units(arguments.file), arguments.n, arguments.seed)
+        records = list(read_units(arguments.file).values())
+        drawn = Random(arguments.seed).sample(records, min(arguments.n, len(records)))
+        show(drawn, len(records))
         return 0
     if given.command == "audit":
         audit(arguments)
+        return 0
+    if given.command == "report":
+        report(arguments)
         return 0
     check_place(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
@@ -57,7 +69,8 @@ def main(argv: list[str]) -> int:
         samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
     )
     console = Console()
-    console.print(extract(extractor, samples, Path(arguments.out)).table(extractor))
+    found = extract(extractor, samples, Path(arguments.out))
+    console.print(boxed(counts_table({"count": found})))
     console.print(
         f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
         highlight=False,
@@ -66,61 +79,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-@dataclass
-class Yield:
-    """What extraction gave.
-
-    Attributes:
-        captions: How many captions there are.
-        failed: How many of them are kept with an error.
-        having: How many of them have entities, relations, or such with a foil.
-        units: How many entities and relations there are.
-        foils: How many foils there are, by edit.
-    """
-
-    captions: int = 0
-    failed: int = 0
-    having: Counter[str] = field(default_factory=Counter)
-    units: Counter[str] = field(default_factory=Counter)
-    foils: Counter[str] = field(default_factory=Counter)
-
-    def count(self, record: UnitRecord) -> None:
-        """Counts the units and foils of one caption."""
-        self.captions += 1
-        self.failed += "error" in record.source
-        for name, units in (("entities", record.entities), ("relations", record.relations)):
-            self.units[name] += len(units)
-            self.having[name] += bool(units)
-            self.having[f"{name} with a foil"] += any(unit.foils for unit in units)
-            self.foils.update(foil.edit for unit in units for foil in unit.foils)
-
-    def table(self, extractor: UnitExtractor) -> Table:
-        """Returns the counts as a table, with those of what the extractor dropped."""
-        table = Table("", "count", "of captions")
-        for name in ("entities", "relations"):
-            for what in (name, f"{name} with a foil"):
-                table.add_row(
-                    f"captions with {what}",
-                    f"{self.having[what]:,}",
-                    f"{self.having[what] / max(self.captions, 1):.1%}",
-                )
-            table.add_row(
-                name,
-                f"{self.units[name]:,}",
-                f"{self.units[name] / max(self.captions, 1):.2f} a caption",
-                end_section=True,
-            )
-        for edit, n in self.foils.most_common():
-            table.add_row(f"foils: {edit}", f"{n:,}", f"{n / max(self.captions, 1):.2f} a caption")
-        table.add_section()
-        if self.failed:
-            table.add_row("captions with an error", f"{self.failed:,}", "")
-        for reason, n in extractor.dropped.most_common():
-            table.add_row(f"dropped: {reason}", f"{n:,}", "")
-        return table
-
-
-def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Yield:
+def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Counts:
     """Writes one record a sample, with the sample's caption and image ids.
 
     The file appears when it is whole.
@@ -138,24 +97,24 @@ def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Y
             written.
     """
     _refuse_twice(samples)
-    found = Yield()
     columns = (TextColumn("units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(
         *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task("units", total=len(samples))
         captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
-        extractor.out = out
-        records = extractor.records(captions, lambda done: progress.advance(task, done))
-        write_units(_counted(records, found), out)
-    return found
+        return write_extracted(extractor, captions, out, lambda done: progress.advance(task, done))
 
 
-def show(records: dict[str, UnitRecord], n: int, seed: int) -> None:
-    """Prints n records drawn by seed: each unit beside its foils."""
+def show(records: Sequence[UnitRecord], of: int) -> None:
+    """Prints records: each unit beside its foils.
+
+    Args:
+        records: The records.
+        of: How many records there are in the file.
+    """
     console = Console()
-    drawn = Random(seed).sample(list(records.values()), min(n, len(records)))
-    for record in drawn:
+    for record in records:
         table = Table(
             "unit",
             "foil",
@@ -173,7 +132,64 @@ def show(records: dict[str, UnitRecord], n: int, seed: int) -> None:
             if not unit.foils:
                 table.add_row(unit.text, "-", "")
         console.print(table)
-    console.print(f"{len(drawn):,} of {len(records):,} records", highlight=False)
+    console.print(f"{len(records):,} of {of:,} records", highlight=False)
+
+
+def report(arguments: Namespace) -> None:
+    """Prints what is in one units file or two, and writes a page of it where asked for.
+
+    Args:
+        arguments: The arguments of the command.
+
+    Raises:
+        ZooError: A file is wrong, two have no caption in common, or no image is found.
+    """
+    out = None if arguments.out is None else Path(arguments.out)
+    if out is not None:
+        check_place(out, arguments.overwrite)
+    paths = [Path(path) for path in (arguments.file, arguments.other) if path is not None]
+    made = read_report(paths, arguments.n, arguments.seed)
+    root = arguments.data_root
+    roots = [root] if root else [path.parent for path in paths]
+    page = made.page(ImageFinder(roots), must_find=root is not None) if out else ""
+    console = Console()
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    console.print(boxed(made.counts))
+    for file in made.files:
+        say(f"{file.name}: {file.made}")
+    for note in made.notes:
+        say(note)
+    if made.overlap is None:
+        show(made.samples[made.files[0].name], len(made.files[0].records))
+    else:
+        console.print(boxed(made.shared()))
+        say(RULE)
+        say(made.compared())
+        for found in made.disagreements:
+            console.print(_disagreement(found, *(file.name for file in made.files)))
+    if out is not None:
+        write_beside(out, page.encode())
+        say(str(out))
+
+
+def boxed(made: TextTable) -> Table:
+    """Returns a table for the screen, with lines around it."""
+    table = Table(*made.header)
+    for row in made.rows:
+        table.add_row(*row)
+    return table
+
+
+def _disagreement(found: Disagreement, first: str, second: str) -> Table:
+    table = Table(title=found.record.caption, title_justify="left", title_style="bold")
+    for name in ("in both", f"{first} alone", f"{second} alone"):
+        table.add_column(name)
+    for texts in zip_longest(found.both, found.first, found.second, fillvalue=""):
+        table.add_row(*texts)
+    return table
 
 
 def audit(arguments: Namespace) -> None:
@@ -211,12 +227,6 @@ def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
     console.print(f"{sheet}: {judged:,} of {len(rows):,} judged", highlight=False, soft_wrap=True)
 
 
-def _counted(records: Iterable[UnitRecord], found: Yield) -> Iterator[UnitRecord]:
-    for record in records:
-        found.count(record)
-        yield record
-
-
 def _refuse_twice(samples: Iterable[Sample]) -> None:
     origins: dict[str, str] = {}
     for sample in samples:
@@ -249,7 +259,9 @@ def parser() -> NamingParser:
     commands = parser.add_subcommands(dest="command", required=True)
     make = NamingParser(description="Write the units and foils of captions into a file.")
     make.add_captions()
-    make.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
+    make.add_argument(
+        "--out", type=str, required=True, help="the file to write, .jsonl or .parquet"
+    )
     make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     make.add_argument(
         "--extractor",
@@ -281,6 +293,24 @@ def parser() -> NamingParser:
     view.add_argument("file", type=str, help="a units file, or a folder of them")
     view.add_argument("--n", type=NonNegativeInt, default=10, help="how many to print")
     view.add_argument("--seed", type=int, default=0, help="settles which are printed")
+    tell = NamingParser(
+        description="Print what is in a units file, or what two of the same captions share."
+    )
+    tell.add_argument("file", type=str, help="a units file, or a folder of them")
+    tell.add_argument(
+        "other", type=str, nargs="?", help="another of the same captions, which it is compared with"
+    )
+    tell.add_argument(
+        "--n", type=NonNegativeInt, default=6, help="how many captions are drawn as samples"
+    )
+    tell.add_argument("--seed", type=int, default=0, help="settles which are drawn")
+    tell.add_argument("--out", type=str, help="a page to write, .html; none by default")
+    tell.add_argument("--overwrite", action="store_true", help="write over a page that is there")
+    tell.add_argument(
+        "--data_root",
+        type=str,
+        help="where the page's images are; the folders of the units files by default",
+    )
     judge = NamingParser(
         description="Draw a sheet of units and foils to judge by hand, or count a judged one."
     )
@@ -297,6 +327,7 @@ def parser() -> NamingParser:
     )
     commands.add_subcommand("extract", make, help="write a units file")
     commands.add_subcommand("show", view, help="print records of a units file")
+    commands.add_subcommand("report", tell, help="count a units file, or compare two")
     commands.add_subcommand(
         "audit", judge, help="draw a sheet of units and foils to judge by hand, or count one"
     )

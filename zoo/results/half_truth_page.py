@@ -3,27 +3,20 @@
 Images and drawings are inside the file, so that it can be sent and kept.
 """
 
-import base64
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from zoo.errors import ZooError
 from zoo.results.half_truth_pictures import accuracy, gaps, png, svg
 from zoo.results.half_truths import Diagnostic, ScoredCase
-from zoo.sources.images import BrokenImage, ImageFinder, image_ref
+from zoo.results.pages import check_some, marked, rendered, thumbnails
+from zoo.sources.images import ImageFinder
 from zoo.support.files import write_beside
 from zoo.support.provenance import random_weights
 
 PAGE = "half_truths.html"
 DRAWN = {"accuracy": accuracy, "gaps": gaps}
-TEMPLATES = Path(__file__).parent / "templates"
-SIDE = 256
 
 
 @dataclass(frozen=True)
@@ -88,22 +81,20 @@ def page(
     found: Sequence[Diagnostic], model: Mapping[str, Any], finder: ImageFinder, worst: int
 ) -> str:
     """Returns the page as HTML; see `write`."""
+    worst_of = [diagnostic.worst(worst) for diagnostic in found]
+    shown = [case for sections in worst_of for own in sections.values() for case in own]
+    images = thumbnails((case.image for case in shown), finder)
+    check_some(images, finder, f"{len(shown):,} worst cases")
     cards = [
-        {name: [_card(case, finder) for case in cases] for name, cases in d.worst(worst).items()}
-        for d in found
+        {
+            name: [Card(case, images[case.image], marked(*case.texts[1:])) for case in cases]
+            for name, cases in sections.items()
+        }
+        for sections in worst_of
     ]
-    shown = [card for sections in cards for own in sections.values() for card in own]
-    if shown and not any(card.thumbnail for card in shown):
-        raise ZooError(
-            f"not one image of the {len(shown):,} worst cases is under "
-            f"{', '.join(map(str, finder.roots))} (first missing: {shown[0].case.image}): "
-            "name the folder of the images by --data_root"
-        )
-    scores = [score for card in shown for score in card.case.scores] or [0.0]
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template(PAGE).render(
+    scores = [score for case in shown for score in case.scores] or [0.0]
+    return rendered(
+        PAGE,
         runs=[
             {
                 "diagnostic": diagnostic,
@@ -134,29 +125,3 @@ def _described(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "weights", random
     elif weights:
         yield "weights", ", ".join(f"{part} {came}" for part, came in weights.items())
-
-
-def _card(case: ScoredCase, finder: ImageFinder) -> Card:
-    _, half_truth, truth = case.texts
-    words, true = half_truth.split(), truth.split()
-    matcher = SequenceMatcher(None, true, words, autojunk=False)
-    wrong = set[int]()
-    for kind, _, _, start, stop in matcher.get_opcodes():
-        if kind != "equal":
-            wrong.update(range(start, stop))
-    pieces = [(word, i in wrong) for i, word in enumerate(words)]
-    return Card(case, _thumbnail(case.image, finder), pieces)
-
-
-def _thumbnail(image: str, finder: ImageFinder) -> str:
-    ref = image_ref(image)
-    if finder.find(ref) is None:
-        return ""
-    try:
-        picture = finder.load(ref)
-    except BrokenImage:
-        return ""
-    picture.thumbnail((SIDE, SIDE))
-    out = io.BytesIO()
-    picture.save(out, "jpeg", quality=80)
-    return f"data:image/jpeg;base64,{base64.b64encode(out.getvalue()).decode()}"

@@ -23,8 +23,8 @@ class UnitExtractor(Recorded, ABC):
 
     Attributes:
         name: What units files and results call the extractor.
-        out: The file that the records go to, beside which an extractor may keep what it has so far;
-            None where they go to none.
+        out: The path beside which an extractor may keep what it has so far, which is most often the
+            file that the records go to; None where they go to none.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Units files: reads JSONL and CS-CLIP's published JSON, writes JSONL."""
+"""Units files: reads JSONL, Parquet and CS-CLIP's published JSON, writes JSONL."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,11 @@ from zoo.support.collector import collector_off
 from zoo.support.files import whole
 from zoo.support.schema import Text, record
 from zoo.support.text_files import json_line, numbered_lines, opened
+from zoo.units.parquet import SUFFIX, read_rows
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+
+_SUFFIXES = (".json", ".jsonl", SUFFIX)
 
 
 class _Entity(Struct):
@@ -29,7 +32,7 @@ class _Relation(Struct):
 
 
 class _Line(Struct):
-    """A line of a units file. Lists that are empty stand in it as such."""
+    """A line or row of a units file. Lists that are empty stand in it as such."""
 
     caption_id: Text
     image_id: Text
@@ -43,12 +46,13 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
     """Returns the records by caption id, in file order.
 
     Args:
-        path: A JSONL file (one record a line), a JSON file that holds one array of CS-CLIP's
-            published records, or a folder of such files.
+        path: A JSONL file (one record a line), a Parquet file (one record a row), a JSON file that
+            holds one array of CS-CLIP's published records, or a folder of such files.
 
     Raises:
         ZooError: A file cannot be read, holds no units or is wrong somewhere, or a caption id comes
-            twice. The error names file, line (entry, in an array) and field of what is wrong.
+            twice. The error names file, line (row or entry, where there are no lines) and field of
+            what is wrong.
     """
     records: dict[str, UnitRecord] = {}
     places: dict[str, str] = {}
@@ -70,7 +74,7 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
 
 
 def unit_files(path: str | Path) -> list[Path]:
-    """Returns the file itself, or the *.json and *.jsonl of a folder by name.
+    """Returns the file itself, or the *.json, *.jsonl and *.parquet of a folder by name.
 
     Raises:
         ZooError: The path does not exist, or the folder has no such file.
@@ -83,10 +87,11 @@ def unit_files(path: str | Path) -> list[Path]:
             f"the units file {path} does not exist: "
             f"`zoo units extract CAPTIONS --out {path}` makes one from captions"
         )
-    files = sorted(f for f in path.iterdir() if f.suffix in (".json", ".jsonl"))
+    files = sorted(f for f in path.iterdir() if f.suffix in _SUFFIXES)
     if not files:
         raise ZooError(
-            f"the folder {path} holds no *.json and no *.jsonl: name the folder of the units files"
+            f"the folder {path} holds no {' and no '.join(f'*{s}' for s in _SUFFIXES)}: name the "
+            "folder of the units files"
         )
     return files
 
@@ -130,7 +135,12 @@ def to_json(record: UnitRecord) -> dict[str, Any]:
 
 
 def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
-    """Yields each record with 'FILE:LINE' or 'FILE[ENTRY]'."""
+    """Yields each record with 'FILE:LINE', 'FILE[ENTRY]' or 'FILE[ROW]'."""
+    sources: dict[str, dict[str, Any]] = {}
+    if file.suffix == SUFFIX:
+        for where, row in read_rows(file):
+            yield where, _record(row, where, sources)
+        return
     try:
         with opened(file) as content:
             head = content.read(4096).decode("utf-8-sig", errors="ignore")
@@ -141,13 +151,14 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     if head.lstrip().startswith("["):
         yield from read_published(file)
         return
-    sources: dict[str, dict[str, Any]] = {}
     for number, line in numbered_lines(file):
-        yield f"{file}:{number}", _record(line, f"{file}:{number}", sources)
+        where = f"{file}:{number}"
+        value = json_line(line, where, "mend or remove the line")
+        yield where, _record(value, where, sources)
 
 
-def _record(line: str, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
-    row = record(json_line(line, where, "mend or remove the line"), _Line, where)
+def _record(value: Any, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
+    row = record(value, _Line, where)
     return UnitRecord(
         row.caption_id,
         row.image_id,
