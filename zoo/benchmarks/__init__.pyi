@@ -3,6 +3,7 @@ from .base import Benchmark as Benchmark
 from .base import Case as Case
 from .base import Contents as Contents
 from .base import Subset as Subset
+from .biscor import BiSCoR as BiSCoR
 from .bivlc import BiVLC as BiVLC
 from .bla import BLA as BLA
 from .cola import COLA as COLA
@@ -24,6 +25,7 @@ from .protocols.image_to_text import ImageToText as ImageToText
 from .protocols.recall import Recall as Recall
 from .protocols.text_to_image import TextToImage as TextToImage
 from .published import PublishedBenchmark as PublishedBenchmark
+from .pug_spare import PUGSpare as PUGSpare
 from .retrieval import Retrieval as Retrieval
 from .scene_grid import SceneGrid as SceneGrid
 from .scene_pairs import ScenePairs as ScenePairs

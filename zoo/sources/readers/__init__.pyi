@@ -6,5 +6,6 @@ from .jsonl import JsonLines as JsonLines
 from .karpathy import KarpathyJson as KarpathyJson
 from .negclip_tsv import NegClipTsv as NegClipTsv
 from .plain_text import PlainText as PlainText
+from .pug_spare import PUGSpare as PUGSpare
 from .scenes import Scenes as Scenes
 from .trohn_img import TrohnImg as TrohnImg

@@ -1,0 +1,88 @@
+"""BiSCoR-Ctrl (Miranda et al. 2026): scenes like CLEVR's with one attribute exchanged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import overridden
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.support.schema import Text
+
+HUB = Hub("imirandam/BiSCoR")
+IMAGES = ("image", "negative_image")
+CASES = 1_000
+# group score of OpenAI's ViT-B/32 on the split test, by the paper's Table 1
+PUBLISHED = {"color": 1.5, "size": 0.2, "material": 0.7, "quantity": 3.3}
+
+
+class _Row(Struct):
+    caption: Text
+    negative_caption: Text
+
+
+def _subsets(split: str) -> tuple[Subset, ...]:
+    return tuple(
+        Subset(
+            kind,
+            tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
+            CASES,
+            f"{HUB.fetch('biscor')}, and name each kind's file by `files`, or put it at "
+            f"DATA_ROOT/biscor/{kind}/{split}-00000-of-00001.parquet",
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            published={"group": group} if split == "test" else {},
+        )
+        for kind, group in PUBLISHED.items()
+    )
+
+
+class BiSCoR(PublishedBenchmark):
+    """BiSCoR-Ctrl: 1,000 pairs each with a colour, size, material or quantity exchanged.
+
+    The second image is the first one rendered anew. A case's id is its row in the published table.
+
+    Args:
+        files: Other places of the annotations, by subset.
+        subsets: The subsets wanted, None for all.
+        split: The split, of 1,000 pairs each.
+    """
+
+    name = "biscor"
+    licence = "CC BY 4.0"
+    citation = (
+        "Miranda et al., Revisiting Compositionality in Dual-Encoder Vision-Language Models: The "
+        "Role of Inference, 2026, arXiv:2604.11496"
+    )
+    hub = HUB
+    published = _subsets("test")
+
+    def __init__(
+        self,
+        files: dict[str, str] | None = None,
+        subsets: list[str] | None = None,
+        split: Literal["test", "development"] = "test",
+    ) -> None:
+        super().__init__(files, subsets)
+        self.split = split
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        """The subsets asked for, of the split asked for."""
+        wanted = (subset for subset in _subsets(self.split) if subset.name in self.wanted)
+        return overridden(wanted, self.files)
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each row of the kind."""
+        table = (
+            found
+            for file in shards(path)
+            for found in rows(file, _Row, ("image", "negative_image"))
+        )
+        for i, (_, row, images) in enumerate(table):
+            texts = row.caption, row.negative_caption
+            yield Case(images, texts, np.eye(2, dtype=bool), "group", subset, str(i))

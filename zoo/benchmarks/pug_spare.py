@@ -1,0 +1,105 @@
+"""PUG:SPARE (Koishigarina et al. 2025), by how many of two bindings training never had."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from zoo.benchmarks.annotations import chosen, locate
+from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
+from zoo.benchmarks.bindings import Shown, binding_cases
+from zoo.errors import ZooError
+from zoo.scenes import blocks
+from zoo.sources.readers.pug_spare import Animals, Holdout, animals, holdout, text
+from zoo.sources.sample import ImageRef
+
+HOW = (
+    "fetch PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the links "
+    "in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them in "
+    "DATA_ROOT/pug_spare"
+)
+FILE = "pug_spare/PUG_SPARE.csv"
+CAPTIONS = 7_392
+
+
+class PUGSpare(Benchmark):
+    """Two coloured animals: the caption against its swap and among all captions.
+
+    The subsets are BindSplit's: with a block of 3 colours by 3 animals held out, training had both
+    bindings of `seen`, one of `partial` and none of `unseen`. The reader of the same name has the
+    captions to train on. Among all captions, both orders are right.
+
+    Args:
+        file: Another place of PUG_SPARE.csv, beside the folders of its images.
+        block_seed: The seed of the block, and of the captions of `seen`. It has to be that of
+            training.
+        subsets: The subsets wanted, None for all.
+    """
+
+    name = "pug_spare"
+    offers = blocks.SPLITS
+    licence = "that of PUG, which forbids commercial use and use with generative AI"
+    citation = (
+        "Koishigarina et al., CLIP Behaves like a Bag-of-Words Model Cross-modally but not "
+        "Uni-modally, arXiv:2502.03566; Bordes et al., PUG, NeurIPS 2023, arXiv:2308.03977"
+    )
+
+    def __init__(
+        self, file: str | None = None, block_seed: int = 0, subsets: list[str] | None = None
+    ) -> None:
+        self.file, self.block_seed = file, block_seed
+        self.wanted = chosen(self.name, subsets, self.offers)
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        """The subsets asked for, of one file."""
+        given = tuple(Subset(name, (FILE,), None, HOW, {"i2t": 50.0}) for name in self.wanted)
+        if self.file is None:
+            return given
+        return tuple(replace(subset, files=(self.file,), named=True) for subset in given)
+
+    def read(self, root: Path) -> Contents:
+        """Returns the cases where the file is there."""
+        path = locate(root, self.subsets[0])
+        if path is None:
+            return Contents([], [], list(self.subsets))
+        rows = list(animals(path))
+        kept = holdout(rows, self.block_seed)
+        if not kept.held_out:
+            raise ZooError(
+                f"{path} has {len(kept.attributes)} colours and {len(kept.objects)} animals, and "
+                f"{blocks.SIDE} of each are held out: fetch the file again"
+            )
+        captions = [text(c) for c in blocks.captions(kept.attributes, kept.objects)]
+        folder = path.parent.absolute()
+        if path.is_relative_to(root):
+            # so that results do not depend on where the root lies
+            folder = path.parent.relative_to(root)
+        cases = [
+            case
+            for subset in self.wanted
+            for case in self._cases(subset, rows, kept, captions, folder)
+        ]
+        found = f"{len(captions):,} in the file, {CAPTIONS:,} as published"
+        notes = {"captions": found} if len(captions) != CAPTIONS else {}
+        return Contents(cases, [path], [], notes)
+
+    def _cases(
+        self,
+        subset: str,
+        rows: list[Animals],
+        kept: Holdout,
+        captions: list[str],
+        folder: Path,
+    ) -> Iterator[Case]:
+        shown = [
+            Shown(
+                ImageRef("published", (folder / row.picture).as_posix()),
+                row.place.rpartition(":")[2],
+                text(row.caption),
+                text(blocks.swapped(row.caption)),
+                (text(row.caption), text((row.caption[1], row.caption[0]))),
+            )
+            for row in rows
+            if kept.split_of(row.caption) == subset
+        ]
+        return binding_cases(subset, shown, captions)

@@ -1,0 +1,155 @@
+"""PUG:SPARE (Koishigarina et al. 2025): two coloured animals before one of four landscapes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from zoo.scenes import blocks
+from zoo.scenes.blocks import Binding, Caption
+from zoo.sources.images import OwnImages
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.tables import Table
+from zoo.sources.sample import ImageRef, Sample
+from zoo.support.schema import Text, record
+
+MEND = "fetch the file again"
+
+
+class _Row(Struct):
+    filename: Text
+    world_name: Text
+    character_name: Text
+    character_texture: Text
+    character2_name: Text
+    character2_texture: Text
+
+
+@dataclass(frozen=True)
+class Animals:
+    """A row of the file.
+
+    Attributes:
+        place: 'FILE:LINE'.
+        picture: The image, as a path from the file's folder.
+        caption: What is seen.
+    """
+
+    place: str
+    picture: str
+    caption: Caption
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which captions of the file training may have, and which are asked about.
+
+    Attributes:
+        attributes: The colours.
+        objects: The animals.
+        held_out: The bindings that training never has.
+        aside: The captions of seen bindings that are asked about, as `blocks.kin` has them.
+    """
+
+    attributes: tuple[str, ...]
+    objects: tuple[str, ...]
+    held_out: frozenset[Binding]
+    aside: frozenset[tuple[Binding, ...]]
+
+    def split_of(self, caption: Caption) -> str | None:
+        """Returns `train`, `seen`, `partial` or `unseen`; None of a caption that is in no split."""
+        split = blocks.split_of(caption, self.held_out)
+        return "train" if split == "seen" and blocks.kin(caption) not in self.aside else split
+
+
+def animals(file: Path) -> Iterator[Animals]:
+    """Reads the file.
+
+    Args:
+        file: PUG_SPARE.csv.
+
+    Yields:
+        Its rows with two animals that differ in kind and colour; others have no swap.
+
+    Raises:
+        ZooError: The file cannot be read, or a row is wrong.
+    """
+    for line, row in Table(file, ",").rows():
+        place = f"{file}:{line}"
+        found = record(row, _Row, place, MEND)
+        first = found.character_texture, found.character_name
+        second = found.character2_texture, found.character2_name
+        if first[0] != second[0] and first[1] != second[1]:
+            yield Animals(place, f"{found.world_name}/{found.filename}", (first, second))
+
+
+def holdout(rows: list[Animals], seed: int) -> Holdout:
+    """Returns what is held out of training.
+
+    Args:
+        rows: All rows of the file.
+        seed: The seed of the draws.
+    """
+    bindings = {binding for row in rows for binding in row.caption}
+    attributes, objects = (tuple(sorted({b[k] for b in bindings})) for k in (0, 1))
+    if min(len(attributes), len(objects)) < blocks.SIDE:
+        return Holdout(attributes, objects, frozenset(), frozenset())
+    held_out = blocks.block(attributes, objects, seed)
+    aside = blocks.set_aside(attributes, objects, held_out, seed)
+    return Holdout(attributes, objects, held_out, aside)
+
+
+def text(caption: Caption) -> str:
+    """Returns a caption in LabCLIP's words, as `Red Elephant and Blue Zebra`."""
+    return " and ".join(f"{color} {animal}" for color, animal in caption)
+
+
+class PUGSpare(Reader):
+    """PUG:SPARE's images of two animals; the swap of their colours comes along as a negative.
+
+    The splits are BindSplit's, of a drawn block of 3 colours by 3 animals. `train` has no caption
+    that names a binding of the block, or whose swap does.
+
+    Args:
+        file: PUG_SPARE.csv, beside the folders of its images.
+        split: 'train', 'seen', 'partial' or 'unseen', None for all.
+        block_seed: The seed of the block, and of the captions of `seen`.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        split: Literal["train", "seen", "partial", "unseen"] | None = "train",
+        block_seed: int = 0,
+    ) -> None:
+        self.file, self.split, self.block_seed = Path(file), split, block_seed
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The table."""
+        return (self.file,)
+
+    def samples(self) -> list[Sample]:
+        """Returns a sample for each row of the split."""
+        rows = list(animals(self.file))
+        kept = holdout(rows, self.block_seed)
+        samples, images = [], OwnImages(self.file.parent)
+        for row in rows:
+            split = kept.split_of(row.caption)
+            if self.split not in (None, split):
+                continue
+            image: ImageRef = images.ref(row.picture)
+            samples.append(
+                Sample(
+                    image,
+                    text(row.caption),
+                    str(image),
+                    row.place.rpartition(":")[2],
+                    split,
+                    (text(blocks.swapped(row.caption)),) if split is not None else (),
+                    origin=row.place,
+                )
+            )
+        return samples
