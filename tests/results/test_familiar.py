@@ -84,7 +84,7 @@ def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were
     familiarity = Familiarity(TABLE)
     split = bucketed(cases, familiarity.overlaps(cases))
     known = {(ARO, "VG-Attribution"): Reference(published={"i2t": 63.2, "macro": 63.2})}
-    found = {metric.split: metric for metric in by_split(split, Official.rules, known)}
+    found = {metric.split: metric for metric in by_split(split, Official().rules, known)}
     assert {name: metric.n for name, metric in found.items()} == SPLIT
     assert found["full"].value == pytest.approx(100 * 4 / 7)
     assert (found["seen"].value, found["unseen"].value) == (100, 0)
@@ -122,7 +122,7 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
     )
     split = bucketed(cases, Familiarity(TABLE).overlaps(cases))
     assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
-    counts = {metric.split: metric.of for metric in by_split(split, Official.rules, {})}
+    counts = {metric.split: metric.of for metric in by_split(split, Official().rules, {})}
     assert counts == {"full": 3, "seen": 1, "mixed": 0, "unseen": 1, "excluded": 1}
 
 

@@ -5,6 +5,7 @@ from .metrics import Rules as Rules
 from .presets import CSCLIPTable11 as CSCLIPTable11
 from .presets import Official as Official
 from .presets import Preset as Preset
+from .presets import PresetFile as PresetFile
 from .presets import Strict as Strict
 from .presets import VLCompo as VLCompo
 from .report import Results as Results

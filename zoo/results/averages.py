@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from zoo.results.metrics import Metric
@@ -40,11 +40,14 @@ class Mean:
         name: Name of the mean.
         members: Metrics and means that enter it.
         weighting: 'equal' weights all members alike, 'cases' by their numbers of cases in the file.
+        partial: Whether it is taken of those members that are there; else a missing one withholds
+            it.
     """
 
     name: str
     members: tuple["Mean | Member", ...]
     weighting: Literal["equal", "cases"] = "equal"
+    partial: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -57,10 +60,11 @@ class Average:
     Attributes:
         preset: Name of the preset.
         name: Name of the mean, with the run in brackets where a benchmark was asked for twice.
-        value: Value in per cent, None where a member is missing.
+        value: Value in per cent, None where it is withheld.
         weighting: How members are weighted, as in `Mean`.
         members: Names of the members.
-        missing: Names of the members that keep the mean from being taken.
+        missing: Names of the members that keep the mean from being taken, or that a partial one is
+            taken without.
         n: Number of queries of its members that were scored.
         of: Number of queries of its members in the file.
         low: Lower end of the 95 % interval in per cent, None where there is none.
@@ -144,7 +148,7 @@ def _average(
         value,
         mean.weighting,
         members,
-        tuple(dict.fromkeys(taken.missing)),
+        tuple(dict.fromkeys(taken.missing or taken.left_out)),
         n,
         of,
         low,
@@ -161,11 +165,13 @@ class _Taken:
         shares: Metrics with their shares in the mean, which sum to 1.
         cases: Number of cases.
         missing: What keeps the mean from being taken.
+        left_out: What a partial mean is taken without.
     """
 
     shares: list[tuple[Metric, float]]
     cases: int
     missing: list[str]
+    left_out: list[str] = field(default_factory=list)
 
 
 def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
@@ -185,6 +191,10 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
         )
         return _Taken([(f, f.of / max(cases, 1)) for f in used], cases, missing)
     taken = [_take(member, metrics) for member in node.members]
+    left_out = [m for t in taken for m in t.left_out]
+    if node.partial:
+        left_out += [m for t in taken for m in t.missing]
+        taken = [t for t in taken if t.shares and not t.missing]
     cases = sum(t.cases for t in taken)
     parts = [
         1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken
@@ -194,7 +204,7 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
         for t, part in zip(taken, parts, strict=True)
         for metric, share in t.shares
     ]
-    return _Taken(shares, cases, [m for t in taken for m in t.missing])
+    return _Taken(shares, cases, [m for t in taken for m in t.missing], left_out)
 
 
 def _named(metric: Metric) -> str:

@@ -286,7 +286,7 @@ def count(
         for subset in benchmark["subsets"]
     ]
     place = {key: i for i, key in enumerate(order)}
-    known, official, counted = references(header), Official.rules, []
+    known, official, counted = references(header), Official().rules, []
     for preset in presets:
         observations = metrics(cases, preset.rules, known, official)
         found = sorted(observations, key=lambda f: place.get((f.asked, f.subset), len(place)))

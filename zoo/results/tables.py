@@ -152,7 +152,9 @@ def interval(found: Metric | Average) -> str:
 def _state(average: Average) -> str:
     if average.value is None:
         return f"not taken: {len(average.missing)} missing"
-    return "" if average.n == average.of else "some cases not scored"
+    without = [f"without {len(average.missing)} members"] if average.missing else []
+    unscored = [] if average.n == average.of else ["some cases not scored"]
+    return ", ".join(without + unscored)
 
 
 def _markdown(cells: Iterable[str]) -> str:
