@@ -1,15 +1,29 @@
 """Each benchmark of one image a case: its official rule as loops over the published file."""
 
+import ast
+import csv
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from tests.benchmarks.official import Asked, hold, there
-from zoo.benchmarks import BLA, VALSE, SugarCrepePP, VLCheckList
-from zoo.benchmarks.roots import read
+from tests.benchmarks.official import Asked, argmax, hold, there
+from zoo.benchmarks import (
+    BLA,
+    CREPE,
+    FGOVD,
+    VALSE,
+    HardPositives,
+    NegBench,
+    SugarCrepePP,
+    VLCheckList,
+)
+from zoo.benchmarks.roots import read, settled
+from zoo.sources.images import ImageFinder
 
 Score = Callable[[str], float]
 
@@ -145,3 +159,189 @@ def test_vl_checklist_has_56_corpora_whose_files_are_named_as_in_the_authors_tre
         root = shared_data / "benchmarks" / folder
         for path in root.rglob("*.json"):
             assert path.relative_to(root).as_posix() in files
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("subset", "file"),
+    [
+        ("coco_mcq", "COCO_val_mcq_llama3.1_rephrased"),
+        ("voc2007_mcq", "VOC2007_mcq_llama3.1_rephrased"),
+        ("synthetic_mcq", "synthetic_mcq_llama3.1_rephrased"),
+    ],
+)
+def test_negbench_takes_the_first_of_the_best_captions_and_counts_it_by_kind(
+    subset: str, file: str, shared_data: Path
+) -> None:
+    rows = table(shared_data / f"benchmarks/negbench/{file}.csv")
+
+    def questions() -> Iterator[Asked]:
+        for i, row in enumerate(rows):
+            texts = [row[f"caption_{k}"] for k in range(4)]
+            choose = argmax(texts, int(row["correct_answer"]))
+            photo = there(shared_data / "coco/val2017" / Path(row["image_path"]).name)
+            yield Asked(
+                subset,
+                str(i),
+                lambda s, choose=choose, kind=row["correct_answer_template"]: {
+                    **choose(s),
+                    kind: choose(s)["i2t"],
+                },
+                photo,
+            )
+
+    assert hold(NegBench(subsets=[subset]), [shared_data], questions()) == (
+        130 if subset == "coco_mcq" else 0
+    )
+
+
+def test_what_is_wrong_in_negbenchs_files_is_counted(shared_data: Path) -> None:
+    notes = read(NegBench(), [shared_data]).notes
+    for subset in ("coco_mcq", "voc2007_mcq"):
+        assert notes[f"{subset} right answers"] == "stand at 0 alone"
+        assert f"{subset} cases" not in notes
+        assert int(notes[f"{subset} remarks"].split()[0].replace(",", "")) > 10
+    assert notes["synthetic_mcq right answers"] == "stand at 0 or 1 alone"
+    assert notes["synthetic_mcq cases"] == "200 in the file, 9,996 as published"
+
+
+def test_negbench_retrieval_has_all_captions_of_an_image_as_its_right_answers(
+    shared_data: Path,
+) -> None:
+    subset = "coco_negated_retrieval"
+    file = "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv"
+    rows = table(shared_data / "benchmarks/negbench" / file)
+    (case,) = read(NegBench(subsets=[subset]), [shared_data]).cases
+    assert case.gallery
+    assert [image.key for image in case.images] == [row["image_id"] for row in rows]
+    captions = [ast.literal_eval(row["captions"]) for row in rows]
+    assert list(case.texts) == [text for some in captions for text in some]
+    column = 0
+    for i, some in enumerate(captions):
+        assert case.match[i].sum() == len(some)
+        assert case.match[i, column : column + len(some)].all()
+        column += len(some)
+
+
+@pytest.fixture(scope="module")
+def originals(visual_genome: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with the photographs that CREPE asks about, as large as published."""
+    root = tmp_path_factory.mktemp("originals")
+    asked = {
+        row["image_id"]
+        for path in (visual_genome.parent / "benchmarks/crepe").rglob("*.csv")
+        for row in table(path)
+    }
+    (root / "visual_genome/images").mkdir(parents=True)
+    for row in table(visual_genome / "visual_genome/sources.csv"):
+        if row["file"].removesuffix(".jpg") in asked:
+            small = Image.open(visual_genome / "visual_genome/images" / row["file"])
+            size = int(row["width"]), int(row["height"])
+            large = small.resize(size, Image.Resampling.NEAREST)
+            large.save(root / "visual_genome/images" / row["file"], quality=50)
+    return root
+
+
+def test_crepe_asks_in_a_box_whether_the_caption_scores_above_its_hard_negatives(
+    shared_data: Path, originals: Path
+) -> None:
+    def questions() -> Iterator[Asked]:
+        for kind in ("atom", "swap", "negate"):
+            for complexity in range(4, 13):
+                name = f"{kind}/prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
+                path = shared_data / "benchmarks/crepe/prod_hard_negatives" / name
+                for i, row in enumerate(table(path)):
+                    left, top, width, height = (
+                        int(float(row[name])) for name in ("x", "y", "width", "height")
+                    )
+                    foils = ast.literal_eval(row["hard_negs"])
+                    yield Asked(
+                        kind,
+                        f"{complexity}-{i}",
+                        lambda s, c=row["caption"], foils=foils: {
+                            "i2t": all(s(c) > s(foil) for foil in foils)
+                        },
+                        there(originals / f"visual_genome/images/{row['image_id']}.jpg"),
+                        (left, top, left + width, top + height),
+                    )
+
+    chosen = CREPE(subsets=["atom", "swap", "negate"])
+    assert hold(chosen, [shared_data, originals], questions()) == 566
+    cases = read(chosen, [shared_data]).cases
+    assert {case.group for case in cases} == {str(c) for c in range(4, 13)}
+
+
+def test_boxes_in_images_that_were_resized_unknown_from_what_are_left_out_and_counted(
+    shared_data: Path, visual_genome: Path
+) -> None:
+    finder = ImageFinder([shared_data, visual_genome])
+    contents = settled(read(CREPE(subsets=["atom"]), finder.roots), finder)
+    asked = {case.images[0] for case in contents.cases}
+    assert contents.unfit == {image for image in asked if finder.find(image)}
+    assert f"{len(contents.unfit)} left out" in contents.notes["boxes that do not fit"]
+
+
+def test_hard_positives_asks_where_the_foil_stands_among_caption_and_hard_positive(
+    shared_data: Path, visual_genome: Path
+) -> None:
+    folder = shared_data / "benchmarks/hard_positives"
+
+    def rule(c: str, p: str, n: str) -> Callable[[Score], dict[str, bool]]:
+        return lambda s: {
+            "original": s(c) > s(n),
+            "augmented": s(c) > s(n) and s(p) > s(n),
+            "brittleness": s(c) > s(n) > s(p) or s(p) > s(n) > s(c),
+        }
+
+    def questions() -> Iterator[Asked]:
+        for subset, name in (("replace_att", "attributes"), ("replace_rel", "relations")):
+            ours, others = (
+                entries(folder / side / f"vl_checklist_{name}.json")
+                for side in ("data", "swapped_data")
+            )
+            for i, (entry, other) in enumerate(zip(ours, others, strict=True)):
+                photo = visual_genome / f"visual_genome/images/{entry['image_id']}.jpg"
+                texts = entry["true_caption"], other["true_caption"], entry["false_caption"]
+                yield Asked(subset, str(i), rule(*texts), photo)
+
+    chosen = HardPositives(subsets=["replace_att", "replace_rel"])
+    assert hold(chosen, [shared_data, visual_genome], questions()) == 694
+
+
+def test_fg_ovd_crops_a_box_scaled_to_an_image_that_was_resized(shared_data: Path) -> None:
+    def questions() -> Iterator[Asked]:
+        for subset in FGOVD.offers:
+            name = "shuffle_negatives" if subset == "trivial" else f"{subset[0]}_attributes"
+            lines = (shared_data / f"benchmarks/fgovd/{name}_llava.jsonl").read_text().splitlines()
+            for i, entry in enumerate(map(json.loads, lines)):
+                photo = there(shared_data / "coco" / entry["img_path"])
+                box = None
+                if photo is not None:
+                    with Image.open(photo) as image:
+                        x, y = image.width / entry["width"], image.height / entry["height"]
+                    left, top, width, height = entry["bbox"]
+                    ends = math.ceil(left + width), math.ceil(top + height)
+                    box = (
+                        *(round(int(left) * x), round(int(top) * y)),
+                        *(round(ends[0] * x), round(ends[1] * y)),
+                    )
+                (right,) = entry["pos_expression"]
+                wrong = entry["neg_expression"]
+                yield Asked(
+                    subset,
+                    str(i),
+                    lambda s, right=right, wrong=wrong: {
+                        "i2t": max(map(s, [right, *wrong])) == s(right)
+                    },
+                    photo,
+                    box,
+                )
+
+    assert hold(FGOVD(), [shared_data], questions()) == 158
+    finder = ImageFinder([shared_data])
+    notes = settled(read(FGOVD(), finder.roots), finder).notes
+    assert notes["resized images"].startswith("boxes scaled in ")

@@ -127,6 +127,7 @@ class Contents:
         absent: The subsets without a file.
         notes: Notes for the report by their names, such as tagger and seed.
         baselines: What guesses that never see the image get on these cases.
+        unfit: Images that are there but whose boxes cannot be cropped; known when `settled`.
     """
 
     cases: list[Case]
@@ -134,6 +135,7 @@ class Contents:
     absent: list[Subset]
     notes: dict[str, str] = field(default_factory=dict)
     baselines: Baselines = field(default_factory=dict)
+    unfit: frozenset[ImageRef] = frozenset()
 
 
 class Benchmark(Recorded, ABC):

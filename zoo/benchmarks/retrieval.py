@@ -100,7 +100,7 @@ class Retrieval(Benchmark):
         """Returns a case for each source whose captions are there."""
         if isinstance(self.source, Reader):
             pairs = _of_reader(self.source)
-            return Contents([_case(self.subsets[0].name, pairs)], list(self.source.files), [])
+            return Contents([gallery(self.subsets[0].name, pairs)], list(self.source.files), [])
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
             path = locate(root, subset)
@@ -110,7 +110,7 @@ class Retrieval(Benchmark):
             pairs, files = (
                 _flickr8k(path) if subset.name == "flickr8k" else (_test_split(path), [path])
             )
-            case = _case(subset.name, pairs)
+            case = gallery(subset.name, pairs)
             counts.append((subset, len(case.images)))
             contents.cases.append(case)
             contents.files.extend(files)
@@ -139,7 +139,7 @@ def _test_split(path: Path) -> list[Pair]:
     return [(record.image, text) for record in read_captioned(path) for text in record.captions]
 
 
-def _case(subset: str, pairs: list[Pair]) -> Case:
+def gallery(subset: str, pairs: list[Pair]) -> Case:
     """Makes a case in which the pairs alone are right, as in the published protocol.
 
     No other pair is right, even where two images share a caption.

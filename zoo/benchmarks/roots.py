@@ -6,6 +6,7 @@ from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Case, Contents
 from zoo.errors import ZooError
+from zoo.sources.boxes import boxes
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
@@ -19,14 +20,17 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
 
     Returns:
         The reading with these references. Its notes tell of images that are taken by name alone,
-        and of a user's own images that carry an orientation or transparency.
+        of a user's own images that carry an orientation or transparency, and of boxes in images
+        that were resized.
     """
     asked = dict.fromkeys(image for case in contents.cases for image in case.images)
     known = finder.settled(asked)
     own = [image for image in asked if image not in known]
     notes = contents.notes | finder.carried(own).notes(finder.decoding, "upright", "background")
+    found = boxes((known.get(image, image) for image in asked), finder.size)
+    notes |= found.notes
     if not known:
-        return replace(contents, notes=notes)
+        return replace(contents, notes=notes, unfit=found.unfit)
     cases = [
         replace(case, images=tuple(known.get(image, image) for image in case.images))
         if any(image in known for image in case.images)
@@ -39,7 +43,7 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
             f"{len(absent):,} are not there as written and taken by their names for published ones "
             f"({absent[0].key} for {known[absent[0]]})"
         )
-    return replace(contents, cases=cases, notes=notes)
+    return replace(contents, cases=cases, notes=notes, unfit=found.unfit)
 
 
 def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:

@@ -126,7 +126,7 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
     )
     return [
         replace(
-            _finding(asked.name, name, by_subset[name], known.get(name), finder),
+            _finding(asked.name, name, by_subset[name], known.get(name), finder, contents.unfit),
             note=contents.notes.get(name, ""),
         )
         for name in order
@@ -134,13 +134,18 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
 
 
 def _finding(
-    benchmark: str, name: str, cases: list[Case], subset: Subset | None, finder: ImageFinder
+    benchmark: str,
+    name: str,
+    cases: list[Case],
+    subset: Subset | None,
+    finder: ImageFinder,
+    unfit: frozenset[ImageRef],
 ) -> Finding:
     images = frozenset(_uncropped(image) for case in cases for image in case.images)
     found = images.difference(finder.missing(images))
     n = scorable = 0
     for case in cases:
-        there = np.array([_uncropped(image) in found for image in case.images])
+        there = np.array([_uncropped(i) in found and i not in unfit for i in case.images])
         n += len(case.texts) if case.gallery else 1
         scorable += int(case.match[there].any(0).sum()) if case.gallery else int(there.all())
     published = None if subset is None or any(case.gallery for case in cases) else subset.n
@@ -149,7 +154,7 @@ def _finding(
 
 
 def _uncropped(image: ImageRef) -> ImageRef:
-    return replace(image, crop=None)
+    return replace(image, crop=None, size=None)
 
 
 def _table(findings: Iterable[Finding]) -> Table:

@@ -79,7 +79,7 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
             _check(run, case)
             for image in case.images:
                 if image not in missing:
-                    missing[image] = finder.find(image) is None
+                    missing[image] = image in contents.unfit or finder.find(image) is None
             found = np.array([not missing[image] for image in case.images])
             for part, scorable in _parts(case, found):
                 if not scorable:
@@ -146,7 +146,13 @@ def _nothing(made: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
     if made.unscored:
         run, case = made.unscored[0]
-        image = next(image for image in case.images if finder.find(image) is None)
+        image = next((image for image in case.images if finder.find(image) is None), None)
+        if image is None:
+            return (
+                f"nothing can be scored: boxes of {len(made.unscored):,} cases do not fit their "
+                f"images, which were resized (first: {case.images[0]}, of {run}/{case.subset}): "
+                "put the images there as published"
+            )
         how = {subset.name: subset.how for subset in made.subsets[run]}.get(case.subset)
         own = image.source == "published" and how
         return (

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from zoo.errors import ZooError
+from zoo.sources.boxes import scaled
 from zoo.sources.folders import Folders
 from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
 from zoo.sources.sample import ImageRef
@@ -222,6 +223,7 @@ class ImageFinder:
         self._folders = Folders()
         self._by_source: dict[str, dict[str, Path]] = {}
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
+        self._sizes: dict[Path, tuple[int, int] | None] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
         """Returns the file that holds the image, None where there is none.
@@ -277,8 +279,24 @@ class ImageFinder:
             ) from error
         if ref.crop is None:
             return image
-        left, top, width, height = ref.crop
+        left, top, width, height = scaled(ref.crop, ref.size, image.size)
         return image.crop((left, top, left + width, top + height))
+
+    def size(self, ref: ImageRef) -> tuple[int, int] | None:
+        """Returns width and height of the file of an image, None where it cannot be told at once.
+
+        It lies in a table, or is none that can be read; whoever decodes it says what is wrong.
+        """
+        path = self.find(ref)
+        if path is None or ref.source == "parquet":
+            return None
+        if path not in self._sizes:
+            try:
+                with Image.open(path) as file:
+                    self._sizes[path] = file.size
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+                self._sizes[path] = None
+        return self._sizes[path]
 
     def decoding_of(self, ref: ImageRef) -> Decoding:
         """Returns how an image is decoded: a user's own as asked for, any other as published."""
@@ -318,7 +336,7 @@ class ImageFinder:
         if known is None or there is None:
             return None
         same = path is None or os.path.abspath(path) == os.path.abspath(there)
-        return replace(known, crop=ref.crop) if same else None
+        return replace(known, crop=ref.crop, size=ref.size) if same else None
 
     def _astray(self, ref: ImageRef) -> Iterator[str]:
         """Yields the links that may have been meant to lead to the image."""

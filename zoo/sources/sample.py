@@ -14,11 +14,14 @@ class ImageRef:
             text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
             'FILE#ROW#COLUMN'.
         crop: Left, top, width and height in pixels, before any resize; the whole image where None.
+        size: Width and height of the image as published, in whose pixels the crop is. None where
+            nobody tells; it then is that of the file.
     """
 
     source: str
     key: str
     crop: tuple[int, int, int, int] | None = None
+    size: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return f"{self.source}:{self.key}" + (

@@ -1,0 +1,99 @@
+"""Hard Positives (Kamath et al. 2024): a caption, the same in other words, and a foil."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.errors import ZooError
+from zoo.sources.images import visual_genome_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import listed
+
+HOW = (
+    "`git clone https://github.com/amitakamath/hard_positives` and copy its data/ and "
+    "swapped_data/ into DATA_ROOT/hard_positives; images are Visual Genome's, in "
+    "DATA_ROOT/visual_genome"
+)
+FILES = {
+    "replace_att": "vl_checklist_attributes.json",
+    "replace_rel": "vl_checklist_relations.json",
+    "swap": "visual_genome_attribution.json",
+}
+POSITIVES = "swapped_data"
+
+
+class _Entry(Struct):
+    image_path: str
+    true_caption: str
+    false_caption: str
+    bbox_x: float | None = None
+    bbox_y: float | None = None
+    bbox_w: float | None = None
+    bbox_h: float | None = None
+
+
+class HardPositives(PublishedBenchmark):
+    """Hard Positives: attributes, relations and swaps, each with a text that means the same.
+
+    The captions and foils are VL-CheckList's and ARO's. A case's id is its place in the file.
+    """
+
+    name = "hard_positives"
+    licence = "none stated"
+    citation = (
+        "Kamath et al., The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024, "
+        "arXiv:2409.17958"
+    )
+    published = tuple(
+        Subset(subset, (f"hard_positives/data/{file}",), None, HOW)
+        for subset, file in FILES.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry: the image, a caption, its hard positive and the foil."""
+        positives = list(listed(_positives(path), _Entry))
+        entries = list(listed(path, _Entry))
+        if len(entries) != len(positives):
+            raise ZooError(
+                f"{_positives(path)} has {len(positives):,} entries and {path} has "
+                f"{len(entries):,}, of which each belongs to one: fetch both again"
+            )
+        pairs = zip(entries, positives, strict=True)
+        for i, ((place, entry), (other, positive)) in enumerate(pairs):
+            if entry.image_path != positive.image_path:
+                raise ZooError(
+                    f"{other} is of image {positive.image_path}, and {place} of "
+                    f"{entry.image_path}: fetch both files again"
+                )
+            foils = dict.fromkeys((entry.false_caption, positive.false_caption))
+            texts = (entry.true_caption, positive.true_caption, *foils)
+            match = np.array([[True, True, *(False for _ in foils)]])
+            yield Case((_image(entry, place),), texts, match, "hard_positive", subset, str(i))
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of two files: of captions, and of hard positives."""
+        cases = list(self.cases(path, subset))
+        notes = identical_note(subset, cases)
+        return Contents(cases, [path, _positives(path)], [], notes)
+
+
+def _positives(path: Path) -> Path:
+    found = path.parent.parent / POSITIVES / path.name
+    if not found.is_file():
+        raise ZooError(f"{path} has no {found} beside it, with the hard positives: fetch it too")
+    return found
+
+
+def _image(entry: _Entry, place: str) -> ImageRef:
+    image = visual_genome_ref(entry.image_path, place)
+    box = entry.bbox_x, entry.bbox_y, entry.bbox_w, entry.bbox_h
+    if None in box:
+        return image
+    left, top, width, height = (int(n) for n in box if n is not None)
+    return replace(image, crop=(left, top, width, height))

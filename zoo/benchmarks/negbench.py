@@ -1,0 +1,162 @@
+"""NegBench (Alhamoud et al. 2025): what is not in an image, as a choice and in retrieval."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.literals import texts_of
+from zoo.benchmarks.protocols.by_kind import ByKind
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.benchmarks.retrieval import gallery
+from zoo.benchmarks.tabled import tabled
+from zoo.errors import ZooError
+from zoo.sources.images import coco_ref
+from zoo.sources.sample import ImageRef
+
+HOW = (
+    "get the CSV files that github.com/m1k2zoo/negbench links to on Google Drive into "
+    "DATA_ROOT/negbench; images are COCO's val2017 (in DATA_ROOT/coco/val2017), VOC2007's (in "
+    "DATA_ROOT/voc2007/JPEGImages) and, for the synthetic sets, NegBench's own (in "
+    "DATA_ROOT/negbench/synthetic, folders positive and negative)"
+)
+ANSWERS = 4
+KINDS = ("positive", "negative", "hybrid")
+CHANCE = dict.fromkeys(("i2t", *KINDS), 25.0)
+COCO, VOC, SYNTHETIC = "coco_mcq", "voc2007_mcq", "synthetic_mcq"
+RETRIEVALS = {
+    "coco_retrieval": "COCO_val_retrieval",
+    "coco_negated_retrieval": "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true",
+    "synthetic_retrieval_v1": "synthetic_retrieval_v1",
+    "synthetic_retrieval_v2": "synthetic_retrieval_v2",
+}
+# remarks of the language model that wrote the texts, and the quotes that it put around its answers
+CHATTER = re.compile(r'"|->|\bcaption|\brephras', re.IGNORECASE)
+
+
+class _Choice(Struct, rename={"more": ""}):
+    image_path: str
+    correct_answer: str
+    caption_0: str
+    caption_1: str
+    caption_2: str
+    caption_3: str
+    correct_answer_template: str
+    more: str = ""
+
+
+class _Captioned(Struct):
+    filepath: str
+    captions: str
+
+
+def _published(*values: float) -> dict[str, float]:
+    return dict(zip(("i2t", *KINDS), values, strict=True))
+
+
+class NegBench(PublishedBenchmark):
+    """NegBench: which of four captions is true, 20,941 cases, and retrieval with negated captions.
+
+    A choice counts as `i2t`, and by its kind as `positive`, `negative` or `hybrid`. A case's id is
+    its row. The sets of videos (MSR-VTT) and of X-rays are not read.
+    """
+
+    name = "negbench"
+    licence = "MIT"
+    citation = (
+        "Alhamoud et al., Vision-Language Models Do Not Understand Negation, CVPR 2025, "
+        "arXiv:2501.09425"
+    )
+    published = (
+        Subset(
+            COCO,
+            ("negbench/COCO_val_mcq_llama3.1_rephrased.csv",),
+            5_914,
+            HOW,
+            chance=CHANCE,
+            published=_published(39.3, 69.1, 6.8, 39.3),
+        ),
+        Subset(
+            VOC,
+            ("negbench/VOC2007_mcq_llama3.1_rephrased.csv",),
+            5_031,
+            HOW,
+            chance=CHANCE,
+            published=_published(38.7, 82.6, 3.3, 59.0),
+        ),
+        Subset(
+            SYNTHETIC,
+            ("negbench/synthetic_mcq_llama3.1_rephrased.csv",),
+            9_996,
+            HOW,
+            chance=CHANCE,
+        ),
+        *(Subset(name, (f"negbench/{file}.csv",), None, HOW) for name, file in RETRIEVALS.items()),
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Returns a case for each choice, or one gallery of all images and captions."""
+        return self.read_subset(path, subset).cases
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases; notes count remarks in texts, and say where right answers stand."""
+        if subset in RETRIEVALS:
+            return Contents([gallery(subset, list(_pairs(path)))], [path], [])
+        rows = list(tabled(path, _Choice))
+        cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
+        notes = identical_note(subset, cases) | _remarks(subset, cases)
+        at = {int(np.argmax(case.match)) for case in cases}
+        if len(at) < ANSWERS:
+            notes[f"{subset} right answers"] = f"stand at {' or '.join(map(str, sorted(at)))} alone"
+        shifted = [place for place, row in rows if row.more.strip()]
+        if shifted:
+            notes[f"{subset} shifted"] = (
+                f"{len(shifted):,} whose columns an unquoted comma shifts (first: {shifted[0]})"
+            )
+        return Contents(cases, [path], [], notes)
+
+
+def _texts(row: _Choice) -> tuple[str, ...]:
+    return row.caption_0, row.caption_1, row.caption_2, row.caption_3
+
+
+def _case(place: str, row: _Choice, subset: str, number: str) -> Case:
+    texts = _texts(row)
+    answers = [str(k) for k in range(ANSWERS)]
+    if row.correct_answer not in answers:
+        raise ZooError(
+            f"{place}: field 'correct_answer' is {row.correct_answer!r} where one of "
+            f"{', '.join(answers)} is needed: fetch the file again"
+        )
+    match = np.array([[answer == row.correct_answer for answer in answers]])
+    kind = row.correct_answer_template
+    protocol = ByKind(kind if kind in KINDS else "")
+    image = _image(row.image_path, place)
+    return Case((image,), texts, match, protocol, subset, number, argmax=True)
+
+
+def _image(text: str, place: str) -> ImageRef:
+    """Returns the image of a path whose folders are those of whoever wrote the file."""
+    path = PurePosixPath(text)
+    if path.parent.name == "JPEGImages":
+        return ImageRef("published", f"voc2007/JPEGImages/{path.name}")
+    if path.parent.name in ("positive", "negative"):
+        return ImageRef("published", f"negbench/synthetic/{path.parent.name}/{path.name}")
+    return coco_ref(path.name, place)
+
+
+def _pairs(path: Path) -> Iterator[tuple[ImageRef, str]]:
+    for place, row in tabled(path, _Captioned):
+        image = _image(row.filepath, place)
+        yield from ((image, text) for text in texts_of(row.captions, "captions", place))
+
+
+def _remarks(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+    n = sum(bool(CHATTER.search(text)) for case in cases for text in case.texts)
+    if not n:
+        return {}
+    return {f"{subset} remarks": f"{n:,} texts with remarks or quotes of the model that wrote them"}

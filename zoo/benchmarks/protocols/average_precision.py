@@ -1,0 +1,58 @@
+"""Average precision: how high a text ranks its right images among the others."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, asked
+
+
+class AveragePrecision(Protocol):
+    """Each text ranks the case's images, and its answer is graded by average precision.
+
+    The mean over texts is the mean average precision. Images of equal scores have one rank, the
+    last of theirs.
+    """
+
+    name = "ap"
+
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query `ap` for each text."""
+        images, texts = match.shape
+        for j in range(texts):
+            query = asked("ap", j, match, range(images), (j,))
+            yield Query(
+                **{**vars(query), "options": images, "right_options": int(query.match.sum())}
+            )
+
+    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+        """Yields an outcome for each query, with its average precision."""
+        for query in self.queries(match):
+            column = scores[:, query.query]
+            value = average_precision(query.match, column)
+            yield query.answered(column, *above_all(column, query.match), value)
+
+    def lacks(self, match: NDArray[np.bool_]) -> str:
+        """Asks that each text has a right image."""
+        return "" if match.any(0).all() else "has a text without a right image"
+
+    def chance(
+        self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Returns the share of right images, which a random order of many comes to."""
+        return right_options / options
+
+
+def average_precision(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> float:
+    """Returns the mean, over right items, of the precision down to each one and its equals.
+
+    Args:
+        right: Which items are right, at least one, `[n]`.
+        scores: Their scores, `[n]`.
+    """
+    order = np.argsort(-scores, kind="stable")
+    hits, ranked = np.cumsum(right[order]), scores[order]
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # of each run of equals
+    found = np.diff(hits[last], prepend=0)
+    return float((found * hits[last] / (last + 1)).sum() / hits[-1])
