@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 VLLM ?= .venv-vllm
+RAY ?= .venv-ray
 
-.PHONY: demo docs lint test test-slow test-vllm
+.PHONY: demo docs lint test test-ray test-slow test-vllm
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,3 +46,15 @@ $(VLLM)/.installed: pyproject.toml
 
 test-vllm: $(VLLM)/.installed
 	$(VLLM)/bin/pytest --noconftest -m vllm tests/units/llm/test_vllm.py
+
+# Ray and what it requires are 660 MB, which no other test wants: an environment of its own, with
+# what finds units in it
+$(RAY)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/pip install --quiet --upgrade pip
+	$(RAY)/bin/pip install --quiet 'ray[data]>=2.50' 'jsonargparse[signatures]>=4.53,<5' docstring-parser jinja2 lazy-loader msgspec openai pillow pytest pyyaml rich scipy textblob
+	$(RAY)/bin/pip install --quiet --no-deps -e .
+	touch $@
+
+test-ray: $(RAY)/.installed
+	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py

@@ -39,6 +39,7 @@ from zoo.units.audit import (
 from zoo.units.counts import Counts
 from zoo.units.extract import UnitExtractor
 from zoo.units.extraction import extract as write_extracted
+from zoo.units.on_ray import Ray
 from zoo.units.overlap import RULE, Disagreement
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -61,7 +62,8 @@ def main(argv: list[str]) -> int:
     if given.command == "report":
         report(arguments)
         return 0
-    check_place(Path(arguments.out), arguments.overwrite)
+    if not arguments.ray.workers:
+        check_place(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
     made = declared.made(given)
     extractor: UnitExtractor = made.extractor
@@ -69,7 +71,7 @@ def main(argv: list[str]) -> int:
         samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
     )
     console = Console()
-    found = extract(extractor, samples, Path(arguments.out))
+    found = extract(extractor, samples, Path(arguments.out), made.ray, arguments.overwrite)
     console.print(boxed(counts_table({"count": found})))
     console.print(
         f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
@@ -79,15 +81,17 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> Counts:
+def extract(
+    extractor: UnitExtractor, samples: Sequence[Sample], out: Path, ray: Ray, overwrite: bool
+) -> Counts:
     """Writes one record a sample, with the sample's caption and image ids.
-
-    The file appears when it is whole.
 
     Args:
         extractor: Finds the units and makes their foils.
         samples: The captions, in the order of the records.
-        out: The file to write.
+        out: The file to write, or the folder where Ray extracts.
+        ray: Extracts, where it has workers.
+        overwrite: Whether parts of Ray that are there may be lost.
 
     Returns:
         What was found.
@@ -103,7 +107,13 @@ def extract(extractor: UnitExtractor, samples: Sequence[Sample], out: Path) -> C
     ) as progress:
         task = progress.add_task("units", total=len(samples))
         captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
-        return write_extracted(extractor, captions, out, lambda done: progress.advance(task, done))
+
+        def advance(done: int) -> None:
+            progress.advance(task, done)
+
+        if ray.workers:
+            return ray.extract(extractor, captions, out, overwrite, advance)
+        return write_extracted(extractor, captions, out, advance)
 
 
 def show(records: Sequence[UnitRecord], of: int) -> None:
@@ -260,7 +270,10 @@ def parser() -> NamingParser:
     make = NamingParser(description="Write the units and foils of captions into a file.")
     make.add_captions()
     make.add_argument(
-        "--out", type=str, required=True, help="the file to write, .jsonl or .parquet"
+        "--out",
+        type=str,
+        required=True,
+        help="the file to write, .jsonl or .parquet; the folder of parts where Ray extracts",
     )
     make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
     make.add_argument(
@@ -283,6 +296,7 @@ def parser() -> NamingParser:
         type=int,
         help="settles which foils are made, short for --extractor.seed",
     )
+    make.add_class_arguments(Ray, "ray", help="Ray, for many machines")
     make.add_argument(
         "--splits",
         type=str,

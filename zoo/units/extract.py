@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -85,6 +86,13 @@ class UnitExtractor(Recorded, ABC):
                     "zoo.units.UnitRecord a caption, in order and with its caption_id"
                 )
             yield record
+
+    def kept_open(self) -> AbstractContextManager[None]:
+        """Keeps what the extractor works with, such as a model, open for the length of a block.
+
+        Else every call of `records` opens it anew.
+        """
+        return nullcontext()
 
     def describe(self) -> dict[str, Any]:
         """Returns what a record's source says of its maker."""

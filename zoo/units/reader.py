@@ -16,7 +16,7 @@ from zoo.units.parquet import SUFFIX, read_rows
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-_SUFFIXES = (".json", ".jsonl", SUFFIX)
+SUFFIXES = (".json", ".jsonl", SUFFIX)
 
 
 class _Entity(Struct):
@@ -87,10 +87,10 @@ def unit_files(path: str | Path) -> list[Path]:
             f"the units file {path} does not exist: "
             f"`zoo units extract CAPTIONS --out {path}` makes one from captions"
         )
-    files = sorted(f for f in path.iterdir() if f.suffix in _SUFFIXES)
+    files = sorted(f for f in path.iterdir() if f.suffix in SUFFIXES)
     if not files:
         raise ZooError(
-            f"the folder {path} holds no {' and no '.join(f'*{s}' for s in _SUFFIXES)}: name the "
+            f"the folder {path} holds no {' and no '.join(f'*{s}' for s in SUFFIXES)}: name the "
             "folder of the units files"
         )
     return files

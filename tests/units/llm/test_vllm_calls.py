@@ -124,6 +124,22 @@ def test_an_engine_is_made_once_asked_many_questions_at_a_time_and_shut_down(
     assert records[0].source["engine"] == {"dtype": "float32"}
 
 
+def test_an_engine_that_is_kept_open_is_made_once_for_many_calls_and_shut_down_at_the_end() -> None:
+    made = VLLM("tiny")
+    alone = [list(VLLM("tiny").extract_all(CAPTIONS[:10])), list(made.extract_all(CAPTIONS[10:]))]
+    assert len(Engine.made) == 2
+    with made.kept_open():
+        assert len(Engine.made) == 2  # nothing was asked yet
+        kept = [list(made.extract_all(CAPTIONS[:10])), list(made.extract_all(CAPTIONS[10:]))]
+        assert len(Engine.made) == 3
+        assert Engine.made[2].open
+    assert kept == alone
+    assert not Engine.made[2].open
+    list(made.extract_all(CAPTIONS[:1]))
+    assert len(Engine.made) == 4
+    assert not Engine.made[3].open
+
+
 def test_a_model_that_cannot_be_loaded_is_told_in_a_sentence() -> None:
     with pytest.raises(ZooError, match=r"vLLM cannot load absent .absent is not a local folder"):
         VLLM("absent").extract(*CAPTIONS[0])

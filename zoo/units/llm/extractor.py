@@ -5,9 +5,15 @@ import hashlib
 import logging
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +79,7 @@ class LanguageModelExtractor(UnitExtractor):
         self.journal = None if journal is None else Path(journal)
         self.retry_failed = retry_failed
         self.failed: Counter[str] = Counter()
+        self._kept: _Kept | None = None
 
     @abstractmethod
     def connected(self) -> AbstractAsyncContextManager[Backend]:
@@ -113,7 +120,7 @@ class LanguageModelExtractor(UnitExtractor):
         settings = {"extractor": self.name, **self.settings()}
         path = self.journal or (self.out and self.out.with_name(f"{self.out.name}.journal"))
         with Journal(path, settings, self.retry_failed) as journal:
-            _run(self._ask_all(asked, journal, progress))
+            _run(self._ask_all(asked, journal, progress), self._kept)
             yield from self._records(asked, journal)
         if self.failed:
             reasons = ", ".join(f"{reason} {n:,}" for reason, n in self.failed.most_common())
@@ -122,6 +129,27 @@ class LanguageModelExtractor(UnitExtractor):
                 *(f"{self.failed.total():,}", reasons),
             )
 
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Keeps the back end, once it is connected, for the length of a block."""
+        with asyncio.Runner() as runner:
+            self._kept = _Kept(runner)
+            try:
+                yield
+            finally:
+                runner.run(self._kept.ends.aclose())
+                self._kept = None
+
+    @asynccontextmanager
+    async def _backend(self) -> AsyncIterator[Backend]:
+        if self._kept is None:
+            async with self.connected() as backend:
+                yield backend
+            return
+        if self._kept.backend is None:
+            self._kept.backend = await self._kept.ends.enter_async_context(self.connected())
+        yield self._kept.backend
+
     async def _ask_all(
         self, captions: list[Captioned], journal: Journal, progress: Callable[[int], None] | None
     ) -> None:
@@ -129,7 +157,7 @@ class LanguageModelExtractor(UnitExtractor):
         tally = Tally(len(captions), len(pending), max(_PROBE, self.concurrency), progress)
         if not pending:
             return tally.begin("the journal")
-        async with self.connected() as backend:
+        async with self._backend() as backend:
             tally.begin(backend.place)
             asker = Asker(backend, self.prompts, journal, tally, self.patience)
             left = iter(pending)
@@ -241,12 +269,22 @@ def _told(entry: Entry) -> str:
     return f"{entry.stage}{about}: {', '.join(entry.faults)} ({entry.error})"
 
 
-def _run(asking: Any) -> None:
+@dataclass
+class _Kept:
+    """A back end that outlives one call, and the loop that it lives in."""
+
+    runner: asyncio.Runner
+    ends: AsyncExitStack = field(default_factory=AsyncExitStack)
+    backend: Backend | None = None
+
+
+def _run(asking: Any, kept: _Kept | None) -> None:
     """Runs a coroutine to its end, in a thread of its own where a loop runs, as in a notebook."""
+    run: Callable[[Any], None] = asyncio.run if kept is None else kept.runner.run
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(asking)
+        run(asking)
         return
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, asking).result()
+        thread.submit(run, asking).result()

@@ -55,6 +55,10 @@ class OpenAICompatible(LanguageModelExtractor):
         self.extra_body = unthinking if extra_body is None else extra_body
         self.api_key_env = api_key_env
 
+    def settled(self) -> dict[str, Any]:
+        """Returns the address, which the environment of another machine may not have."""
+        return {"base_url": self.base_url}
+
     def settings(self) -> dict[str, Any]:
         """Returns model, prompts, temperature, length, seed and further fields."""
         return {

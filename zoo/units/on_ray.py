@@ -1,0 +1,309 @@
+"""Ray: processes of Ray extract units, on this machine or on many."""
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError, need
+from zoo.support.files import not_written
+from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt
+from zoo.support.spec import Recorded, built, spec
+from zoo.units.counts import Counts, counts_of
+from zoo.units.extract import Captioned, UnitExtractor
+from zoo.units.extraction import counts_within, extract
+from zoo.units.llm.extractor import LanguageModelExtractor
+from zoo.units.parquet import notes_of
+from zoo.units.reader import SUFFIXES
+
+JOURNALS = "_journals"  # readers of Parquet pass over what begins with "_"
+_PARTS = "part-*.parquet"
+_OBJECTS = 200_000_000  # bytes; captions and counts are all that Ray carries here
+_ANEW = "name another folder, or add --overwrite, which asks no language model again"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Captions that are extracted together.
+
+    Attributes:
+        number: Its place, from 0.
+        captions: Its captions, each as (caption, caption_id, image_id).
+    """
+
+    number: int
+    captions: Sequence[Captioned]
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return f"part-{self.number:05d}.parquet"
+
+
+class Ray(Recorded):
+    """Has processes of Ray extract units, on this machine or on a cluster's.
+
+    The captions are dealt into parts, and Ray Data hands these to its workers, again where one has
+    died. Each part is a Parquet file that appears when it is whole. What a language model answers
+    is kept in a journal a part. The same command goes on from both.
+
+    Args:
+        workers: How many processes extract; 0 extracts in this process, without Ray.
+        cpus: How many CPUs Ray sets apart for each.
+        gpus: How many GPUs Ray sets apart for each; `VLLM` wants one or more.
+        captions: How many captions a part has, and some more where an image has them: captions of
+            one image stay together.
+        address: The cluster's address. By default that of RAY_ADDRESS, else Ray is started here.
+        init: Further arguments of `ray.init`.
+    """
+
+    def __init__(
+        self,
+        workers: NonNegativeInt = 0,
+        cpus: NonNegativeNumber = 1.0,
+        gpus: NonNegativeNumber = 0.0,
+        captions: PositiveInt = 5000,
+        address: str | None = None,
+        init: dict[str, Any] | None = None,
+    ) -> None:
+        self.workers, self.cpus, self.gpus = workers, cpus, gpus
+        self.captions, self.address, self.init = captions, address, init or {}
+
+    def extract(
+        self,
+        extractor: UnitExtractor,
+        captions: Sequence[Captioned],
+        out: Path,
+        overwrite: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Counts:
+        """Writes a folder of Parquet parts, which together hold one record a caption.
+
+        Args:
+            extractor: Finds the units and makes their foils.
+            captions: Captions, each as (caption, caption_id, image_id).
+            out: The folder, which all machines see.
+            overwrite: Whether parts that are there may be lost.
+            progress: Is told how many more captions are done.
+
+        Returns:
+            What was found and dropped in all parts.
+
+        Raises:
+            ZooError: The folder holds something else, a worker cannot go on, or Ray is missing.
+        """
+        _refuse_own_journal(extractor)
+        parts = dealt(captions, self.captions)
+        notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
+        total, left = Counts(), []
+        there = _parts_there(out, notes, overwrite)
+        for part in parts:
+            kept = there.get(part.name)
+            total += kept or Counts()
+            left += [] if kept else [part]
+        if progress:
+            progress(total.captions)
+        for counts in self._extracted(extractor, left, out, notes) if left else ():
+            total += counts
+            if progress:
+                progress(counts.captions)
+        return total
+
+    def _extracted(
+        self, extractor: UnitExtractor, parts: Sequence[Part], out: Path, notes: dict[str, str]
+    ) -> Iterator[Counts]:
+        """Yields what was counted in each part, as they are done."""
+        with self._started() as data:
+            rows = [{"part": p.number, "captions": json.dumps(p.captions)} for p in parts]
+            done = data.from_items(rows, override_num_blocks=len(rows)).map(
+                Worker,
+                fn_constructor_args=(spec(extractor), str(out.absolute()), notes),
+                compute=data.ActorPoolStrategy(size=min(self.workers, len(parts))),
+                num_cpus=self.cpus,
+                num_gpus=self.gpus,
+            )
+            for row in done.iter_rows():
+                if row["fault"]:
+                    raise ZooError(row["fault"])
+                yield counts_of(row["counts"])
+
+    @contextmanager
+    def _started(self) -> Iterator[Any]:
+        """Yields `ray.data` for the length of a block, which ends a Ray that it has started."""
+        data: Any = need("ray.data", "ray")
+        ray: Any = need("ray", "ray")
+        context = data.DataContext.get_current()
+        context.enable_progress_bars = False
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        if ray.is_initialized():
+            yield data
+            return
+        given = {"logging_level": "error", "log_to_driver": False}
+        address = self.address or os.environ.get("RAY_ADDRESS")
+        if not address:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            given |= {
+                "num_cpus": max(1, ceil(self.workers * self.cpus)),
+                "include_dashboard": False,
+                "object_store_memory": _OBJECTS,
+            }
+        try:
+            ray.init(address=address, **{**given, **self.init})
+        except (ConnectionError, OSError, RuntimeError, TypeError, ValueError) as error:
+            said = " ".join(str(error).split())[:300]
+            raise ZooError(
+                f"Ray cannot be reached at {address} ({said}): start it there, or name another "
+                "address"
+                if address
+                else f"Ray cannot be started ({said}): mend the arguments under --ray.init"
+            ) from error
+        try:
+            self._check_room(ray, address)
+            yield data
+        finally:
+            ray.shutdown()
+
+    def _check_room(self, ray: Any, address: str | None) -> None:
+        """Refuses workers that a Ray started here has no room for; a cluster may grow."""
+        there = ray.cluster_resources()
+        for name, wanted in (("CPU", self.cpus), ("GPU", self.workers * self.gpus)):
+            if not address and there.get(name, 0) < wanted:
+                raise ZooError(
+                    f"the workers of Ray want {wanted:g} {name}s and this machine has "
+                    f"{there.get(name, 0):g}: ask for fewer, or name a cluster by --ray.address"
+                )
+
+
+class Worker:
+    """Extracts parts in a process of Ray.
+
+    Args:
+        described: The extractor, as `spec` describes it.
+        out: The folder of the parts.
+        notes: What the metadata of each part says.
+    """
+
+    def __init__(self, described: dict[str, Any], out: str, notes: dict[str, str]) -> None:
+        self._described, self._out, self._notes = described, Path(out), notes
+        self._open = ExitStack()
+        self._extractor: UnitExtractor | None = None
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Extracts one part.
+
+        Args:
+            row: The part's number, and its captions as JSON.
+
+        Returns:
+            The part's number with its counts, or with what is wrong, in a sentence.
+        """
+        part = Part(int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])])
+        said = {"part": part.number, "fault": "", "counts": ""}
+        out = self._out / part.name
+        try:
+            beside = self._out / JOURNALS / part.name
+            found = extract(self._made(), part.captions, out, None, self._notes, beside)
+        except ZooError as error:
+            return {**said, "fault": str(error)}
+        return {**said, "counts": found.text()}
+
+    def _made(self) -> UnitExtractor:
+        """Returns the extractor, which is made once, and keeps what it needs open.
+
+        Raises:
+            ZooError: It is not the one that was asked for.
+        """
+        if self._extractor is None:
+            made = built(self._described, UnitExtractor)  # type: ignore[type-abstract]
+            here, asked = json.dumps(made.describe()), self._notes["extractor"]
+            if here != asked:
+                raise ZooError(
+                    f"a worker of Ray has the extractor {here} where {asked} was asked for: "
+                    "install the same packages on all machines"
+                )
+            self._open.enter_context(made.kept_open())
+            self._extractor = made
+        return self._extractor
+
+    def __del__(self) -> None:
+        self._open.close()
+
+
+def dealt(captions: Sequence[Captioned], size: int) -> list[Part]:
+    """Deals captions into parts that keep those of one image together.
+
+    Images come in the order of their first captions.
+
+    Args:
+        captions: Captions, each as (caption, caption_id, image_id).
+        size: From how many captions on a part is full.
+    """
+    of_image: dict[str, list[Captioned]] = {}
+    for captioned in captions:
+        of_image.setdefault(captioned[2], []).append(captioned)
+    full: list[list[Captioned]] = [[]]
+    for own in of_image.values():
+        if len(full[-1]) >= size:
+            full.append([])
+        full[-1] += own
+    return [Part(number, own) for number, own in enumerate(full)]
+
+
+def _digest(parts: Sequence[Part]) -> str:
+    told = json.dumps([part.captions for part in parts])
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def _parts_there(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str, Counts]:
+    """Returns what the finished parts hold, by name.
+
+    Raises:
+        ZooError: The folder holds something that is no part of this.
+    """
+    if out.suffix in SUFFIXES or out.is_file():
+        raise ZooError(f"--out {out} is the name of a file, and Ray writes a folder: name a folder")
+    found: dict[str, Counts] = {}
+    if not out.exists():
+        return found
+    for file in sorted(out.iterdir()):
+        if not file.match(_PARTS):
+            if file.suffix in SUFFIXES:
+                raise ZooError(
+                    f"{out} holds {file.name}, which would be read as a units file too: name "
+                    "another folder"
+                )
+        elif overwrite:
+            try:
+                file.unlink()
+            except OSError as error:
+                raise not_written(file, error) from error
+        else:
+            found[file.name] = _same(file, notes)
+    return found
+
+
+def _same(file: Path, notes: dict[str, str]) -> Counts:
+    """Returns the counts of a part, once it is known to be of the same captions and extractor."""
+    kept, counts = notes_of(file), counts_within(file)
+    if counts is None or kept.get("captions") != notes["captions"]:
+        raise ZooError(f"{file} is of other captions, or of parts of another size: {_ANEW}")
+    if kept.get("extractor") != notes["extractor"]:
+        raise ZooError(
+            f"{file} was extracted by {kept.get('extractor')}, and {notes['extractor']} is asked "
+            f"for: {_ANEW}"
+        )
+    return counts
+
+
+def _refuse_own_journal(extractor: UnitExtractor) -> None:
+    if isinstance(extractor, LanguageModelExtractor) and extractor.journal is not None:
+        raise ZooError(
+            f"--extractor.journal {extractor.journal} is one file, and Ray keeps a journal a part "
+            f"in the folder {JOURNALS} under --out: leave it out"
+        )
