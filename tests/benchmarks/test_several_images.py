@@ -1,8 +1,9 @@
 """Benchmarks of several images a case: what is read, by which rule, and what is refused."""
 
 import csv
+import json
 import re
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
 from zlib import crc32
 
@@ -13,15 +14,20 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import zoo
-from tests.support.published import Sample, counted, tied_scores, value
+from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo
+from tests.support.published import Answers, Sample, counted, tied_scores, value
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.bivlc import BiVLC
+from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA
 from zoo.benchmarks.comvg import ComVG
+from zoo.benchmarks.imagecode import ImageCoDe
+from zoo.benchmarks.mmvp import MMVP
 from zoo.benchmarks.protocols.binary import threshold
 from zoo.benchmarks.roots import read
+from zoo.benchmarks.spec import SPEC
 from zoo.benchmarks.svo_probes import SVOProbes
-from zoo.benchmarks.vismin import VisMin
+from zoo.benchmarks.whatsup import WhatsUp
+from zoo.benchmarks.winoground_tags import CASES, WinogroundTags
 from zoo.cli.doctor import examine
 from zoo.errors import ZooError
 from zoo.results.metrics import Macro, Rules
@@ -30,103 +36,13 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
 FOLDER = "svo_probes/images/{}.jpg"
-COLA_LINK = "https://cs-people.bu.edu/array/data/vg_gqa_images/"
-SVO = {"pos_triplet": "girl,sit,grass", "neg_triplet": "girl,sit,chair"}
-SVO |= {"pos_url": "http://a/1.jpg", "neg_url": "http://a/2.jpg"}
-
-
-def svo(sentence: str, right: int, wrong: int, differs: str) -> dict[str, str]:
-    flags = {f"{kind}_neg": str(kind == differs) for kind in ("subj", "verb", "obj")}
-    ids = {"pos_image_id": str(right), "neg_image_id": str(wrong)}
-    return {"sentence": sentence, **SVO, **ids, **flags}
-
-
-SAMPLES = (
-    Sample(
-        BiVLC(),
-        "bivlc/data/test-00000-of-00001.parquet",
-        (
-            {
-                "caption": "A dog on a sofa.",
-                "negative_caption": "A cat on a sofa.",
-                "type": "replace",
-                "subtype": "obj",
-            },
-            {
-                "caption": "A red hat.",
-                "negative_caption": "A blue hat.",
-                "type": "replace",
-                "subtype": "obj",
-            },
-        ),
-        "replace_obj",
-        ("caption", "negative_caption", "type", "subtype"),
-        ("image", "negative_image"),
-    ),
-    Sample(
-        VisMin(),
-        "vismin/data/test-00000-of-00001.parquet",
-        (
-            {"id": "7", "category": "counting", "text_0": "Two dogs", "text_1": "Three dogs"},
-            {"id": "9", "category": "counting", "text_0": "A cup", "text_1": "Two cups"},
-        ),
-        "counting",
-        ("id", "category", "text_0", "text_1"),
-        ("image_0", "image_1"),
-    ),
-    Sample(
-        COLA(),
-        "cola/COLA_multiobjects_matching_benchmark.json",
-        (
-            [f"{COLA_LINK}11.jpg", "tall tree", f"{COLA_LINK}12.jpg", "short tree"],
-            [f"{COLA_LINK}12.jpg", "small cup", f"{COLA_LINK}13.jpg", "large cup"],
-        ),
-        "multi",
-    ),
-    Sample(
-        SVOProbes(subsets=["verb"]),
-        "svo_probes/svo_probes.csv",
-        (
-            svo("a girl sits on grass", 1, 2, "verb"),
-            svo("a girl sits on grass", 1, 3, "subj"),
-            svo("a man runs", 4, 5, "verb"),
-        ),
-        "verb",
-        ("sentence", "pos_image_id", "neg_image_id", "subj_neg", "verb_neg", "obj_neg"),
-    ),
-    Sample(
-        ComVG(),
-        "comvg/ComVG.csv",
-        (
-            {
-                "id": "1",
-                "sentence": "a man rides",
-                "pos_triplet": "man,ride,horse",
-                "neg_triplet": "('dog', 'ride', 'horse')",
-                "pos_image_id": "21",
-                "neg_image_id": "22",
-                "neg_value": "subject",
-                "sentence_id": "5",
-            },
-            {
-                "id": "2",
-                "sentence": "a man rides",
-                "pos_triplet": "man,ride,horse",
-                "neg_triplet": "('cat', 'ride', 'horse')",
-                "pos_image_id": "22",
-                "neg_image_id": "23",
-                "neg_value": "subject",
-                "sentence_id": "5",
-            },
-        ),
-        "subject",
-        ("id", "sentence", "pos_image_id", "neg_image_id", "neg_value"),
-    ),
-)
-# all fields of a row of a table are texts, and a column has one type
-of_json = [sample for sample in SAMPLES if sample.file.endswith((".json", ".jsonl"))]
-with_files = [sample for sample in SAMPLES if not sample.pictures]
 named = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+of_json = pytest.mark.parametrize(
+    "sample", [sample for sample in SAMPLES if sample.of_json], ids=lambda sample: sample.name
+)
+of_files = pytest.mark.parametrize(
+    "sample", [sample for sample in SAMPLES if sample.of_files], ids=lambda sample: sample.name
+)
 
 
 def cases_of(sample: Sample, root: Path) -> list[Case]:
@@ -134,76 +50,29 @@ def cases_of(sample: Sample, root: Path) -> list[Case]:
     return [c for c in read(sample.benchmark, [root]).cases if c.subset == sample.subset]
 
 
-# what the entries of a sample are read to: id, images, texts, match, protocol, group
-READ = {
-    "bivlc-parquet": [
-        ("0", ("#0#image", "#0#negative_image"), ("A dog on a sofa.", "A cat on a sofa.")),
-        ("1", ("#1#image", "#1#negative_image"), ("A red hat.", "A blue hat.")),
-    ],
-    "vismin-parquet": [
-        ("7", ("#0#image_0", "#0#image_1"), ("Two dogs", "Three dogs")),
-        ("9", ("#1#image_0", "#1#image_1"), ("A cup", "Two cups")),
-    ],
-    "cola-json": [
-        ("0", ("visual_genome:11", "visual_genome:12"), ("tall tree", "short tree")),
-        ("1", ("visual_genome:12", "visual_genome:13"), ("small cup", "large cup")),
-    ],
-    "svo_probes-csv": [
-        ("2", ("svo_probes/images/1.jpg", "svo_probes/images/2.jpg"), ("a girl sits on grass",)),
-        ("4", ("svo_probes/images/4.jpg", "svo_probes/images/5.jpg"), ("a man runs",)),
-    ],
-    "comvg-csv": [
-        ("1", ("visual_genome:21", "visual_genome:22"), ("a man rides",)),
-        ("2", ("visual_genome:22", "visual_genome:23"), ("a man rides",)),
-    ],
-}
-PROTOCOLS = {"bivlc-parquet": "directed", "vismin-parquet": "group", "cola-json": "group"}
-PROTOCOLS |= {"svo_probes-csv": "t2i", "comvg-csv": "t2i"}
+def official(sample: Sample, scores: NDArray[np.float32]) -> Answers:
+    assert sample.rule is not None
+    return sample.rule(scores)
 
 
 @named
 def test_a_file_with_the_published_fields_is_read(sample: Sample, tmp_path: Path) -> None:
     cases = cases_of(sample, tmp_path)
-    assert len(cases) == len(READ[sample.name])
-    for case, (name, images, texts) in zip(cases, READ[sample.name], strict=True):
-        assert (case.id, case.texts, case.protocol) == (name, texts, PROTOCOLS[sample.name])
-        for ref, end in zip(case.images, images, strict=True):
+    for case, expected in zip(cases, sample.expected, strict=True):
+        assert (case.id, case.texts) == (expected.id, expected.texts)
+        assert case.match.tolist() == expected.match
+        assert case.protocol == sample.protocol or not sample.protocol
+        for ref, end in zip(case.images, expected.images, strict=True):
             assert str(ref).endswith(end)
             assert str(tmp_path) not in str(ref)
-        square = len(case.texts) == 2
-        assert case.match.tolist() == ([[1, 0], [0, 1]] if square else [[1], [0]])
-
-
-def group(scores: NDArray[np.float32]) -> dict[str, list[bool]]:
-    (a, b), (c, d) = scores  # image 0 with text 0, with text 1; image 1 likewise
-    text, image = a > b and d > c, a > c and d > b
-    return {"text": [text], "image": [image], "group": [text and image]}
-
-
-def directed(scores: NDArray[np.float32]) -> dict[str, list[bool]]:
-    (a, b), (c, d) = scores
-    choices = {"i_pos2t": [a > b], "i_neg2t": [d > c], "t_pos2i": [a > c], "t_neg2i": [d > b]}
-    return group(scores) | choices
-
-
-def first_image(scores: NDArray[np.float32]) -> dict[str, list[bool]]:
-    return {"t2i": [scores[0, 0] > scores[1, 0]]}
-
-
-OFFICIAL_RULES: dict[str, Callable[[NDArray[np.float32]], dict[str, list[bool]]]] = {
-    "bivlc-parquet": directed,
-    "vismin-parquet": group,
-    "cola-json": group,
-    "svo_probes-csv": first_image,
-    "comvg-csv": first_image,
-}
 
 
 @named
 def test_no_outcome_differs_from_the_official_rule(sample: Sample, tmp_path: Path) -> None:
     for case in cases_of(sample, tmp_path):
         for scores in tied_scores(case.match.shape):
-            assert counted(case, scores) == OFFICIAL_RULES[sample.name](scores)
+            found, asked = counted(case, scores), official(sample, scores)
+            assert {metric: found[metric] for metric in asked} == asked
 
 
 def svo_official(scored: list[tuple[str, str, bool, float]]) -> float:
@@ -271,11 +140,11 @@ def test_a_field_that_is_missing_is_named_with_file_and_entry(
         refused(error.value, Path(sample.file).name, f"field '{name}' is missing")
 
 
-@pytest.mark.parametrize("sample", of_json, ids=lambda sample: sample.name)
+@of_json
 def test_a_field_of_another_type_is_named_with_file_and_entry(
     sample: Sample, tmp_path: Path
 ) -> None:
-    for name in sample.needed or range(len(sample.entries[0])):  # type: ignore[attr-defined]
+    for name in sample.needed or range(len(sample.entries[-1])):
         sample.with_wrong(name).write(tmp_path)
         with pytest.raises(ZooError) as error:
             read(sample.benchmark, [tmp_path])
@@ -285,7 +154,8 @@ def test_a_field_of_another_type_is_named_with_file_and_entry(
 @named
 def test_a_file_cut_short_is_named(sample: Sample, tmp_path: Path) -> None:
     path = sample.write(tmp_path)
-    path.write_bytes(path.read_bytes().rstrip()[:-9])
+    content = path.read_bytes()
+    path.write_bytes(content.rpartition(b",")[0] if path.suffix == ".csv" else content[:-9])
     with pytest.raises(ZooError) as error:
         read(sample.benchmark, [tmp_path])
     refused(error.value, path.name, ": ")
@@ -301,7 +171,7 @@ def test_without_its_file_a_benchmark_says_how_to_get_it(sample: Sample, tmp_pat
         assert (hub is not None and hub.gated) == ("accept its licence" in subset.how)
 
 
-@pytest.mark.parametrize("sample", with_files, ids=lambda sample: sample.name)
+@of_files
 def test_cases_whose_images_are_absent_are_counted_and_not_scored(
     sample: Sample, tmp_path: Path
 ) -> None:
@@ -326,31 +196,30 @@ def refused(error: ZooError, *parts: str) -> None:
 
 
 def test_a_kind_that_was_not_published_is_refused(tmp_path: Path) -> None:
-    for sample, name, kind in (
-        (SAMPLES[0], "subtype", "replace_xyz"),
-        (SAMPLES[1], "category", "xyz"),
-        (SAMPLES[4], "neg_value", "xyz"),
-    ):
-        entries = tuple({**entry, name: "xyz"} for entry in sample.entries)  # type: ignore[dict-item]
-        path = Sample(sample.benchmark, sample.file, entries, "", (), sample.pictures).write(
-            tmp_path
-        )
-        with pytest.raises(ZooError, match=re.escape(path.name) + rf".*'{kind}' is none of"):
-            read(sample.benchmark, [tmp_path])
+    spoilt = {"subtype": "replace_xyz", "category": "xyz", "neg_value": "xyz", "Type": "xyz"}
+    for sample in SAMPLES:
+        for name in set(sample.needed) & set(spoilt) or ({"neg_value"} & set(sample.entries[0])):
+            entries = tuple({**entry, name: "xyz"} for entry in sample.entries)
+            other = Sample(sample.benchmark, sample.file, entries, "", pictures=sample.pictures)
+            path = other.write(tmp_path)
+            with pytest.raises(ZooError) as error:
+                read(sample.benchmark, [tmp_path])
+            refused(error.value, path.name, f"{spoilt[name]!r} is none of the kinds")
 
 
 def test_other_numbers_of_cases_than_published_are_noted(tmp_path: Path) -> None:
     for sample in SAMPLES:
-        sample.write(tmp_path)
-        notes = read(sample.benchmark, [tmp_path]).notes
         n = next(s.n for s in sample.benchmark.subsets if s.name == sample.subset)
+        found = len(cases_of(sample, tmp_path))
+        notes = read(sample.benchmark, [tmp_path]).notes
         if n is not None:
-            assert notes[f"{sample.subset} cases"] == f"2 in the file, {n:,} as published"
+            assert notes[f"{sample.subset} cases"] == f"{found:,} in the file, {n:,} as published"
 
 
 def test_rows_that_repeat_or_contradict_others_are_noted(tmp_path: Path) -> None:
-    contents = read(ComVG(), [SAMPLES[4].write(tmp_path).parents[1]])
-    assert contents.notes["subject contradicted"].startswith("1 rows whose right image is")
+    Sample(ComVG(), "comvg/ComVG.csv", (comvg(1, 1, 2), comvg(2, 2, 3)), "").write(tmp_path)
+    notes = read(ComVG(), [tmp_path]).notes
+    assert notes["subject contradicted"].startswith("1 rows whose right image is")
     twice = tuple(svo("a man runs", 4, 5, "verb") for _ in range(3))
     Sample(SVOProbes(), "svo_probes/svo_probes.csv", twice, "verb").write(tmp_path)
     notes = read(SVOProbes(), [tmp_path]).notes
@@ -360,14 +229,129 @@ def test_rows_that_repeat_or_contradict_others_are_noted(tmp_path: Path) -> None
     assert read(SVOProbes(), [tmp_path]).notes["rows in no subset"].startswith("1 differ")
 
 
+def test_sets_of_whatsup_that_are_not_whole_or_choose_among_others_are_noted(
+    tmp_path: Path,
+) -> None:
+    says = ("left_of", "right_of", "on", "under")
+    whole = [controlled("cup", p, "chair", "a", "b", "c", "d") for p in says]
+    whole[2]["caption_options"][3] = "e"
+    entries = (*whole, controlled("hat", "on", "chair", "a", "b", "c", "d", "more"))
+    sample = Sample(WhatsUp(), "whatsup/controlled_images_dataset.json", entries, "A sets")
+    (case,) = cases_of(sample, tmp_path)
+    assert case.id == "cup_chair"
+    notes = read(WhatsUp(), [tmp_path]).notes
+    assert notes["A sets incomplete"].startswith("1 images of objects that have less than four")
+    assert notes["A sets captions"].startswith("1 sets whose images have other captions")
+    assert notes["A options"].startswith("1 images with more than four options")
+    other = (controlled("hat", "beside", "chair", "a", "b", "c", "d"),)
+    Sample(WhatsUp(), sample.file, other, "").write(tmp_path)
+    with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not say a preposition"):
+        read(WhatsUp(), [tmp_path])
+
+
+def test_images_of_imagecode_are_told_by_the_order_of_their_numbers(tmp_path: Path) -> None:
+    folder = tmp_path / "imagecode" / "image-sets" / "a"
+    folder.mkdir(parents=True)
+    for k in range(1, 11):
+        Image.new("RGB", (4, 4)).save(folder / f"img{k}.jpg")
+    entry = {"directory": "a", "pos_idx": 9, "neg_idx": 0, "caption": "a hand"}
+    sample = Sample(ImageCoDe(), "imagecode/valid_simple.json", (entry,), "simple")
+    (case,) = cases_of(sample, tmp_path)
+    assert [Path(image.key).name for image in case.images] == ["img10.jpg", "img1.jpg"]
+    (tmp_path / sample.file).write_text(json.dumps([{**entry, "pos_idx": 10}]))
+    with pytest.raises(ZooError, match=r"valid_simple\.json\[0\]: field 'pos_idx' is wrong"):
+        read(ImageCoDe(), [tmp_path])
+    (tmp_path / "imagecode" / "valid_data.json").write_text(json.dumps({"a": {"12": "a hand"}}))
+    with pytest.raises(ZooError, match=r"valid_data\.json\[a\]: '12' is no image of ten"):
+        read(ImageCoDe(subsets=["video"]), [tmp_path])
+
+
+def test_questions_of_mmvp_that_make_no_pair_are_refused(tmp_path: Path) -> None:
+    rows = [
+        {"Question ID": str(i), "Type": kind, "Statement": "a dog"}
+        for i, kind in enumerate(("State", "State", "Color"), 1)
+    ]
+    for entries, line in ((rows, 4), (rows[1:], 3)):
+        Sample(MMVP(), "mmvp/Questions.csv", tuple(entries), "").write(tmp_path)
+        with pytest.raises(ZooError, match=rf"Questions\.csv:{line}: question .* no pair of one"):
+            read(MMVP(), [tmp_path])
+
+
+def test_a_label_of_spec_that_is_no_answer_is_refused(tmp_path: Path) -> None:
+    (sample,) = (sample for sample in SAMPLES if sample.benchmark.name == "spec")
+    path = sample.write(tmp_path)
+    path.write_text(json.dumps([{"query": "3/1.jpg", "keys": ["a", "b"], "label": 2}]))
+    with pytest.raises(ZooError, match=r"image2text\.json\[0\]: label 2 is no place among 2 keys"):
+        read(SPEC(), [tmp_path])
+    path.write_text("[]")
+    path.with_name("text2image.json").unlink()
+    with pytest.raises(ZooError, match=r"text2image\.json cannot be read"):
+        read(SPEC(), [tmp_path])
+
+
+def test_the_retrieval_of_counterfactuals_is_drawn_by_seed_alone(tmp_path: Path) -> None:
+    lines = [
+        {"id": i, "image_0": f"{i}_0", "image_1": f"{i}_1", "caption_0": "a", "caption_1": "b"}
+        for i in range(20)
+    ]
+    drawn = {}
+    for seed, order in ((0, lines), (0, lines[::-1]), (1, lines)):
+        asked = COCOCounterfactuals(seed=seed, subsets=["retrieval"])
+        sample = Sample(asked, "coco_cf/data/examples.jsonl", tuple(order), "retrieval")
+        (case,) = cases_of(sample, tmp_path)
+        assert case.match.tolist() == np.eye(12).tolist()
+        drawn[seed, order[0]["id"]] = {image.key for image in case.images}
+    assert drawn[0, 0] == drawn[0, 19] != drawn[1, 0]
+    notes = read(COCOCounterfactuals(subsets=["retrieval"]), [tmp_path]).notes
+    assert notes["retrieval"].startswith("6 examples, those of the lowest hashes under seed 0")
+
+
+def test_tags_of_winoground_have_the_cases_that_were_given_them(tmp_path: Path) -> None:
+    (sample,) = (sample for sample in SAMPLES if sample.benchmark.name == "winoground_tags")
+    sample.write(tmp_path)
+    contents = read(WinogroundTags(), [tmp_path])
+    found = {tag: [c.id for c in contents.cases if c.subset == tag] for tag in CASES}
+    assert found["plain"] == ["0"]
+    assert found["Unusual Text"] == ["1", "2"]
+    assert found["Non Minimal"] == ["1"]
+    assert {case.group for case in contents.cases} == {"Object"}
+    (tmp_path / sample.file).write_text(json.dumps({"0": ["Odd"]}))
+    with pytest.raises(ZooError, match=r"assignments\.json\[0\]: 'Odd' is none of the kinds"):
+        read(WinogroundTags(), [tmp_path])
+    (tmp_path / sample.file).write_text(json.dumps({"0": []}))
+    assert read(WinogroundTags(), [tmp_path]).notes["untold"].startswith("2 cases of Winoground")
+
+
 def test_published_files_are_read_whole(shared_data: Path) -> None:
-    contents = read(COLA(), [shared_data / "benchmarks"])
+    contents = read(ImageCoDe(), [shared_data])
+    assert Counter(case.subset for case in contents.cases) == {
+        "video": 1872,
+        "static": 430,
+        "simple": 2302,
+    }
+    assert contents.notes == {}
+    contents = read(COLA(), [shared_data])
     assert len(contents.cases) == 210
     assert len({image for case in contents.cases for image in case.images}) == 218
     assert contents.notes == {}
     first = contents.cases[0]
     assert [image.key for image in first.images] == ["2390970", "2388902"]
     assert first.texts[1] == "brown giraffe behind tall white giraffe"
+
+
+def test_real_rows_of_whatsup_are_read_to_sets_where_the_four_are_there(shared_data: Path) -> None:
+    file = "benchmarks/whatsup/controlled_images_dataset_extra_negatives.json"
+    asked = WhatsUp({"A": file, "A sets": file}, ["A", "A sets"])
+    contents = read(asked, [shared_data])
+    assert len(contents.cases) == 100  # no two objects have all four among the first hundred
+    assert contents.notes["A options"].startswith("100 images with more than four options")
+    assert contents.notes["A sets incomplete"].startswith("100 images")
+    assert contents.cases[0].texts == (
+        "A beer bottle on a armchair",
+        "A beer bottle under a armchair",
+        "A beer bottle to the left of a armchair",
+        "A beer bottle to the right of a armchair",
+    )
 
 
 def by_pixels(images: list[Image.Image], texts: list[str]) -> NDArray[np.float64]:
@@ -385,12 +369,11 @@ def test_the_engine_finds_the_images_and_counts_as_the_official_rule(
         if ref.source != "parquet":
             draw(tmp_path, ref, i)
     results = zoo.evaluate(by_pixels, sample.benchmark, tmp_path)
-    rule = OFFICIAL_RULES[sample.name]
-    expected: dict[str, list[bool]] = {}
+    expected: Answers = {}
     for case in cases:
         images = [ImageFinder([tmp_path]).load(image) for image in case.images]
         scores = by_pixels(images, list(case.texts)).astype(np.float32)
-        for metric, answers in rule(scores).items():
+        for metric, answers in official(sample, scores).items():
             expected.setdefault(metric, []).extend(answers)
     for metric, answers in expected.items():
         share = results.value(sample.benchmark.name, sample.subset, metric)
@@ -399,9 +382,14 @@ def test_the_engine_finds_the_images_and_counts_as_the_official_rule(
 
 def draw(root: Path, ref: ImageRef, shade: int) -> None:
     """Puts an image where a reference is looked for."""
-    name = f"visual_genome/images/{ref.key}.jpg" if ref.source == "visual_genome" else ref.key
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", (8, 8), (20 * shade, 200, 90)).save(root / name)
+    folders = {"visual_genome": "visual_genome/images/{}.jpg", "coco": "val2017/{:0>12}.jpg"}
+    path = root / folders.get(ref.source, "{}").format(ref.key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.new("RGB", (8, 8), (20 * shade, 200, 90))
+    if path.suffix == ".npy":
+        np.save(path, np.asarray(image)[:, :, ::-1])  # blue first, as OpenCV has it
+    else:
+        image.save(path)
 
 
 def test_real_photographs_of_comvg_are_judged_as_by_the_authors_loop(shared_data: Path) -> None:

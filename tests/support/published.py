@@ -20,11 +20,20 @@ from zoo.results.metrics import Rules, metrics
 from zoo.results.outcomes import rows, table
 from zoo.results.runs import BenchmarkRun
 
-Entry = dict[str, Any] | list[Any]
-Rule = Callable[[NDArray[np.float32]], Mapping[str, bool]]
-OFFICIAL = Rules(official_ties=True, drop_identical=False)
-STRICT = Rules(official_ties=False, drop_identical=False)
+Entry = Any  # an object or a list, as JSON has them
+Answers = dict[str, list[bool]]
+Rule = Callable[[NDArray[np.float32]], Answers]
 RUN = BenchmarkRun("benchmark")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an entry is read to; images by the ends of their references."""
+
+    id: str
+    images: tuple[str, ...]
+    texts: tuple[str, ...]
+    match: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -36,36 +45,60 @@ class Sample:
         file: Where it lies under a data root.
         entries: Its entries, or rows.
         subset: The subset that they are of.
+        protocol: The protocol of its cases.
+        rule: The official rule: of scores, whether each answer is right, by metric.
+        expected: What it is read to.
         needed: The fields without which an entry is refused.
         pictures: The columns of images, where the file is a parquet.
         beside: Further files, by their places.
-        keyed: Whether the entries stand under keys, which are their numbers.
+        keys: The keys of the entries, where they stand under keys.
     """
 
     benchmark: Benchmark
     file: str
     entries: tuple[Entry, ...]
     subset: str
+    protocol: str = ""
+    rule: Rule | None = None
+    expected: tuple[Expected, ...] = ()
     needed: tuple[str, ...] = ()
     pictures: tuple[str, ...] = ()
-    beside: Mapping[str, Any] = field(default_factory=dict)
-    keyed: bool = False
+    beside: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """What a test is called by."""
-        return f"{self.benchmark.name}-{Path(self.file).suffix[1:]}"
+        return f"{self.benchmark.name}-{self.subset}-{Path(self.file).suffix[1:]}"
+
+    @property
+    def of_files(self) -> bool:
+        """Whether the images are files."""
+        return not self.pictures
+
+    @property
+    def of_json(self) -> bool:
+        """Whether fields have types: those of a CSV file are texts, and a column has one."""
+        return self.file.endswith((".json", ".jsonl"))
+
+    @property
+    def place(self) -> str:
+        """Where its last entry stands, as errors say it, without the folder."""
+        path, last = Path(self.file), len(self.entries) - 1
+        if path.suffix in (".json", ".parquet"):
+            return f"{path.name}[{self.keys[last] if self.keys else last}]"
+        return f"{path.name}:{last + 1 + (path.suffix == '.csv')}"
 
     def write(self, root: Path) -> Path:
         """Writes the file, and those beside it, under a data root."""
-        for place, value in self.beside.items():
+        for place, content in self.beside.items():
             (root / place).parent.mkdir(parents=True, exist_ok=True)
-            (root / place).write_text(json.dumps(value))
+            (root / place).write_text(content)
         path = root / self.file
         path.parent.mkdir(parents=True, exist_ok=True)
         entries = list(self.entries)
         if path.suffix == ".json":
-            made = {str(i): entry for i, entry in enumerate(entries)} if self.keyed else entries
+            made = dict(zip(self.keys, entries, strict=True)) if self.keys else entries
             path.write_text(json.dumps(made))
         elif path.suffix == ".jsonl":
             path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
@@ -73,9 +106,8 @@ class Sample:
             cells = {name: picture(i) for i, name in enumerate(self.pictures)}
             pq.write_table(pa.Table.from_pylist([{**cells, **entry} for entry in entries]), path)
         else:
-            columns = dict.fromkeys(name for entry in entries for name in entry)
             with path.open("w", newline="") as file:
-                writer = csv.DictWriter(file, list(columns))
+                writer = csv.DictWriter(file, list(entries[0]))
                 writer.writeheader()
                 writer.writerows(entries)
         return path
@@ -83,25 +115,15 @@ class Sample:
     def without(self, name: str) -> "Sample":
         """Returns the sample whose last entry lacks a field; a table lacks the column."""
         entries = deepcopy(self.entries)
-        spoilt = entries if Path(self.file).suffix in (".csv", ".parquet") else entries[-1:]
-        for entry in spoilt:
+        for entry in entries[-1:] if self.of_json else entries:
             del entry[name]
         return replace(self, entries=entries)
 
-    def with_wrong(self, name: str) -> "Sample":
-        """Returns the sample whose last entry has a list where a text is needed."""
+    def with_wrong(self, name: str | int) -> "Sample":
+        """Returns the sample whose last entry has an object where something else is needed."""
         entries = deepcopy(self.entries)
-        entries[-1][name] = [["?"]]  # type: ignore[index,call-overload]
+        entries[-1][name] = {"?": 1}
         return replace(self, entries=entries)
-
-    @property
-    def place(self) -> str:
-        """Where its last entry stands, as errors say it, without the folder."""
-        name, last = Path(self.file).name, len(self.entries) - 1
-        suffix = Path(self.file).suffix
-        if suffix in (".json", ".parquet"):
-            return f"{name}[{last}]"
-        return f"{name}:{last + 1 + (suffix == '.csv')}"
 
 
 def picture(shade: int) -> dict[str, Any]:
@@ -118,9 +140,9 @@ def tied_scores(shape: tuple[int, ...], trials: int = 200) -> Iterator[NDArray[n
         yield generator.integers(0, 4, shape).astype(np.float32)
 
 
-def counted(case: Case, scores: NDArray[np.float32]) -> dict[str, list[bool]]:
+def counted(case: Case, scores: NDArray[np.float32]) -> Answers:
     """Returns whether each answer counts under the preset `official`, by metric."""
-    found: dict[str, list[bool]] = {}
+    found: Answers = {}
     for outcome in case.judge(scores):
         right = outcome.right or (outcome.tie and case.counts_tie(outcome))
         found.setdefault(outcome.metric, []).append(right)

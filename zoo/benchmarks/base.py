@@ -89,7 +89,7 @@ class Case:
             query: What was asked, or its outcome.
         """
         if self.argmax and isinstance(query, Outcome):
-            return bool(query.match[np.argmax(query.scores)])
+            return self.judged_by.first_wins(query)
         return self.correct_first
 
 

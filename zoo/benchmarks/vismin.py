@@ -12,7 +12,7 @@ from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("mair-lab/vismin-bench")
+HUB = Hub("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
 CASES = {"object": 579, "attribute": 294, "counting": 589, "relation": 622}
 
 

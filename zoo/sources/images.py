@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 from PIL import Image
 
@@ -267,7 +268,7 @@ class ImageFinder:
             raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
         content = self._cell(path, ref) if ref.source == "parquet" else path
         try:
-            with Image.open(content) as file:
+            with _open(content) as file:
                 image = rgb(file, self.decoding_of(ref))
         except PermissionError as error:
             raise ZooError(
@@ -400,6 +401,16 @@ class ImageFinder:
         if key not in self._columns:
             self._columns = {key: file.read_row_group(group, columns=[column])[column].to_pylist()}
         return self._columns[key]
+
+
+def _open(content: Path | io.BytesIO) -> Image.Image:
+    """Opens an image file, or a frame that was saved as an array (.npy) with blue first."""
+    if isinstance(content, io.BytesIO) or content.suffix != ".npy":
+        return Image.open(content)
+    frame = np.load(content, allow_pickle=False)
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
+        raise ValueError(f"an array of {frame.dtype} {frame.shape} is no frame of three colours")
+    return Image.fromarray(np.ascontiguousarray(frame[:, :, ::-1]))
 
 
 def _parquet_key(ref: ImageRef) -> tuple[str, int, str]:

@@ -127,6 +127,14 @@ class Protocol(Recorded, ABC):
         """
         return None
 
+    def first_wins(self, outcome: Outcome) -> bool:
+        """Tells whether an argmax answers rightly, which takes the first of the highest scores.
+
+        Args:
+            outcome: An outcome, its scores in the order of the answers.
+        """
+        return bool(outcome.match[np.argmax(outcome.scores)])
+
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Says why a case cannot be judged, such as "has no image"; nothing where it can be.
 

@@ -35,6 +35,19 @@ class GroupScore(Protocol):
         for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
             yield query.answered(scores.ravel(), *all_right(answers))
 
+    def first_wins(self, outcome: Outcome) -> bool:
+        """Tells whether an argmax over the texts of each image, the images of each text, is right.
+
+        Args:
+            outcome: An outcome.
+        """
+        shape = len(outcome.images), len(outcome.texts)
+        scores, match = outcome.scores.reshape(shape), outcome.match.reshape(shape)
+        text = match[np.arange(shape[0]), scores.argmax(1)].all()
+        image = match[scores.argmax(0), np.arange(shape[1])].all()
+        right = {"text": text, "image": image, "group": text and image}
+        return bool(right[outcome.metric])
+
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text, and each text such images."""
         return lacking_texts(match) or lacking_images(match)

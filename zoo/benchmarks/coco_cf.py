@@ -1,0 +1,109 @@
+"""COCO-Counterfactuals (Le et al. 2023): a caption, one with another noun, and made images."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import lines
+
+HUB = Hub("Intel/COCO-Counterfactuals")
+FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
+HOW = f"{HUB.fetch('coco_cf')} (6.4 GB), and unpack its data/images.zip beside data/examples.jsonl"
+PAIRS, RETRIEVAL = "pairs", "retrieval"
+SHARE = 0.3
+
+
+class _Line(Struct):
+    id: int | str
+    image_0: str
+    image_1: str
+    caption_0: str
+    caption_1: str
+
+
+class COCOCounterfactuals(PublishedBenchmark):
+    """COCO-Counterfactuals: 17,410 pairs of made images, and retrieval over three in ten of them.
+
+    Publications draw the examples of the retrieval without saying how. Here those are taken whose
+    hash of seed and id is lowest, so that everybody takes the same.
+
+    Args:
+        seed: Settles which examples the retrieval is over.
+        files: Other places of the annotations, by subset.
+        subsets: The subsets wanted, `pairs` or `retrieval`, None for both.
+    """
+
+    name = "coco_cf"
+    licence = "CC BY 4.0"
+    citation = (
+        "Le et al., COCO-Counterfactuals: Automatically Constructed Counterfactual Examples for "
+        "Image-Text Pairs, NeurIPS 2023, arXiv:2309.14356"
+    )
+    hub = HUB
+    published = (
+        Subset(PAIRS, FILES, 17_410, HOW, chance={"text": 25.0, "image": 25.0, "group": 100 / 6}),
+        Subset(RETRIEVAL, FILES, 10_446, HOW),
+    )
+
+    def __init__(
+        self,
+        seed: int = 0,
+        files: dict[str, str] | None = None,
+        subsets: list[str] | None = None,
+    ) -> None:
+        super().__init__(files, subsets)
+        self.seed = seed
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Returns a case for each example, or the one of the retrieval."""
+        examples = [line for _, line in lines(path, _Line, "fetch the file again")]
+        if subset == RETRIEVAL:
+            return [_gallery(path, self._drawn(examples))]
+        match = np.eye(2, dtype=bool)
+        return [
+            Case(_images(path, line), _texts(line), match, "group", subset, str(line.id))
+            for line in examples
+        ]
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset, and of the retrieval a note of how it was drawn."""
+        contents = super().read_subset(path, subset)
+        if subset == RETRIEVAL:
+            (case,) = contents.cases
+            contents.notes[subset] = (
+                f"{len(case.images) // 2:,} examples, those of the lowest hashes under seed "
+                f"{self.seed}; publications drew others"
+            )
+        return contents
+
+    def _drawn(self, examples: Sequence[_Line]) -> list[_Line]:
+        def rank(line: _Line) -> bytes:
+            return hashlib.blake2b(f"{self.seed} {line.id}".encode()).digest()
+
+        kept = {id(line) for line in sorted(examples, key=rank)[: round(SHARE * len(examples))]}
+        return [line for line in examples if id(line) in kept]
+
+
+def _gallery(path: Path, examples: Iterable[_Line]) -> Case:
+    drawn = list(examples)
+    images = tuple(chain.from_iterable(_images(path, line) for line in drawn))
+    texts = tuple(chain.from_iterable(map(_texts, drawn)))
+    return Case(images, texts, np.eye(len(images), dtype=bool), "retrieval", RETRIEVAL, "all")
+
+
+def _texts(line: _Line) -> tuple[str, str]:
+    return line.caption_0, line.caption_1
+
+
+def _images(path: Path, line: _Line) -> tuple[ImageRef, ...]:
+    folder = path.parent / "images"
+    names = line.image_0, line.image_1
+    return tuple(ImageRef("published", str(folder / f"{name}.jpg")) for name in names)

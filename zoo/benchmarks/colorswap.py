@@ -1,0 +1,71 @@
+"""ColorSwap (Burapacheep et al. 2024): two captions that exchange their colours, and two images."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import listed
+
+HUB = Hub("stanfordnlp/colorswap", gated=True)
+HOW = (
+    f"{HUB.fetch('colorswap')}; or unpack the authors' archive (Google Drive, id "
+    "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "
+    "test.json and images, in DATA_ROOT/colorswap"
+)
+
+
+class _Row(Struct):
+    id: int | str
+    caption_1: str
+    caption_2: str
+
+
+class _Entry(_Row):
+    image_1: str
+    image_2: str
+
+
+class ColorSwap(PublishedBenchmark):
+    """ColorSwap: 300 pairs of images whose captions hold the same words, with colours exchanged."""
+
+    name = "colorswap"
+    licence = "MIT"
+    citation = (
+        "Burapacheep et al., ColorSwap: A Color and Word Order Dataset for Multimodal Evaluation, "
+        "Findings of ACL 2024, arXiv:2402.04492"
+    )
+    hub = HUB
+    published = (
+        Subset(
+            "test",
+            ("colorswap/test.json", "colorswap/data/test-*.parquet", "colorswap/test-*.parquet"),
+            300,
+            HOW,
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            published={"text": 35.7, "image": 15.0, "group": 12.0},
+        ),
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry or row."""
+        if path.suffix == ".parquet":
+            for file in shards(path):
+                for _, row, images in rows(file, _Row, ("image_1", "image_2")):
+                    yield _case(row, images, subset)
+            return
+        for _, entry in listed(path, _Entry):
+            names = entry.image_1, entry.image_2
+            images = tuple(ImageRef("published", str(path.parent / name)) for name in names)
+            yield _case(entry, images, subset)
+
+
+def _case(row: _Row, images: Iterable[ImageRef], subset: str) -> Case:
+    texts, match = (row.caption_1, row.caption_2), np.eye(2, dtype=bool)
+    return Case(tuple(images), texts, match, "group", subset, str(row.id))

@@ -1,0 +1,85 @@
+"""EqBen (Wang et al. 2023): frames that hardly differ, of videos, of a renderer and a diffusion."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import Text, listed
+
+HOW = (
+    "by the links in github.com/Wangt-CN/EqBen, download the annotation that is formed as "
+    "Winoground's (Google Drive, id 1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) as DATA_ROOT/eqben/ann.json "
+    "and unpack the images in DATA_ROOT/eqben/image (100 GB; 23 GB as jpg)"
+)
+# subset: the folder that its images are in, cases, and group score of OpenAI's ViT-B/32 as vl_compo
+# measured it (AG and YouCook2 over 5,000 cases each)
+PUBLISHED = {
+    "AG": ("eqbenag", 195_872, 3.0),
+    "YouCook2": ("eqbenyoucook2", 45_849, 37.3),
+    "GEBC": ("eqbengebc", 1814, 4.5),
+    "Kubric location": ("eqbenkubric_loc", 2000, 1.0),
+    "Kubric count": ("eqbenkubric_cnt", 2000, 6.1),
+    "Kubric attribute": ("eqbenkubric_attr", 2000, 22.2),
+    "Stable Diffusion": ("eqbensd", 1513, 77.8),
+}
+
+
+class _Entry(Struct):
+    image0: Text
+    image1: Text
+    caption0: Text | Annotated[list[Text], Meta(min_length=1)]
+    caption1: Text | Annotated[list[Text], Meta(min_length=1)]
+
+
+class EqBen(PublishedBenchmark):
+    """EqBen: seven sets of two frames and their captions, 251,048 cases.
+
+    Of AG's captions the first counts, as in the authors' code. Frames of YouCook2 are arrays
+    (.npy); the others may be jpg where the annotation says png.
+    """
+
+    name = "eqben"
+    licence = "Apache-2.0"
+    citation = (
+        "Wang et al., Equivariant Similarity for Vision-Language Foundation Models, ICCV 2023, "
+        "arXiv:2303.14465"
+    )
+    published = tuple(
+        Subset(
+            subset,
+            ("eqben/ann.json",),
+            n,
+            HOW,
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            published={"group": group},
+        )
+        for subset, (_, n, group) in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry whose images are in the subset's folder."""
+        folders = {folder: name for name, (folder, _, _) in PUBLISHED.items()}
+        match = np.eye(2, dtype=bool)
+        for i, (place, entry) in enumerate(listed(path, _Entry)):
+            folder = of_kind(entry.image0.partition("/")[0], folders, place)
+            if folders[folder] == subset:
+                images = tuple(_image(path, name) for name in (entry.image0, entry.image1))
+                texts = _first(entry.caption0), _first(entry.caption1)
+                yield Case(images, texts, match, "group", subset, str(i))
+
+
+def _first(captions: str | list[str]) -> str:
+    return captions if isinstance(captions, str) else captions[0]
+
+
+def _image(path: Path, name: str) -> ImageRef:
+    published = path.parent / "image" / name
+    smaller = published.with_suffix(".jpg")
+    return ImageRef("published", str(smaller if smaller.is_file() else published))

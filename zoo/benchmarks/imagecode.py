@@ -1,0 +1,102 @@
+"""ImageCoDe (Krojer et al. 2022): one of ten images that hardly differ, told by a long text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import Text, keyed, listed
+
+HOW = (
+    "`git clone https://github.com/McGill-NLP/imagecode` and copy its data/{file} into "
+    "DATA_ROOT/imagecode; unpack image-sets.zip (zenodo.org/record/6518944) there"
+)
+IMAGES = 10
+SIMPLE = "simple"
+# subset: its file, cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it
+PUBLISHED: dict[str, tuple[str, int, dict[str, float]]] = {
+    "video": ("valid_data.json", 1872, {"t2i": 15.1}),
+    "static": ("valid_data.json", 430, {"t2i": 50.7}),
+    SIMPLE: ("valid_simple.json", 2302, {}),
+}
+STATIC = "open-images"
+
+Index = Annotated[int, Meta(ge=0, lt=IMAGES)]
+
+
+class _Simple(Struct):
+    directory: Text
+    pos_idx: Index
+    neg_idx: Index
+    caption: Text
+
+
+class ImageCoDe(PublishedBenchmark):
+    """ImageCoDe: a description and the ten images it was written against, or two of them.
+
+    The subsets video and static are of ten images, simple is of two. The answer stands anywhere
+    among the ten, and the first of equal scores wins, as in the authors' script.
+    """
+
+    name = "imagecode"
+    licence = "MIT"
+    citation = (
+        "Krojer et al., Image Retrieval from Contextual Descriptions, ACL 2022, arXiv:2203.15867"
+    )
+    published = tuple(
+        Subset(
+            subset,
+            (f"imagecode/{file}", f"imagecode/data/{file}"),
+            n,
+            HOW.format(file=file),
+            chance={"t2i": 50.0 if subset == SIMPLE else 100 / IMAGES},
+            published=values,
+        )
+        for subset, (file, n, values) in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each description."""
+        if subset == SIMPLE:
+            for i, (_, entry) in enumerate(listed(path, _Simple)):
+                images = _images(path, entry.directory)
+                two = images[entry.pos_idx], images[entry.neg_idx]
+                yield _case(two, 0, entry.caption, subset, str(i))
+            return
+        for place, folder, descriptions in keyed(path, dict[str, Text]):
+            if (STATIC in folder) != (subset == "static"):
+                continue
+            for index, text in descriptions.items():
+                if index not in map(str, range(IMAGES)):
+                    raise ZooError(
+                        f"{place}: {index!r} is no image of ten, 0 to 9: fetch the file again"
+                    )
+                images = _images(path, folder)
+                yield _case(images, int(index), text, subset, f"{folder} {index}")
+
+
+def _case(images: Iterable[ImageRef], right: int, text: str, subset: str, name: str) -> Case:
+    shown = tuple(images)
+    match = np.arange(len(shown))[:, None] == right
+    return Case(shown, (text.strip(),), match, "t2i", subset, name, argmax=True)
+
+
+def _images(path: Path, folder: str) -> list[ImageRef]:
+    """Returns the ten images of a set, by the numbers in their names as the authors sort them."""
+    place = path.parent / "image-sets" / folder
+    names = sorted((file.name for file in place.glob("*.jpg")), key=_number)
+    if len(names) != IMAGES:
+        names = [f"img{k}.jpg" for k in range(IMAGES)]
+    return [ImageRef("published", str(place / name)) for name in names]
+
+
+def _number(name: str) -> int:
+    found = re.search(r"\d+", name)
+    return int(found[0]) if found else -1

@@ -1,0 +1,97 @@
+"""MMVP-VLM (Tong et al. 2024): pairs of images that CLIP takes for one, by nine visual patterns."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct, field
+
+from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.benchmarks.tabled import tabled
+from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import Text
+
+HUB = Hub("MMVP/MMVP_VLM", "211372d5357398f914d806d07dc305aea1f257d2")
+PATTERNS = (
+    "Orientation",
+    "Presence",
+    "State",
+    "Quantity",
+    "Spatial",
+    "Color",
+    "Structural Character",
+    "Text",
+    "Camera Perspective",
+)
+FOLDERS = ("MLLM_VLM Images", "MMVP_VLM_Images")
+PREFIX = "a photo of "
+
+
+class _Row(Struct):
+    number: Text = field(name="Question ID")
+    pattern: Text = field(name="Type")
+    statement: Text = field(name="Statement")
+
+
+class MMVP(PublishedBenchmark):
+    """MMVP-VLM: 135 pairs of images, 15 a visual pattern; each statement has to find its image.
+
+    The published accuracy is the metric `image`. Statements stand behind "a photo of", and of equal
+    scores the second image wins, as in the authors' script: it is listed first.
+    """
+
+    name = "mmvp"
+    licence = "MIT"
+    citation = (
+        "Tong et al., Eyes Wide Shut? Exploring the Visual Shortcomings of Multimodal LLMs, "
+        "CVPR 2024, arXiv:2401.06209"
+    )
+    hub = HUB
+    published = tuple(
+        Subset(
+            pattern,
+            ("mmvp/Questions.csv",),
+            15,
+            HUB.fetch("mmvp"),
+            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+        )
+        for pattern in PATTERNS
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each two rows of the pattern."""
+        folder = next((path.parent / f for f in FOLDERS if (path.parent / f).is_dir()), None)
+        images = folder or path.parent / FOLDERS[0]
+        table = list(tabled(path, _Row))
+        for i in range(0, len(table), 2):
+            rows = _pair(table[i : i + 2])
+            if of_kind(rows[0].pattern, PATTERNS, table[i][0]) == subset:
+                yield Case(
+                    images=tuple(_image(images, row) for row in reversed(rows)),
+                    texts=tuple(f"{PREFIX}{row.statement}" for row in rows),
+                    match=np.eye(2, dtype=bool)[::-1],
+                    protocol="group",
+                    subset=subset,
+                    id="-".join(row.number for row in rows),
+                    argmax=True,
+                )
+
+
+def _pair(table: Sequence[tuple[str, _Row]]) -> list[_Row]:
+    rows = [row for _, row in table]
+    if len(rows) < 2 or rows[0].pattern != rows[1].pattern:
+        numbers = " and ".join(row.number for row in rows)
+        raise ZooError(
+            f"{table[-1][0]}: question {numbers} makes no pair of one pattern: fetch the file again"
+        )
+    return rows
+
+
+def _image(folder: Path, row: _Row) -> ImageRef:
+    names = row.pattern, row.pattern.replace(" ", "_")
+    there = next((name for name in names if (folder / name).is_dir()), row.pattern)
+    return ImageRef("published", str(folder / there / f"{row.number}.jpg"))

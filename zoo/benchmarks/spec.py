@@ -1,0 +1,88 @@
+"""SPEC (Peng et al. 2024): size, position, existence and count, in images made for it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.errors import ZooError
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import Text, listed
+
+HUB = Hub("wjpoom/SPEC")
+TEXTS, IMAGES = "image2text.json", "text2image.json"
+# subset: answers to choose from, and accuracy of OpenAI's ViT-B/32 in the authors' notebook, of
+# texts and of images
+PUBLISHED = {
+    "absolute_size": (3, 44.27, 36.27),
+    "relative_size": (3, 34.07, 32.47),
+    "absolute_spatial": (9, 12.64, 12.2),
+    "relative_spatial": (4, 27.1, 26.75),
+    "existence": (2, 57.0, 52.0),
+    "count": (9, 25.27, 23.62),
+}
+
+
+class _Entry(Struct):
+    query: Text
+    keys: Annotated[tuple[Text, ...], Meta(min_length=2)]
+    label: int
+
+
+class SPEC(PublishedBenchmark):
+    """SPEC: six sets in which an image chooses among texts, and a text among images.
+
+    The answer stands anywhere, and the first of equal scores wins, as in the authors' code.
+    """
+
+    name = "spec"
+    citation = "Peng et al., Synthesize, Diagnose, and Optimize, CVPR 2024, arXiv:2312.00081"
+    licence = "none stated"
+    hub = HUB
+    published = tuple(
+        Subset(
+            subset,
+            (f"spec/{subset}/{TEXTS}", f"spec/data/{subset}/{TEXTS}"),
+            None,
+            f"{HUB.fetch('spec', 'data.zip')} and unpack it there",
+            chance={"i2t": 100 / options, "t2i": 100 / options},
+            published={"i2t": texts, "t2i": images},
+        )
+        for subset, (options, texts, images) in PUBLISHED.items()
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each question, first those of images."""
+        for i, (place, entry) in enumerate(listed(path, _Entry)):
+            match = _right(entry, place)[None]
+            images = _images(path, (entry.query,))
+            yield Case(images, entry.keys, match, "i2t", subset, f"image {i}", argmax=True)
+        for i, (place, entry) in enumerate(listed(path.with_name(IMAGES), _Entry)):
+            match = _right(entry, place)[:, None]
+            images = _images(path, entry.keys)
+            yield Case(images, (entry.query,), match, "t2i", subset, f"text {i}", argmax=True)
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset, which come from two files."""
+        contents = super().read_subset(path, subset)
+        contents.files.append(path.with_name(IMAGES))
+        return contents
+
+
+def _right(entry: _Entry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    if not 0 <= entry.label < len(entry.keys):
+        raise ZooError(
+            f"{place}: label {entry.label} is no place among {len(entry.keys)} keys: "
+            "fetch the file again"
+        )
+    right: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.arange(len(entry.keys)) == entry.label
+    return right
+
+
+def _images(path: Path, names: tuple[str, ...]) -> tuple[ImageRef, ...]:
+    return tuple(ImageRef("published", str(path.parent / name)) for name in names)

@@ -1,0 +1,210 @@
+"""What'sUp (Kamath et al. 2023): where one object is, to another or in the image."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.published import PublishedBenchmark
+from zoo.errors import ZooError
+from zoo.sources.images import coco_ref, image_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import Text, listed
+
+HOW = (
+    "download {file} from Google Drive (id {drive}), by the links in "
+    "github.com/amitakamath/whatsup_vlms, into DATA_ROOT/whatsup; images: {images}"
+)
+OWN_IMAGES = "unpack {0}.tar.gz (id {1}) there"
+COCO = "COCO's val2017, in DATA_ROOT/coco/val2017"
+VISUAL_GENOME = "Visual Genome's, in DATA_ROOT/visual_genome"
+SETS = "sets"
+OPTIONS = 4
+# prepositions of an image's file name, in pairs
+PREPOSITIONS = {"A": ("left", "right", "on", "under"), "B": ("left", "right", "in-front", "behind")}
+
+
+class _Source(NamedTuple):
+    file: str
+    drive: str
+    images: str
+    n: int
+    published: float
+    options: int
+
+
+SOURCES = {
+    "A": _Source(
+        "controlled_images_dataset.json",
+        "1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm",
+        OWN_IMAGES.format("controlled_images", "19KGYVQjrV3syb00GgcavB2nZTW5NXX0H"),
+        412,
+        30.6,
+        OPTIONS,
+    ),
+    "B": _Source(
+        "controlled_clevr_dataset.json",
+        "1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z",
+        OWN_IMAGES.format("controlled_clevr", "13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG"),
+        408,
+        30.9,
+        OPTIONS,
+    ),
+    "COCO-one": _Source(
+        "coco_qa_one_obj.json", "1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq", COCO, 2247, 43.3, 2
+    ),
+    "COCO-two": _Source(
+        "coco_qa_two_obj.json", "1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s", COCO, 440, 50.7, 2
+    ),
+    "VG-one": _Source(
+        "vg_qa_one_obj.json", "1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p", VISUAL_GENOME, 1160, 46.3, 2
+    ),
+    "VG-two": _Source(
+        "vg_qa_two_obj.json", "1sjVG5O3QMY8s118k7kQM8zzDZH12i_95", VISUAL_GENOME, 291, 47.1, 2
+    ),
+}
+
+
+class _Controlled(Struct):
+    image_path: Text
+    caption_options: Annotated[list[Text], Meta(min_length=OPTIONS)]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return tuple(self.caption_options[:OPTIONS])
+
+
+class WhatsUp(PublishedBenchmark):
+    """What'sUp: six sets of prepositions, and pairs and sets of images of the same objects.
+
+    In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have a case for the four
+    images of two objects: a pair is left and right, or on and under (in front and behind in B).
+    """
+
+    name = "whatsup"
+    licence = "MIT"
+    citation = (
+        "Kamath et al., What's 'up' with vision-language models?, EMNLP 2023, arXiv:2310.19785"
+    )
+    published = (
+        *(
+            Subset(
+                name,
+                (f"whatsup/{source.file}",),
+                source.n,
+                HOW.format(file=source.file, drive=source.drive, images=source.images),
+                chance={"i2t": 100 / source.options},
+                published={"i2t": source.published},
+            )
+            for name, source in SOURCES.items()
+        ),
+        *(
+            Subset(
+                f"{name} {SETS}",
+                (f"whatsup/{SOURCES[name].file}",),
+                SOURCES[name].n // OPTIONS,
+                HOW.format(
+                    file=SOURCES[name].file,
+                    drive=SOURCES[name].drive,
+                    images=SOURCES[name].images,
+                ),
+                chance={"pair": 100 / OPTIONS**2, "set": 100 / OPTIONS**4},
+            )
+            for name in PREPOSITIONS
+        ),
+    )
+
+    def cases(self, path: Path, subset: str) -> Iterable[Case]:
+        """Returns the cases of a subset; its right text stands first, and a tie counts for it."""
+        return self.read_subset(path, subset).cases
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset, and notes of sets and options that are left out."""
+        name, _, sets = subset.partition(" ")
+        if name not in PREPOSITIONS:
+            cases = list(_asked_of_two(path, subset))
+            return Contents(cases, [path], [], identical_note(subset, cases))
+        entries = list(listed(path, _Controlled))
+        if sets:
+            return _in_sets(entries, path, subset)
+        cases = list(_asked_of_four(entries, path, subset))
+        notes = identical_note(subset, cases)
+        more = sum(len(entry.caption_options) > OPTIONS for _, entry in entries)
+        if more:
+            notes[f"{subset} options"] = f"{more:,} images with more than four options: four count"
+        return Contents(cases, [path], [], notes)
+
+
+def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
+    match = np.array([[True, False]])
+    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int, Text, Text])):
+        image = (
+            coco_ref(f"{number:012}.jpg", place)
+            if subset.startswith("COCO")
+            else image_ref(f"visual_genome/{number}.jpg")
+        )
+        yield Case((image,), tuple(texts), match, "i2t", subset, str(i), correct_first=True)
+
+
+def _asked_of_four(
+    entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str
+) -> Iterator[Case]:
+    match = np.arange(OPTIONS)[None] == 0
+    for _, entry in entries:
+        image, name = _image(entry, path, subset), PurePosixPath(entry.image_path).stem
+        yield Case((image,), entry.options, match, "i2t", subset, name, correct_first=True)
+
+
+def _in_sets(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str) -> Contents:
+    prepositions = PREPOSITIONS[subset.partition(" ")[0]]
+    found: dict[str, dict[str, _Controlled]] = defaultdict(dict)
+    for place, entry in entries:
+        objects, preposition = _objects(entry, place, prepositions)
+        found[objects][preposition] = entry
+    match = np.kron(np.eye(OPTIONS, dtype=int), np.arange(OPTIONS)[None] == 0).astype(bool)
+    cases, alone, other = [], 0, 0
+    for objects, images in found.items():
+        if len(images) < OPTIONS:
+            alone += len(images)
+            continue
+        four = [images[preposition] for preposition in prepositions]
+        other += len({frozenset(entry.options) for entry in four}) > 1
+        cases.append(
+            Case(
+                images=tuple(_image(entry, path, subset) for entry in four),
+                texts=tuple(chain.from_iterable(entry.options for entry in four)),
+                match=match,
+                protocol="pairs_and_set",
+                subset=subset,
+                id=objects,
+                correct_first=True,
+            )
+        )
+    said = {
+        "incomplete": (alone, "images of objects that have less than four"),
+        "captions": (other, "sets whose images have other captions to choose from"),
+    }
+    notes = {f"{subset} {what}": f"{n:,} {says}" for what, (n, says) in said.items() if n}
+    return Contents(cases, [path], [], notes)
+
+
+def _objects(entry: _Controlled, place: str, known: tuple[str, ...]) -> tuple[str, str]:
+    """Returns the two objects of an image and its preposition, which its file name tells."""
+    first, *between, last = PurePosixPath(entry.image_path).stem.split("_")
+    if not between or between[0] not in known:
+        raise ZooError(
+            f"{place}: {entry.image_path!r} does not say a preposition ({', '.join(known)}) "
+            "between two objects: fetch the file again"
+        )
+    return f"{first}_{last}", between[0]
+
+
+def _image(entry: _Controlled, path: Path, subset: str) -> ImageRef:
+    folder = "controlled_images" if subset.startswith("A") else "controlled_clevr"
+    return ImageRef("published", str(path.parent / folder / PurePosixPath(entry.image_path).name))

@@ -1,0 +1,83 @@
+"""Winoground by what makes a case hard (Diwan et al. 2022)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from zoo.benchmarks.annotations import chosen, count_notes, locate, of_kind
+from zoo.benchmarks.base import Benchmark, Contents, Subset
+from zoo.benchmarks.winoground import HOW, SUBSET, Winoground
+from zoo.support.schema import keyed
+
+FILE = "winoground/new_tag_assignments.json"
+PLAIN = "plain"
+CASES = {
+    PLAIN: 172,
+    "Ambiguously Correct": 46,
+    "Complex Reasoning": 78,
+    "Non Minimal": 30,
+    "Unusual Image": 56,
+    "Unusual Text": 50,
+    "Visually Difficult": 38,
+}
+
+
+class WinogroundTags(Benchmark):
+    """Winoground's cases by tags of difficulty; `plain` are the 172 that no tag was given to.
+
+    A case of several tags stands in each of them.
+
+    Args:
+        file: Another place of Winoground itself, as `winoground` takes it.
+        tags: Another place of the tags.
+        subsets: The tags wanted, None for all.
+    """
+
+    name = "winoground_tags"
+    licence = "MIT for the tags; Winoground's own research licence of Meta for the cases"
+    citation = (
+        "Diwan et al., Why is Winoground Hard? Investigating Failures in Visuolinguistic "
+        "Compositionality, EMNLP 2022, arXiv:2211.00768"
+    )
+    hub = Winoground.hub
+    offers = tuple(CASES)
+
+    def __init__(
+        self, file: str | None = None, tags: str | None = None, subsets: list[str] | None = None
+    ) -> None:
+        self.file, self.tags = file, tags
+        self.wanted = chosen(self.name, subsets, self.offers)
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        """The tags asked for."""
+        how = (
+            "`git clone https://github.com/ajd12342/why-winoground-hard` and copy its "
+            f"new_tag_assignments.json into DATA_ROOT/winoground; Winoground itself is {HOW}"
+        )
+        file, named = self.tags or FILE, self.tags is not None
+        return tuple(
+            Subset(tag, (file,), CASES[tag], how, chance=SUBSET.chance, named=named)
+            for tag in self.wanted
+        )
+
+    def read(self, root: Path) -> Contents:
+        """Returns the cases of each tag, where the tags and Winoground are there."""
+        path, whole = locate(root, self.subsets[0]), Winoground(self.file).read(root)
+        if path is None or not whole.cases:
+            return Contents([], [], list(self.subsets))
+        tags = {
+            case: [of_kind(tag, CASES, place) for tag in given] or [PLAIN]
+            for place, case, given in keyed(path, list[str])
+        }
+        cases = [
+            replace(case, subset=subset.name)
+            for subset in self.subsets
+            for case in whole.cases
+            if subset.name in tags.get(case.id, ())
+        ]
+        counts = [(s, sum(case.subset == s.name for case in cases)) for s in self.subsets]
+        notes = count_notes(counts)
+        untold = sum(case.id not in tags for case in whole.cases)
+        if untold:
+            notes["untold"] = f"{untold:,} cases of Winoground that the file of tags lacks"
+        return Contents(cases, [path, *whole.files], [], notes)
