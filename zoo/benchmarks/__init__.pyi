@@ -9,6 +9,7 @@ from .bla import BLA as BLA
 from .coco_cf import COCOCounterfactuals as COCOCounterfactuals
 from .cola import COLA as COLA
 from .cola_single import COLASingle as COLASingle
+from .colorfoil import ColorFoil as ColorFoil
 from .colorswap import ColorSwap as ColorSwap
 from .comvg import ComVG as ComVG
 from .crepe import CREPE as CREPE

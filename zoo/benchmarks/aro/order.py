@@ -1,9 +1,6 @@
 """ARO's order sets: captions perturbed once, by seed, and kept in a file that can be shared."""
 
-import errno
 import hashlib
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +12,12 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
+from zoo.benchmarks.kept import cache_folder, digest, keep
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
 from zoo.sources.images import image_ref
-from zoo.support.files import beside
 from zoo.support.schema import lines, record
 from zoo.support.text_files import content
 
@@ -80,20 +77,20 @@ def ordered(source: Path, subset: str, seed: int, tagger: Tagger, folder: Path |
     if source.suffix == ".jsonl":
         return _read(source, subset)
     header = _header(source, subset, seed, tagger)
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
-    name = f"{subset}_{header['tagger']}_seed{seed}_{digest[:12]}.jsonl"
+    name = f"{subset}_{header['tagger']}_seed{seed}_{digest(header)}.jsonl"
     written_to = user_cache() if folder is None else folder
     folders = [written_to] if folder is not None else [source.parent / "order", written_to]
     kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
     if kept is None:
         rows = list(_perturbed(source, subset, seed, tagger))
-        kept = _write(written_to, name, header, rows)
+        mend = "give ARO's order_dir a folder with room for it"
+        kept = keep(written_to / name, header, rows, mend)
     return _read(kept, subset, source)
 
 
 def user_cache() -> Path:
-    """Returns the folder for perturbed captions under $XDG_CACHE_HOME, by default ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo" / "aro_order"
+    """Returns the folder for perturbed captions in the user's cache."""
+    return cache_folder("aro_order")
 
 
 def _header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, Any]:
@@ -166,28 +163,3 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
             "and what that changes was not measured"
         )
     return Order(cases, [path] if source is None else [source, path], made)
-
-
-def _write(folder: Path, name: str, header: dict[str, Any], rows: list[dict[str, Any]]) -> Path:
-    path = folder / name
-    try:
-        _refuse_read_only(folder)
-        with beside(path) as part, part.open("w", encoding="utf-8") as file:
-            for row in ({**header, "n": len(rows)}, *rows):
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise ZooError(
-            f"{path} cannot be written ({error.strerror or error}): "
-            "give ARO's order_dir a folder with room for it"
-        ) from error
-    return path
-
-
-def _refuse_read_only(folder: Path) -> None:
-    """Raises PermissionError where nobody may write.
-
-    The superuser could, and would spoil what was meant to stay as it is.
-    """
-    there = next(f for f in (folder, *folder.parents) if f.is_dir())
-    if not there.stat().st_mode & 0o222:
-        raise PermissionError(errno.EACCES, "a read-only folder", str(there))
