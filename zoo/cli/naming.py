@@ -78,7 +78,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
             "captions",
             type=str,
             help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-            f"lines, a folder of scenes{others}",
+            f"lines, Parquet, a folder of scenes{others}",
         )
         self.add_argument(
             "--reader",

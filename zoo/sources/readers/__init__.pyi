@@ -5,6 +5,7 @@ from .flickr_token import FlickrToken as FlickrToken
 from .jsonl import JsonLines as JsonLines
 from .karpathy import KarpathyJson as KarpathyJson
 from .negclip_tsv import NegClipTsv as NegClipTsv
+from .parquet_table import ParquetTable as ParquetTable
 from .plain_text import PlainText as PlainText
 from .pug_spare import PUGSpare as PUGSpare
 from .scenes import Scenes as Scenes

@@ -11,6 +11,7 @@ from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import SPLITS, KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
+from zoo.sources.readers.parquet_table import ParquetTable, parquet_file
 from zoo.sources.readers.plain_text import PlainText
 from zoo.sources.readers.scenes import Scenes
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
@@ -24,7 +25,8 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
-    A folder holds rendered scenes, or TROHN-Img's parquet. A .jsonl file holds JSON lines, a .json
+    A folder holds rendered scenes, or Parquet; that is TROHN-Img's where it has its columns, else a
+    table. A .jsonl file holds JSON lines, a .json
     file Karpathy's or COCO's captions. A .csv or .tsv file is a table, NegCLIP's where it has its
     columns. Anything else is a Flickr token file or one caption a line. The first line tells the
     kind of a file without an ending, such as a pipe.
@@ -33,11 +35,10 @@ def guess_reader(path: str | Path) -> Reader:
         ZooError: The file is not there or is none of these.
     """
     path = Path(path)
-    if path.is_dir():
-        return TrohnImg(path) if any(path.glob("**/*.parquet")) else Scenes(str(path))
     kind = path.suffix.lower()
-    if kind == ".parquet":
-        return TrohnImg(path)
+    if path.is_dir() or kind == ".parquet":
+        table = ParquetTable(path)
+        return _parquet(table) if table.files else Scenes(str(path))
     head = _head(path)
     first = next((line for line in head.splitlines() if line.strip()), "")
     kind = kind or _kind(first)
@@ -65,6 +66,11 @@ def _head(path: Path) -> str:
             "file of captions"
         )
     return head.decode("utf-8-sig", errors="replace")
+
+
+def _parquet(table: ParquetTable) -> Reader:
+    columns = parquet_file(table.files[0]).schema_arrow.names
+    return TrohnImg(table.path) if "negative_caption" in columns else table
 
 
 def _json(path: Path, head: str) -> Reader:
