@@ -140,7 +140,7 @@ class Ray(Recorded):
         ray: Any = need("ray", "ray")
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
-        logging.getLogger("ray").setLevel(logging.ERROR)
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         if ray.is_initialized():
             yield data
             return

@@ -402,12 +402,15 @@ REFUSALS: list[tuple[Any, str]] = [
     (status(500, "out of memory"), "http_500.*see what it logged"),
     (lambda request: says(PROSE({})), "malformed: 'Sure, I can.*JSON schema"),
     (lambda request: says("{" + " " * 99, "length"), "cut_short.*raise max_tokens"),
+    (lambda request: Response("<p>hello"), "unreadable_reply: <p>hello.*with its version"),
     (status(429, **{"Retry-After": "90000"}), "for the next 90,000 s .http_429"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("reply", "sentence"), REFUSALS, ids=["400", "422", "401", "404", "500", "prose", "cut", "429"]
+    ("reply", "sentence"),
+    REFUSALS,
+    ids=["400", "422", "401", "404", "500", "prose", "cut", "page", "429"],
 )
 @pytest.mark.parametrize("captions", [1, 60])
 def test_a_server_that_answers_nothing_ends_the_run_in_a_sentence(
@@ -436,6 +439,20 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     with pytest.raises(ZooError, match=f"at {url} takes no questions for . s .no_connection"):
         extractor(url, patience=0.5).extract(*CATS)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8000/v1", "127.0.0.1:8000", "http://", "http://a:99999/v1", "http://[/v1", " "],
+)
+def test_an_address_that_is_none_is_told_before_anything_is_asked(url: str) -> None:
+    with pytest.raises(ZooError, match=r"base_url .* is no address of a server: .*http://127"):
+        OpenAICompatible(base_url=url)
+
+
+def test_a_name_that_nobody_has_is_told_in_a_sentence() -> None:
+    with pytest.raises(ZooError, match=r"nowhere.invalid/v1 takes no questions .*no_connection"):
+        extractor("http://nowhere.invalid/v1", patience=0.1).extract(*CATS)
 
 
 def test_a_missing_package_is_told_with_its_extra(

@@ -26,6 +26,7 @@ _MENDS = {
     "cut_short": "raise max_tokens",
     "refused": "let it do what it refuses, or use another",
     "timeout": "raise timeout, or lower concurrency",
+    "unreadable_reply": "give the address of a server of OpenAI's protocol, with its version",
 }
 
 

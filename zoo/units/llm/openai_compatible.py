@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from zoo.errors import ZooError, need
 from zoo.support.ranges import NonNegativeNumber, PositiveNumber
@@ -34,6 +35,9 @@ class OpenAICompatible(LanguageModelExtractor):
             on vLLM's server; a server that refuses them wants `{}`.
         api_key_env: The environment's variable that holds the key, where the server wants one.
         **shared: The arguments of every extractor that asks a language model.
+
+    Raises:
+        ZooError: The address is none.
     """
 
     name: ClassVar[str] = "openai_compatible"
@@ -49,7 +53,7 @@ class OpenAICompatible(LanguageModelExtractor):
         **shared: Any,
     ) -> None:
         super().__init__(model, **shared)
-        self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or _OF_VLLM
+        self.base_url = _address(base_url or os.environ.get("OPENAI_BASE_URL") or _OF_VLLM)
         self.timeout, self.patience = timeout, patience
         unthinking = {"chat_template_kwargs": {"enable_thinking": False}}
         self.extra_body = unthinking if extra_body is None else extra_body
@@ -143,6 +147,21 @@ class _Server:
         if status in (408, 409) or status >= 500:
             return Failed(f"http_{status}", said)
         return Failed("refused", f"{status}: {said}", again=False)
+
+
+def _address(given: str) -> str:
+    """Returns an address, once it is known to be one."""
+    try:
+        parts = urlsplit(given)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number, or too great
+        whole = False
+    if not whole:
+        raise ZooError(
+            f"base_url {given!r} is no address of a server: write it with all its parts, as in "
+            f"{_OF_VLLM}"
+        )
+    return given
 
 
 def _reply(said: Any) -> Reply:
