@@ -1,6 +1,7 @@
 """Benchmarks of several images a case: what is read, by which rule, and what is refused."""
 
 import csv
+import gzip
 import json
 import re
 from collections import Counter
@@ -16,7 +17,10 @@ from PIL import Image
 import zoo
 from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo
 from tests.support.published import Answers, Sample, counted, tied_scores, value
+from zoo.benchmarks import eqben
 from zoo.benchmarks.base import Case
+from zoo.benchmarks.bivlc import BiVLC
+from zoo.benchmarks.catalog import benchmark
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA
 from zoo.benchmarks.comvg import ComVG
@@ -26,6 +30,7 @@ from zoo.benchmarks.protocols.binary import threshold
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.spec import SPEC
 from zoo.benchmarks.svo_probes import SVOProbes
+from zoo.benchmarks.vismin import VisMin
 from zoo.benchmarks.whatsup import WhatsUp
 from zoo.benchmarks.winoground_tags import CASES, WinogroundTags
 from zoo.cli.doctor import examine
@@ -35,6 +40,7 @@ from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
+OPENAI = ("ViT-B-32", "openai")
 FOLDER = "svo_probes/images/{}.jpg"
 named = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 of_json = pytest.mark.parametrize(
@@ -337,6 +343,50 @@ def test_published_files_are_read_whole(shared_data: Path) -> None:
     first = contents.cases[0]
     assert [image.key for image in first.images] == ["2390970", "2388902"]
     assert first.texts[1] == "brown giraffe behind tall white giraffe"
+
+
+def golden(shared_data: Path) -> dict[str, float]:
+    """Returns vl_compo's figures of OpenAI's ViT-B/32."""
+    with (shared_data / "golden" / "vl_compo_individual_results.csv").open() as file:
+        rows = csv.DictReader(file)
+        row = next(row for row in rows if (row["arch"], row["pretrained"]) == OPENAI)
+    return {name: float(value) for name, value in row.items() if "::" in name}
+
+
+def test_published_figures_are_those_of_vl_compo(shared_data: Path) -> None:
+    figures = golden(shared_data)
+    patterns = dict.fromkeys(k.split("::")[1] for k in figures if k.startswith("mmvp_vlm"))
+    names = {"whatsup": ("WhatsUp_A", "WhatsUp_B", "COCO_QA_ONE", "COCO_QA_TWO", "VG_QA_ONE")}
+    names["whatsup"] += ("VG_QA_TWO",)
+    names |= {"svo_probes": ("subj_neg", "verb_neg", "obj_neg"), "colorswap": ("",)}
+    names |= {"mmvp": tuple(patterns), "imagecode": ("videos", "static")}
+    names["eqben"] = tuple(folder for folder, _, _ in eqben.PUBLISHED.values())
+    for name, theirs in names.items():
+        for part, subset in zip(theirs, benchmark(name).subsets, strict=False):
+            for metric, said in subset.published.items():
+                column = "::".join(filter(None, (name.replace("mmvp", "mmvp_vlm"), part)))
+                figure = figures.get(f"{column}::{metric}", figures.get(column))
+                assert said == pytest.approx(figure, abs=0.051), (name, subset.name, metric)
+
+
+def test_published_figures_of_bivlc_are_those_of_the_authors_cases(shared_data: Path) -> None:
+    found: dict[str, list[list[bool]]] = {}
+    columns = ("text_score", "image_score", "group_score", "text_score_i0", "text_score_i1")
+    columns += ("image_score_c0", "image_score_c1")
+    with gzip.open(shared_data / "golden" / "BiVLC_ViT-B-32.csv.gz", "rt") as file:
+        for row in csv.DictReader(file):
+            answers = [row[column] == "True" for column in columns]
+            found.setdefault(f"{row['type']}_{row['subtype']}", []).append(answers)
+    for subset in BiVLC().subsets:
+        assert len(found[subset.name]) == subset.n
+        shares = 100 * np.mean(found[subset.name], axis=0)
+        assert list(subset.published.values()) == pytest.approx(shares.tolist(), abs=0.051)
+
+
+def test_numbers_of_cases_are_those_of_the_published_lists(shared_data: Path) -> None:
+    with (shared_data / "benchmarks" / "vismin" / "vqa_solution.csv").open() as file:
+        found = Counter(row["category"] for row in csv.DictReader(file))
+    assert found == {subset.name: subset.n for subset in VisMin().subsets}
 
 
 def test_real_rows_of_whatsup_are_read_to_sets_where_the_four_are_there(shared_data: Path) -> None:

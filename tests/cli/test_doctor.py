@@ -85,3 +85,20 @@ def test_images_that_come_with_a_benchmark_are_got_as_its_files_are(tmp_path, ca
     assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
     page = capsys.readouterr().out
     assert "winoground's own: 2, such as winoground/images/x.png; gated: accept its" in page
+
+
+def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_subsets(
+    roots, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "30")
+    assert main(["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe,bivlc"]) == 0
+    table, absent = capsys.readouterr().out.split("annotations that are absent")
+    assert table.splitlines()[1].split() == [
+        "sugarcrepe",
+        "add_obj",
+        *["3", "of", "2,062", "2", "2", "1"],
+    ]
+    assert "bivlc" not in table
+    lines = [line.partition(": `")[0].strip() for line in absent.splitlines()]
+    assert "sugarcrepe (5 of 7 subsets: add_att, replace_att, replace_obj, ...)" in lines
+    assert "bivlc" in lines

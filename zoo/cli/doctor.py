@@ -1,5 +1,6 @@
 """`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.table import Table
 from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import asked_for, offered
 from zoo.benchmarks.roots import read, settled
+from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
@@ -18,6 +20,7 @@ from zoo.support.arguments import Parser, listed
 
 # not asked for unless named: without a file of the user's there is nothing to look for
 NEED_A_FILE = ("half_truth", "pairs")
+SHOWN = 3  # subsets of a benchmark that are named where some are absent
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,11 @@ def main(argv: list[str]) -> int:
         except ZooError as error:
             broken.append(f"{asked.name}: {error}")
     console = Console()
-    console.print(_table(findings))
+    table = _table(findings)
+    if table.row_count:
+        size = console.measure(table, options=console.options.update(width=UNBROKEN))
+        console.width = max(console.width, size.maximum)
+        console.print(table)
     _list(console, "made from the annotations", _made(findings))
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
@@ -158,31 +165,38 @@ def _uncropped(image: ImageRef) -> ImageRef:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
+    """Returns the subsets whose annotations are there; others are listed with how to get them."""
     table = Table(box=None, pad_edge=False)
     for column in ("benchmark", "subset"):
         table.add_column(column, no_wrap=True)
     for column in ("cases", "scorable", "images", "found"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     for f in findings:
-        cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
-        counts = (
-            (cases, f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found):,}")
-            if f.n
-            else ("absent", "", "", "")
-        )
-        table.add_row(f.benchmark, f.subset, *counts)
+        if f.n:
+            cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
+            counts = f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found):,}"
+            table.add_row(f.benchmark, f.subset, cases, *counts)
     return table
 
 
-def _absent(findings: Iterable[Finding]) -> Iterator[str]:
+def _absent(findings: Sequence[Finding]) -> Iterator[str]:
     """Yields a line for each way of getting files, with the subsets that it brings."""
-    by_how: dict[str, list[str]] = {}
+    by_how: dict[str, dict[str, list[str]]] = {}
     for f in findings:
         if not f.n:
-            by_how.setdefault(f.how, []).append(
-                f"{f.benchmark} {f.subset}" if f.subset != f.benchmark else f.benchmark
-            )
-    yield from (f"{', '.join(names)}: {how}" for how, names in by_how.items())
+            by_how.setdefault(f.how, {}).setdefault(f.benchmark, []).append(f.subset)
+    whole = Counter(f.benchmark for f in findings)
+    for how, subsets in by_how.items():
+        names = (_named(name, found, whole[name]) for name, found in subsets.items())
+        yield f"{', '.join(names)}: {how}"
+
+
+def _named(benchmark: str, subsets: Sequence[str], of: int) -> str:
+    """Returns the name of a benchmark, with subsets where these are not all of it."""
+    if len(subsets) == of:
+        return benchmark
+    shown = [*subsets[:SHOWN], "..."] if len(subsets) > SHOWN + 1 else subsets
+    return f"{benchmark} ({len(subsets)} of {of} subsets: {', '.join(shown)})"
 
 
 def _made(findings: Iterable[Finding]) -> Iterator[str]:
@@ -195,11 +209,13 @@ def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
     Images that come with a benchmark are got as its files are.
     """
     shared: dict[str, set[ImageRef]] = {}
-    own: dict[tuple[str, str], set[ImageRef]] = {}
+    own: dict[str, set[ImageRef]] = {}
+    how: dict[str, str] = {}
     for f in findings:
         for image in f.images - f.found:
             if image.source == "published":
-                own.setdefault((f.benchmark, f.how), set()).add(image)
+                own.setdefault(f.benchmark, set()).add(image)
+                how.setdefault(f.benchmark, f.how)
             else:
                 shared.setdefault(image.source, set()).add(image)
     yield from (
@@ -207,8 +223,8 @@ def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
         for source, images in sorted(shared.items())
     )
     yield from (
-        f"{benchmark}'s own: {len(images):,}, such as {min(images).key}; {how}"
-        for (benchmark, how), images in sorted(own.items())
+        f"{name}'s own: {len(images):,}, such as {min(images).key}; {how[name]}"
+        for name, images in sorted(own.items())
     )
 
 
