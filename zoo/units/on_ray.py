@@ -25,7 +25,7 @@ from zoo.units.reader import SUFFIXES
 JOURNALS = "_journals"  # readers of Parquet pass over what begins with "_"
 _PARTS = "part-*.parquet"
 _OBJECTS = 200_000_000  # bytes; captions and counts are all that Ray carries here
-_ANEW = "name another folder, or add --overwrite, which asks no language model again"
+_ANEW = "name another folder, or add --overwrite if its parts may be lost"
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class Ray(Recorded):
     @contextmanager
     def _started(self) -> Iterator[Any]:
         """Yields `ray.data` for the length of a block, which ends a Ray that it has started."""
-        data: Any = need("ray.data", "ray")
         ray: Any = need("ray", "ray")
+        data: Any = need("ray.data", "ray")
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
