@@ -38,6 +38,7 @@ from .protocols.hard_positive import HardPositive as HardPositive
 from .protocols.image_to_text import ImageToText as ImageToText
 from .protocols.pairs_and_set import PairsAndSet as PairsAndSet
 from .protocols.recall import Recall as Recall
+from .protocols.text_only import TextOnly as TextOnly
 from .protocols.text_to_image import TextToImage as TextToImage
 from .published import PublishedBenchmark as PublishedBenchmark
 from .pug_spare import PUGSpare as PUGSpare
@@ -48,6 +49,7 @@ from .scene_swaps import SceneSwaps as SceneSwaps
 from .spec import SPEC as SPEC
 from .sugarcrepe import SugarCrepe as SugarCrepe
 from .sugarcrepe_pp import SugarCrepePP as SugarCrepePP
+from .sugarcrepe_pp import SugarCrepePPText as SugarCrepePPText
 from .svo_probes import SVOProbes as SVOProbes
 from .valse import VALSE as VALSE
 from .vismin import VisMin as VisMin

@@ -27,9 +27,10 @@ class Case:
     """One question: some images, some texts, and which belong together.
 
     Args:
-        images: The images.
+        images: The images; none where texts ask.
         texts: The texts.
-        match: Which text belongs to which image, bool `[images, texts]`.
+        match: Which text belongs to which image, bool `[images, texts]`; `[asking, texts]` where
+            texts ask.
         protocol: How scores become outcomes: a protocol, or the name of one (`zoo ls protocols`).
         subset: The subset that the case is of.
         id: The case's id, unique within the subset.
@@ -39,6 +40,7 @@ class Case:
             counts a tie as right.
         argmax: Whether the official script takes the first of the highest scores, with the answers
             in the order that they have here. A tie then counts where the right answer comes first.
+        asking: Texts that ask in the place of images: they are compared with `texts`.
     """
 
     images: tuple[ImageRef, ...]
@@ -50,6 +52,7 @@ class Case:
     group: str | None = None
     correct_first: bool = False
     argmax: bool = False
+    asking: tuple[str, ...] = ()
 
     @property
     def judged_by(self) -> Protocol:

@@ -1,6 +1,7 @@
 """SugarCrepe++ (Dumpala et al. 2024): two captions that mean the same, and a foil."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,3 +54,26 @@ class SugarCrepePP(PublishedBenchmark):
             image = coco_ref(entry.filename, place)
             texts = entry.caption, entry.caption2, entry.negative_caption
             yield Case((image,), texts, match, "all_pos", subset, str(entry.id))
+
+
+class SugarCrepePPText(PublishedBenchmark):
+    """SugarCrepe++ without its images: is a caption nearer to its paraphrase than to the foil?
+
+    The authors call it TOT. It needs no photograph, and a head that compares whole texts.
+    """
+
+    name = "sugarcrepe_pp_text"
+    licence = SugarCrepePP.licence
+    citation = SugarCrepePP.citation
+    published = tuple(replace(subset, chance={"t2t": 100 / 3}) for subset in SugarCrepePP.published)
+
+    def cases(self, path: Path, subset: str) -> Iterator[Case]:
+        """Yields a case for each entry: two captions that ask, the second of them and the foil."""
+        match = np.array([[True, False]] * 2)
+        for _, entry in listed(path, _Entry):
+            asking, texts = (
+                (entry.caption, entry.caption2),
+                (entry.caption2, entry.negative_caption),
+            )
+            number = str(entry.id)
+            yield Case((), texts, match, "text_only", subset, number, asking=asking)

@@ -196,8 +196,9 @@ class Evaluation(Ranged):
                 images, texts = encode(
                     backbone, portion, strategy.needs(head), self.image_batch, self.text_batch
                 )
-                if images is not None:
-                    self._towers = str(images.pooled.dtype).removeprefix("torch.")
+                encoded = images if images is not None else texts
+                if encoded is not None and (images is not None or not self._towers):
+                    self._towers = str(encoded.pooled.dtype).removeprefix("torch.")
                 strategy.step(head, portion, images, texts)
 
     @torch.no_grad()
@@ -244,6 +245,9 @@ class Evaluation(Ranged):
         self.check_out()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
         about = {"model": named}
+        self._refuse_texts_that_ask(
+            f"{named} scores images against texts alone", "measure a model of zoo"
+        )
         self.find_familiar(training_captions(about))
 
         def scores(question: Question) -> NDArray[np.float32]:
@@ -286,6 +290,10 @@ class Evaluation(Ranged):
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
         if not needs.tokens and not needs.pieces:
             return [Pooled(plan, loading, self.shortlist)]
+        self._refuse_texts_that_ask(
+            f"{type(head).__name__} has no vector of a whole text",
+            "take a head of pooled vectors, such as Cosine",
+        )
         most = max(map(len, segments)) if segments else 1
         image_bytes, text_bytes = held_bytes(backbone, head, most)
         windowed = Windowed(
@@ -295,6 +303,14 @@ class Evaluation(Ranged):
             return [windowed]
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
+
+    def _refuse_texts_that_ask(self, reason: str, mend: str) -> None:
+        """Raises ZooError where a text is to be compared with texts and that cannot be."""
+        runs = [q.run for q in self.plan.questions if q.case.asking]
+        if runs:
+            raise ZooError(
+                f"{runs[0]} compares texts with texts, and {reason}: {mend}, or leave it out"
+            )
 
     def _segments_for(self, needs: Needs) -> list[tuple[str, ...]] | None:
         """Returns the segments of every text, None where texts stay whole.

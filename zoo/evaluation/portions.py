@@ -229,16 +229,19 @@ class Loading:
     def items(self, questions: Iterable[Question]) -> list[DataLoader[Any]]:
         """Returns a loader of the questions' distinct images and one of their distinct texts.
 
-        Texts of like length come together.
+        Texts of like length come together. There is none of images where texts ask all questions.
         """
         asked = list(questions)
         images = sorted({row for q in asked for row in q.images.tolist()})
-        texts = sorted({row for q in asked for row in q.texts.tolist()})
+        texts = sorted({row for q in asked for row in q.all_texts.tolist()})
         by_length = sorted(texts, key=lambda row: len(self.maker.texts[row]))
-        return [
-            _dealt(images, FILLING, self.maker.of_images, self.image_batch, self.workers),
-            _dealt(by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)),
-        ]
+        of_texts = _dealt(
+            by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)
+        )
+        if not images:
+            return [of_texts]
+        of_images = self.maker.of_images
+        return [_dealt(images, FILLING, of_images, self.image_batch, self.workers), of_texts]
 
     def windows(self, made: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the portions of windows."""
@@ -375,6 +378,6 @@ def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     found: dict[str, set[int]] = {}
     for question in plan.questions:
         found.setdefault(f"{question.run}/{question.case.subset}", set()).update(
-            cut.intersection(question.texts.tolist())
+            cut.intersection(question.all_texts.tolist())
         )
     return {place: len(rows) for place, rows in found.items() if rows}

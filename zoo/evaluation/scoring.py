@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
@@ -106,6 +107,27 @@ def scored(
         return np.concatenate(
             [answers.pairs(head, images, texts, *part).float().cpu().numpy() for part in parts]
         )
+
+
+def text_scores(texts: Encoded, question: Question) -> NDArray[np.float32]:
+    """Returns the cosines of the texts that ask and a question's texts, `[asking, texts]`.
+
+    They are cosines of the vectors that the head compares images with.
+
+    Args:
+        texts: Prepared texts.
+        question: The question.
+
+    Raises:
+        ZooError: A cosine is not finite.
+    """
+    asking, asked = (
+        F.normalize(texts.pooled[torch.from_numpy(rows).to(texts.pooled.device)].float(), dim=-1)
+        for rows in (question.asking, question.texts)
+    )
+    # sums of products, which are the same in either order: texts that are equal tie exactly
+    cosines = (asking[:, None] * asked[None]).sum(-1)
+    return finite(question, np.asarray(cosines.cpu()))
 
 
 def gallery_rows(

@@ -64,7 +64,8 @@ class Vectors:
 
     def reach(self, question: Question) -> bool:
         """Returns whether all images and texts of a question came."""
-        return bool(self.has_image[question.images].all() and self.has_text[question.texts].all())
+        has_texts = self.has_text[question.all_texts].all()
+        return bool(self.has_image[question.images].all() and has_texts)
 
     def of(self, question: Question) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Returns the vectors of a question's images and of its texts."""
@@ -80,6 +81,8 @@ def joined(ranks: Sequence[RankVectors], plan: Plan) -> Vectors:
     """
     images, has_image = _placed([found.images for found in ranks], len(plan.images))
     texts, has_text = _placed([found.texts for found in ranks], len(plan.texts))
+    if not plan.images:
+        images = np.zeros((0, texts.shape[1]), dtype=np.float32)
     return Vectors(images, texts, has_image, has_text)
 
 

@@ -49,7 +49,8 @@ class OutcomeRow:
         images: Identities of the images that the outcome is about.
         trained: Which of these images the model was trained on.
         texts: Texts that the outcome is about, in the order of `scores` where each score is of one
-            text. Of a recall they are the query's own, without the rest of the gallery.
+            text; those that ask come first. Of a recall they are the query's own, without the rest
+            of the gallery.
         question: The `fingerprint` of the case.
         bucket: How familiar its bindings are from training captions, as in `familiarity.buckets`.
             None where that was not asked.
@@ -146,7 +147,7 @@ def rows(
             right_options=query.right_options,
             images=about,
             trained=[image in trained for image in about],
-            texts=[case.texts[j] for j in query.texts],
+            texts=[*case.asking, *(case.texts[j] for j in query.texts)],
             question=question,
         )
 
@@ -158,7 +159,8 @@ def fingerprint(case: Case) -> str:
     image asks something else.
     """
     images = [(identity(image), image.crop) for image in case.images]
-    asked = json.dumps([written(case.judged_by), images, case.texts]).encode()
+    texts = [case.texts, case.asking] if case.asking else [case.texts]
+    asked = json.dumps([written(case.judged_by), images, *texts]).encode()
     return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
@@ -223,8 +225,12 @@ class Judged:
 
     @property
     def image(self) -> NDArray[np.str_]:
-        """Labels that are equal for outcomes about the same image or set of images, `[q]`."""
-        return np.array(["|".join(images) for images in self.images], dtype=np.str_)
+        """Labels that are equal for outcomes about the same image or set of images, `[q]`.
+
+        Outcomes about no image have a label each.
+        """
+        labels = ["|".join(i) or f"#{row}" for i, row in zip(self.images, self.row, strict=True)]
+        return np.array(labels, dtype=np.str_)
 
     def where(self, keep: NDArray[np.bool_]) -> "Judged":
         """Returns the outcomes for which `keep` is true."""

@@ -25,12 +25,19 @@ class Question:
         case: The case.
         images: Rows of the case's images among the plan's distinct images, in the case's order.
         texts: Rows of the case's texts among the plan's distinct texts, in the case's order.
+        asking: Rows of the texts that ask in the place of images, likewise.
     """
 
     run: BenchmarkRun
     case: Case
     images: NDArray[np.int64]
     texts: NDArray[np.int64]
+    asking: NDArray[np.int64]
+
+    @property
+    def all_texts(self) -> NDArray[np.int64]:
+        """Rows of all texts, those that ask among them."""
+        return np.concatenate([self.texts, self.asking])
 
 
 @dataclass
@@ -86,8 +93,12 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
                     made.unscored.append((run, part))
                     continue
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
-                texts = [text_rows.setdefault(text, len(text_rows)) for text in part.texts]
-                made.questions.append(Question(run, part, np.array(images), np.array(texts)))
+                texts, asking = (
+                    [text_rows.setdefault(text, len(text_rows)) for text in some]
+                    for some in (part.texts, part.asking)
+                )
+                rows = (np.array(found, dtype=np.int64) for found in (images, texts, asking))
+                made.questions.append(Question(run, part, *rows))
     made.images, made.texts = list(image_rows), list(text_rows)
     if not made.questions:
         raise ZooError(_nothing(made, finder))
@@ -123,11 +134,13 @@ def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) ->
 
 def _check(run: BenchmarkRun, case: Case) -> None:
     place = f"case {case.id} of {run}/{case.subset}"
-    shape = (len(case.images), len(case.texts))
+    if case.images and case.asking:
+        raise ZooError(f"{place} has images and texts that ask in their place: mend the reader")
+    shape = (len(case.images or case.asking), len(case.texts))
     if np.shape(case.match) != shape:
         raise ZooError(
-            f"{place} has {shape[0]} images and {shape[1]} texts, "
-            f"and a match of shape {np.shape(case.match)}: mend the reader"
+            f"{place} has {shape[0]} {'texts that ask' if case.asking else 'images'} and "
+            f"{shape[1]} texts, and a match of shape {np.shape(case.match)}: mend the reader"
         )
     if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
         raise ZooError(f"{place} has a match that is no array of truth values: mend the reader")
