@@ -230,9 +230,13 @@ def test_rows_that_repeat_or_contradict_others_are_noted(tmp_path: Path) -> None
     Sample(SVOProbes(), "svo_probes/svo_probes.csv", twice, "verb").write(tmp_path)
     notes = read(SVOProbes(), [tmp_path]).notes
     assert notes["verb repeated"] == "2 rows stand more than once"
-    none = ({**twice[0], "verb_neg": "False"}, twice[0])
-    Sample(SVOProbes(), "svo_probes/svo_probes.csv", none, "verb").write(tmp_path)
-    assert read(SVOProbes(), [tmp_path]).notes["rows in no subset"].startswith("1 differ")
+    both = {**svo("a dog runs", 6, 7, "verb"), "subj_neg": "True"}
+    none = ({**twice[0], "verb_neg": "False"}, both, twice[0])
+    sample = Sample(SVOProbes(), "svo_probes/svo_probes.csv", none, "verb")
+    assert [case.texts for case in cases_of(sample, tmp_path)] == [("a man runs",)]
+    contents = read(SVOProbes(), [tmp_path])
+    assert contents.notes["rows in no subset"].startswith("2 differ")
+    assert {text for case in contents.cases for text in case.texts} == {"a man runs"}
 
 
 def test_sets_of_whatsup_that_are_not_whole_or_choose_among_others_are_noted(
@@ -293,6 +297,16 @@ def test_a_label_of_spec_that_is_no_answer_is_refused(tmp_path: Path) -> None:
     path.with_name("text2image.json").unlink()
     with pytest.raises(ZooError, match=r"text2image\.json cannot be read"):
         read(SPEC(), [tmp_path])
+
+
+def test_right_answers_that_stand_at_one_place_are_noted(tmp_path: Path) -> None:
+    (sample,) = (sample for sample in SAMPLES if sample.benchmark.name == "spec")
+    path = sample.write(tmp_path)
+    notes = read(SPEC(), [tmp_path]).notes
+    assert notes["existence i2t right answers"] == "stand at 1 alone"
+    entries = [{"query": "3/1.jpg", "keys": ["a", "b"], "label": k} for k in (0, 1)]
+    path.write_text(json.dumps(entries))
+    assert "existence i2t right answers" not in read(SPEC(), [tmp_path]).notes
 
 
 def test_the_retrieval_of_counterfactuals_is_drawn_by_seed_alone(tmp_path: Path) -> None:

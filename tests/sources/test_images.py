@@ -1,6 +1,7 @@
 import io
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -226,3 +227,17 @@ def test_the_shared_images_are_found(shared_data):
 )
 def test_a_image_is_the_same_one_however_it_is_named(name, known):
     assert identity(image_ref(name)) == known
+
+
+def test_a_frame_that_was_saved_as_an_array_has_blue_first(tmp_path: Path) -> None:
+    frame = np.zeros((6, 8, 3), np.uint8)
+    frame[..., 0] = 200
+    np.save(tmp_path / "a.npy", frame)
+    np.save(tmp_path / "b.npy", frame.astype(np.float32))
+    (tmp_path / "c.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:100])
+    finder = ImageFinder([tmp_path])
+    image = finder.load(ImageRef("published", "a.npy"))
+    assert (image.size, image.mode, image.getpixel((0, 0))) == ((8, 6), "RGB", (0, 0, 200))
+    for name in ("b.npy", "c.npy"):
+        with pytest.raises(BrokenImage, match=rf"{name} .* is not a whole image"):
+            finder.load(ImageRef("published", name))

@@ -156,6 +156,22 @@ def identical_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
     return {f"{subset} identical": f"{n:,} with the same text as a right and as a wrong answer"}
 
 
+def place_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+    """Returns a note of where right answers stand, where they do not stand at every place.
+
+    A model that always takes one place would then be right more often than by chance.
+
+    Args:
+        subset: The name of the subset.
+        cases: Its cases, each with one right answer among as many.
+    """
+    asked = [case.match.ravel() for case in cases]
+    at = {int(np.argmax(match)) for match in asked}
+    if len(at) == max(map(len, asked), default=0):
+        return {}
+    return {f"{subset} right answers": f"stand at {' or '.join(map(str, sorted(at)))} alone"}
+
+
 def _unanswerable(case: Case) -> bool:
     for right in case.match:
         wrong = {case.texts[j] for j in np.flatnonzero(~right)}

@@ -8,7 +8,8 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.annotations import place_note
+from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -80,6 +81,13 @@ class ImageCoDe(PublishedBenchmark):
                     )
                 images = _images(path, folder)
                 yield _case(images, int(index), text, subset, f"{folder} {index}")
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset; notes say where right answers stand, if not anywhere."""
+        contents = super().read_subset(path, subset)
+        if subset != SIMPLE:
+            contents.notes.update(place_note(subset, contents.cases))
+        return contents
 
 
 def _case(images: Iterable[ImageRef], right: int, text: str, subset: str, name: str) -> Case:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import identical_note, place_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.literals import texts_of
 from zoo.benchmarks.protocols.by_kind import ByKind
@@ -108,10 +108,7 @@ class NegBench(PublishedBenchmark):
             return Contents([gallery(subset, list(_pairs(path)))], [path], [])
         rows = list(tabled(path, _Choice))
         cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
-        notes = identical_note(subset, cases) | _remarks(subset, cases)
-        at = {int(np.argmax(case.match)) for case in cases}
-        if len(at) < ANSWERS:
-            notes[f"{subset} right answers"] = f"stand at {' or '.join(map(str, sorted(at)))} alone"
+        notes = identical_note(subset, cases) | _remarks(subset, cases) | place_note(subset, cases)
         shifted = [place for place, row in rows if row.more.strip()]
         if shifted:
             notes[f"{subset} shifted"] = (

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
+from zoo.benchmarks.annotations import place_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
@@ -71,6 +72,9 @@ class SPEC(PublishedBenchmark):
         """Returns the cases of a subset, which come from two files."""
         contents = super().read_subset(path, subset)
         contents.files.append(path.with_name(IMAGES))
+        for side in ("i2t", "t2i"):
+            cases = [case for case in contents.cases if case.protocol == side]
+            contents.notes.update(place_note(f"{subset} {side}", cases))
         return contents
 
 
