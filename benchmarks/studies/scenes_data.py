@@ -34,19 +34,25 @@ class Texts:
     """Every text once, as token ids.
 
     The tower's vocabulary is cut to the tokens that scenes use: the same function, less to update.
+    `words` has them. It serves as the tower's tokenizer from then on.
     """
 
-    def __init__(self, backbone: Backbone) -> None:
+    def __init__(self, backbone: Backbone, words: Sequence[str] = WORDS) -> None:
         self.tokenize = backbone.tokenizer
         self.known: dict[str, tuple[Tensor, ...]] = {}
         # padding is 0 and stays it, and the end of text stays the largest id, by which the tower
         # finds it
-        self.used = self.tokenize(WORDS)[0].unique()
+        self.used = self.tokenize(words)[0].unique()
         weight = backbone.model.token_embedding.weight[self.used].detach().clone()
         backbone.model.token_embedding = torch.nn.Embedding.from_pretrained(weight, freeze=False)
+        vars(backbone)["tokenizer"] = self
 
     def bank(self, texts: Sequence[str]) -> TextBank:
         """texts: distinct ones. Returns them as a bank."""
+        return TextBank(*self(texts), asked=len(texts))
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns ids, lengths and hashes of texts."""
         if new := [text for text in texts if text not in self.known]:
             ids, lengths, hashes = self.tokenize(new)
             small = torch.searchsorted(self.used, ids)
@@ -56,7 +62,7 @@ class Texts:
         ids, lengths, hashes = (
             torch.stack([self.known[text][column] for text in texts]) for column in range(3)
         )
-        return TextBank(ids, lengths, hashes, asked=len(texts))
+        return ids, lengths, hashes
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ class Steps:
             pairs.append(drawn if self.with_units else [])
         units = [[pair and pair[0] for pair in row] for row in pairs]
         foils = [[pair and pair[1] for pair in row] for row in pairs]
-        captions = [[sample.caption] for sample in samples]
+        captions = [[self.told(sample, rng)] for sample in samples]
         distinct = list(
             dict.fromkeys(
                 t
@@ -158,6 +164,10 @@ class Steps:
             samples=images,
             primary=self.batch,
         )
+
+    def told(self, sample: Sample, rng: Random) -> str:
+        """Returns what is said of an image."""
+        return sample.caption
 
 
 def swapped(sample: Sample, record: UnitRecord, rng: Random) -> str | None:

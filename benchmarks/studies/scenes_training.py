@@ -6,14 +6,14 @@ It is trained from nothing or tuned on, killed at any time and continued, then a
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from scenes_data import Steps, Texts, read_pictures
+from scenes_data import WORDS, Steps, Texts, read_pictures
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from zoo.backbones.backbone import Backbone
@@ -30,13 +30,15 @@ from zoo.results.statistics import Observations, interval, wilson
 from zoo.scenes.cache import read_lines
 
 SAVE_EVERY = 250
+# what `Pictures` does, for an evaluation by zoo
+AS_TRAINED = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
 
 
 @dataclass(frozen=True)
 class Arm:
     """What is tuned with what. negatives and units: as in `Steps`."""
 
-    objective: type[Objective]
+    objective: Callable[[], Objective]
     negatives: int
     units: bool
 
@@ -52,8 +54,11 @@ ARMS = {
 class Training:
     """A tower, what it is trained for and the batches that it sees.
 
-    `batch_seed` settles the batches, and `seed` the weights.
+    `batch_seed` settles the batches, and `seed` the weights. `words` has all words of captions.
     """
+
+    words: ClassVar[Sequence[str]] = WORDS
+    arms: ClassVar[dict[str, Arm]] = ARMS
 
     def __init__(
         self,
@@ -67,9 +72,13 @@ class Training:
     ) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        chosen = ARMS[arm]
-        backbone = Backbone("zoo-scenes", text=TextInput(lengths=(4, 6, 8, 10, 12, 14, 16)))
-        self.texts = Texts(backbone)
+        chosen = self.arms[arm]
+        backbone = Backbone(
+            "zoo-scenes",
+            text=TextInput(lengths=(4, 6, 8, 10, 12, 14, 16)),
+            preprocess=AS_TRAINED,
+        )
+        self.texts = Texts(backbone, self.words)
         # the same text is true of many scenes of a batch: texts known to be true of an image are no
         # candidates against it, in every arm
         self.module = ZooModule(
@@ -79,7 +88,7 @@ class Training:
         pictures = read_pictures(
             folder, [f"images/{row['id']}.png" for row in rows if row["split"] == "train"]
         )
-        self.batches = Steps(
+        self.batches = self.steps_of(
             folder, pictures, self.texts, batch, batch_seed, chosen.negatives, chosen.units
         )
         built = Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05).build(
@@ -87,6 +96,10 @@ class Training:
         )
         self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         self.steps, self.done = steps, 0
+
+    def steps_of(self, *given: Any) -> Steps:
+        """Returns the batches, of what `Steps` is given."""
+        return Steps(*given)
 
     def start_from(self, weights: Path) -> None:
         """Takes over the weights that another training ended with."""
