@@ -30,7 +30,7 @@ from zoo.results.presets import Official, Strict, preset_of
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.show import show
+from zoo.results.show import _absent, show
 from zoo.results.tables import TextTable
 
 
@@ -423,3 +423,14 @@ def test_random_weights_are_said_above_every_table(run: tuple[Path, Results]) ->
     said = "random weights: the image tower was neither pretrained nor trained"
     for text in (str(results), results.to_markdown(), results.to_latex(), results._repr_html_()):
         assert said in text
+
+
+def test_what_is_absent_has_a_line_for_each_way_of_getting_it() -> None:
+    lacking = [
+        {"benchmark": "b", "run": "", "subset": subset, "files": [f"{subset}.json"], "how": how}
+        for subset, how in (("one", "clone it"), ("two", "clone it"), ("three", "ask for it"))
+    ]
+    assert list(_absent(lacking)) == [
+        "absent: b/one and 1 more (one.json): clone it",
+        "absent: b/three (three.json): ask for it",
+    ]

@@ -93,11 +93,20 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield from (
             Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items()
         )
-    for absent in results.header["absent"]:
-        yield Text(
-            f"absent: {BenchmarkRun(absent['benchmark'], absent['run'])}/{absent['subset']} "
-            f"({' or '.join(absent['files'])}): {absent['how']}"
-        )
+    yield from map(Text, _absent(results.header["absent"]))
+
+
+def _absent(lacking: list[dict[str, Any]]) -> Iterator[str]:
+    """Yields a line for each way of getting files, with the first subset that it brings."""
+    by_how: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for absent in lacking:
+        run = str(BenchmarkRun(absent["benchmark"], absent["run"]))
+        by_how.setdefault((run, absent["how"]), []).append(absent)
+    for (run, how), subsets in by_how.items():
+        first, more = subsets[0], len(subsets) - 1
+        others = f" and {more} more" if more else ""
+        files = " or ".join(first["files"])
+        yield f"absent: {run}/{first['subset']}{others} ({files}): {how}"
 
 
 def _familiarity(said: dict[str, Any]) -> Iterator[Text]:
