@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -18,7 +19,7 @@ import zoo
 from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo
 from tests.support.published import Answers, Sample, counted, tied_scores, value
 from zoo.benchmarks import eqben
-from zoo.benchmarks.base import Case
+from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.bivlc import BiVLC
 from zoo.benchmarks.catalog import benchmark
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
@@ -211,6 +212,25 @@ def test_a_kind_that_was_not_published_is_refused(tmp_path: Path) -> None:
             with pytest.raises(ZooError) as error:
                 read(sample.benchmark, [tmp_path])
             refused(error.value, path.name, f"{spoilt[name]!r} is none of the kinds")
+
+
+@pytest.mark.parametrize(
+    ("asked", "file", "content", "says"),
+    [
+        (COLA(), "cola/COLA_multiobjects_matching_benchmark.json", ["a.png", "b", "c", "d"], "[0]"),
+        (WhatsUp(subsets=["COCO-one"]), "whatsup/coco_qa_one_obj.json", ["cat", "a", "b"], "[0]"),
+        (WhatsUp(subsets=["VG-one"]), "whatsup/vg_qa_one_obj.json", ["cat", "a", "b"], "[0]"),
+        (ComVG(), "comvg/ComVG.csv", {**comvg(1, 2, 3), "pos_image_id": "cat"}, ":2"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Benchmark) else "",
+)
+def test_an_image_that_has_no_number_of_its_data_set_is_refused(
+    asked: Benchmark, file: str, content: Any, says: str, tmp_path: Path
+) -> None:
+    Sample(asked, file, (content,), "").write(tmp_path)
+    with pytest.raises(ZooError) as error:
+        read(asked, [tmp_path])
+    refused(error.value, f"{Path(file).name}{says}", "is not a file name of")
 
 
 def test_other_numbers_of_cases_than_published_are_noted(tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.protocols import directed, group
 from zoo.benchmarks.published import PublishedBenchmark
 
 HUB = Hub("imirandam/BiVLC")
 IMAGES = ("image", "negative_image")
-METRICS = ("text", "image", "group", "i_pos2t", "i_neg2t", "t_pos2i", "t_neg2i")
-CHANCE = dict(zip(METRICS, (25.0, 25.0, 100 / 6, 50.0, 50.0, 50.0, 50.0), strict=True))
+METRICS = (*group.METRICS, *directed.TEXT_OF, *directed.IMAGE_OF)
+CHANCE = dict.fromkeys(METRICS, 50.0) | group.CHANCE
 # subset: cases, and what OpenAI's ViT-B/32 has by the authors' own file of results, as METRICS
 PUBLISHED = {
     "add_att": (76, (47.4, 25.0, 22.4, 67.1, 76.3, 52.6, 72.4)),

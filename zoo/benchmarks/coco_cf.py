@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import lines
@@ -49,7 +50,7 @@ class COCOCounterfactuals(PublishedBenchmark):
     )
     hub = HUB
     published = (
-        Subset(PAIRS, FILES, 17_410, HOW, chance={"text": 25.0, "image": 25.0, "group": 100 / 6}),
+        Subset(PAIRS, FILES, 17_410, HOW, chance=CHANCE),
         Subset(RETRIEVAL, FILES, 10_446, HOW),
     )
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.sources.images import image_ref
+from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text, listed
 
 HOW = (
@@ -36,7 +37,7 @@ class COLA(PublishedBenchmark):
             ("cola/COLA_multiobjects_matching_benchmark.json",),
             210,
             HOW,
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            chance=CHANCE,
             published={"text": 41.9, "image": 22.4, "group": 14.8},
         ),
     )
@@ -44,8 +45,6 @@ class COLA(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row: two links to images of Visual Genome, each with a caption."""
         match = np.eye(2, dtype=bool)
-        for i, (_, (first, caption, second, other)) in enumerate(
-            listed(path, tuple[Text, Text, Text, Text])
-        ):
-            images = tuple(image_ref(f"visual_genome/{Path(url).name}") for url in (first, second))
-            yield Case(images, (caption, other), match, "group", subset, str(i))
+        for i, (place, row) in enumerate(listed(path, tuple[Text, Text, Text, Text])):
+            images = tuple(visual_genome_ref(link, place) for link in row[::2])
+            yield Case(images, row[1::2], match, "group", subset, str(i))

@@ -9,6 +9,7 @@ from msgspec import Struct
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import listed
@@ -48,7 +49,7 @@ class ColorSwap(PublishedBenchmark):
             ("colorswap/test.json", "colorswap/data/test-*.parquet", "colorswap/test-*.parquet"),
             300,
             HOW,
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            chance=CHANCE,
             published={"text": 35.7, "image": 15.0, "group": 12.0},
         ),
     )

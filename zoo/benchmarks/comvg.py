@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.svo_probes import repeated_notes
 from zoo.benchmarks.tabled import tabled
-from zoo.sources.images import image_ref
+from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 
 HOW = (
@@ -49,7 +49,7 @@ class ComVG(PublishedBenchmark):
         for place, row in tabled(path, _Row):
             if of_kind(row.neg_value, CASES, place) == subset:
                 numbers = row.pos_image_id, row.neg_image_id
-                images = tuple(image_ref(f"visual_genome/{number}.jpg") for number in numbers)
+                images = tuple(visual_genome_ref(f"{number}.jpg", place) for number in numbers)
                 yield Case(images, (row.sentence,), match, "t2i", subset, row.id)
 
     def read_subset(self, path: Path, subset: str) -> Contents:

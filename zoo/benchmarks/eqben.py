@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, listed
@@ -57,8 +58,8 @@ class EqBen(PublishedBenchmark):
             ("eqben/ann.json",),
             n,
             HOW,
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
-            published=dict(zip(("text", "image", "group"), values, strict=True)),
+            chance=CHANCE,
+            published=dict(zip(METRICS, values, strict=True)),
         )
         for subset, (_, n, values) in PUBLISHED.items()
     )

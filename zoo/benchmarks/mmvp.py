@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.tabled import tabled
 from zoo.errors import ZooError
@@ -58,8 +59,8 @@ class MMVP(PublishedBenchmark):
             ("mmvp/Questions.csv",),
             15,
             HUB.fetch("mmvp"),
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
-            published=dict(zip(("text", "image", "group"), values, strict=True)),
+            chance=CHANCE,
+            published=dict(zip(METRICS, values, strict=True)),
         )
         for pattern, values in PATTERNS.items()
     )

@@ -10,6 +10,7 @@ from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 
 HUB = Hub("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
@@ -26,7 +27,7 @@ class _Row(Struct):
 class VisMin(PublishedBenchmark):
     """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
 
-    Two images are COCO's or made, and edited by a diffusion model.
+    One image is COCO's or made, the other is an edit of it by a diffusion model.
     """
 
     name = "vismin"
@@ -41,7 +42,7 @@ class VisMin(PublishedBenchmark):
             ("vismin/data/test-*.parquet", "vismin/test-*.parquet"),
             n,
             f"{HUB.fetch('vismin')} (1.5 GB)",
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+            chance=CHANCE,
         )
         for category, n in CASES.items()
     )

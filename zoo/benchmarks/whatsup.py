@@ -13,7 +13,7 @@ from zoo.benchmarks.annotations import identical_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
-from zoo.sources.images import coco_ref, image_ref
+from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, listed
 
@@ -143,11 +143,11 @@ class WhatsUp(PublishedBenchmark):
 
 def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
     match = np.array([[True, False]])
-    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int, Text, Text])):
+    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int | Text, Text, Text])):
         image = (
-            coco_ref(f"{number:012}.jpg", place)
+            coco_ref(f"{number:0>12}.jpg", place)
             if subset.startswith("COCO")
-            else image_ref(f"visual_genome/{number}.jpg")
+            else visual_genome_ref(f"{number}.jpg", place)
         )
         yield Case((image,), tuple(texts), match, "i2t", subset, str(i), correct_first=True)
 

@@ -11,6 +11,7 @@ from zoo.benchmarks.annotations import count_notes, given_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows
+from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import rooted
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import lines
@@ -27,7 +28,7 @@ SUBSET = Subset(
     (*JSONL, "winoground/*.parquet", "winoground/*/*.parquet"),
     400,
     HOW,
-    chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
+    chance=CHANCE,
     published={"text": 31.25, "image": 11.0, "group": 8.75},
 )
 

@@ -16,6 +16,10 @@ from zoo.benchmarks.protocols.base import (
     lacking_texts,
 )
 
+METRICS = ("text", "image", "group")
+# in per cent, of two images and two texts
+CHANCE = {"text": 25.0, "image": 25.0, "group": 100 / 6}
+
 
 class GroupScore(Protocol):
     """Every image chooses its text (`text`), every text its image (`image`), or both (`group`)."""
@@ -25,7 +29,7 @@ class GroupScore(Protocol):
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
         """Yields the queries `text`, `image` and `group`, each about the whole case."""
         images, texts = match.shape
-        for metric in ("text", "image", "group"):
+        for metric in METRICS:
             yield asked(metric, 0, match, range(images), range(texts))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
