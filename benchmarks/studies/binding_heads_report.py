@@ -67,15 +67,16 @@ def write_report(runs: list[Run], plan: dict[str, Any], methods: tuple[str, ...]
 def gains(runs: list[Run], method: str, subset: str, share: float) -> list[tuple[float, float]]:
     """Returns what the cosine knows of swaps and what a method adds, a seed each."""
 
-    def known(name: str) -> dict[int, float]:
+    def told(name: str, asked: str = "metrics") -> dict[int, float]:
         return {
-            run["seed"]: run["metrics"][subset]["i2t"]["value"]
+            run["seed"]: run[asked][subset]["i2t"]["value"]
             for run in runs
             if (run["method"], run["share"]) == (name, share)
         }
 
-    cosine, other = known("cosine"), known(method)
-    return [(cosine[seed], other[seed] - cosine[seed]) for seed in cosine if seed in other]
+    known, other = told("cosine"), told(method)
+    compared = told("cosine", "of_few") if method == "SGI" else known
+    return [(known[seed], other[seed] - compared[seed]) for seed in known if seed in other]
 
 
 def _cell(runs: list[Run], subset: str, metric: str) -> str:

@@ -1,4 +1,5 @@
 from .aro import AROShuffle as AROShuffle
+from .avoiding import Avoiding as Avoiding
 from .base import NegativeGenerator as NegativeGenerator
 from .bigram_shuffle import BigramShuffle as BigramShuffle
 from .entity_foil import EntityFoilInPlace as EntityFoilInPlace
