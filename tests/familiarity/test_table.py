@@ -3,6 +3,8 @@
 import csv
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from zoo.errors import ZooError
@@ -13,7 +15,8 @@ from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
-from zoo.units.reader import write_units
+from zoo.units.parquet import write_rows
+from zoo.units.reader import to_json, write_units
 from zoo.units.record import Entity, UnitRecord
 
 
@@ -21,6 +24,7 @@ def record(number: int, *texts: str) -> UnitRecord:
     return UnitRecord(str(number), "1", " ".join(texts), tuple(map(Entity, texts)))
 
 
+SAID = ("A red car and a small white dog.", "Two red cars on the road.")
 RECORDS = [
     record(1, "red cars", "small white dog"),
     record(2, "red car", "chairs"),
@@ -72,9 +76,19 @@ def test_units_of_a_file_are_counted_as_they_are(tmp_path: Path) -> None:
     assert familiar_table(str(tmp_path / "units.jsonl")).counts == COUNTS
 
 
+def test_units_and_captions_may_stand_in_parquet(tmp_path: Path) -> None:
+    write_rows(map(to_json, RECORDS), tmp_path / "units.parquet", dict)
+    assert familiar_table(str(tmp_path / "units.parquet")).counts == COUNTS
+    rows = [{"image": f"{i}.jpg", "caption": caption} for i, caption in enumerate(SAID)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "captions.parquet")
+    (tmp_path / "captions.txt").write_text("\n".join(SAID))
+    tables = [familiar_table(str(tmp_path / f"captions.{kind}")) for kind in ("parquet", "txt")]
+    assert tables[0].counts == tables[1].counts
+
+
 def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
     captions = tmp_path / "captions.txt"
-    captions.write_text("A red car and a small white dog.\nTwo red cars on the road.\n")
+    captions.write_text("\n".join(SAID))
     table = familiar_table(str(captions))
     assert table.counts[Binding("red", "car")] == (1, 1)
     assert table.counts[Binding("small", "dog")] == table.counts[Binding("white", "dog")] == (0, 1)

@@ -11,9 +11,11 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.readers.parquet_table import parquet_file
 from zoo.support.spec import built, class_path
 from zoo.support.text_files import sha256, text_lines
 from zoo.units.extract import UnitExtractor
+from zoo.units.parquet import SUFFIX
 from zoo.units.reader import read_units
 from zoo.units.rules.rule import RuleExtractor
 
@@ -87,6 +89,8 @@ def of_captions(reader: Reader, extractor: UnitExtractor | None = None) -> Bindi
 
 
 def _has_units(path: Path) -> bool:
+    if path.suffix == SUFFIX:
+        return "entities" in parquet_file(path).schema_arrow.names
     first = next((line for line in text_lines(path) if line.strip()), "").lstrip()
     return first.startswith("[") or (first.startswith("{") and '"entities"' in first)
 
