@@ -127,8 +127,11 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
 ) -> None:
     folder = shared_data / "benchmarks/vl_checklist_vg"
     files = {corpus_of(path, folder): path for path in folder.rglob("*.json")}
+    several = shared_data / "benchmarks/vl_checklist"  # three captions and foils a row
+    swig = next(several.rglob("swig_item_small.json"))
+    files[corpus_of(swig, several)] = swig
     subsets = [subset for subset in VLCheckList.offers if subset in files]
-    assert len(files) == len(subsets) == 20
+    assert len(files) == len(subsets) == 21
 
     def questions() -> Iterator[Asked]:
         for subset in subsets:
@@ -140,7 +143,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     named = VLCheckList(rows, {name: str(path) for name, path in files.items()}, subsets)
     roots = [shared_data, visual_genome]
     seen = hold(named, roots, questions())
-    assert seen == sum(min(rows, len(entries(path))) for path in files.values())
+    assert seen == sum(min(rows, len(entries(p))) for p in files.values() if p != swig)
     notes = read(named, roots).notes
     assert notes.get("Attribute/color/vg rows", "") == (
         "the first 100 of 278, as published" if rows == 100 else ""
@@ -148,6 +151,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     if rows == 1_000:
         assert seen == 5_327
         assert notes["Attribute/color/vg identical"].startswith("2 with the same text")
+        assert notes["Object/Size/medium/vg_obj bare foils"].startswith("103 are a name")
 
 
 def test_vl_checklist_has_56_corpora_whose_files_are_named_as_in_the_authors_tree(

@@ -96,13 +96,16 @@ class VLCheckList(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of the first rows; a note counts the others."""
+        """Returns the cases of the first rows; notes count others and odd foils."""
         match, cases = np.array([[True, False]]), []
         entries = list(listed(path, tuple[str, _Texts]))
         for i, (place, (name, texts)) in enumerate(entries[: self.rows]):
             image, pair = _image(name, subset, place), (texts.pos[0], texts.neg[0])
             cases.append(Case((image,), pair, match, "i2t", subset, str(i)))
         notes = identical_note(subset, cases)
+        bare = sum(case.texts[1].startswith(" ") for case in cases)
+        if bare:
+            notes[f"{subset} bare foils"] = f"{bare:,} are a name after a blank, not a caption"
         if len(entries) > len(cases):
             notes[f"{subset} rows"] = f"the first {len(cases):,} of {len(entries):,}, as published"
         return Contents(cases, [path], [], notes)
