@@ -112,7 +112,8 @@ def test_all_positions_count_and_animals_alike_do_not(tmp_path):
 
 def biscor(*rows: dict, file: str = BISCOR, **asked) -> Sample:
     pictures = ("image", "negative_image")
-    return Sample(BiSCoR(**asked), file, rows, "color", ("caption", "negative_caption"), pictures)
+    needed = "caption", "negative_caption"
+    return Sample(BiSCoR(**asked), file, rows, "color", needed=needed, pictures=pictures)
 
 
 PAIR = {
