@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.published import Answers, Expected, Sample
+from tests.support.samples import Answers, Expected, Sample
 from zoo.benchmarks.bivlc import BiVLC
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA

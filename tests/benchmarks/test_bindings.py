@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.published import Sample
+from tests.support.samples import Sample
 from zoo.benchmarks.biscor import BiSCoR
 from zoo.benchmarks.pug_spare import PUGSpare
 from zoo.benchmarks.roots import read
@@ -173,7 +173,7 @@ BAD = {
         r"test-00000-of-00001\.parquet\[1\]: field 'caption' is blank",
     ),
     "an image of BiSCoR is absent": (
-        Sample(BiSCoR(), BISCOR, (PAIR,), "color", (), ("image",)),
+        Sample(BiSCoR(), BISCOR, (PAIR,), "color", pictures=("image",)),
         r"parquet has no column negative_image, only",
     ),
     "a shard of BiSCoR is absent": (

@@ -17,7 +17,7 @@ from PIL import Image
 
 import zoo
 from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo
-from tests.support.published import Answers, Sample, counted, tied_scores, value
+from tests.support.samples import Answers, Sample, counted, tied_scores, value
 from zoo.benchmarks import eqben
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.bivlc import BiVLC

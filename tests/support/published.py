@@ -1,163 +1,173 @@
-"""Files of published benchmarks in small: written as published, spoilt in every way, and judged."""
+"""A data root in small: twelve drawn images, with captions in the files that recipes read.
+
+All are laid out and named as published.
+"""
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
-from PIL import Image
 
-from zoo.benchmarks.base import Benchmark, Case
-from zoo.results.metrics import Rules, metrics
-from zoo.results.outcomes import rows, table
-from zoo.results.runs import BenchmarkRun
+from tests.support.made import COLORS, SHAPES, draw, record
+from zoo.language.taggers import default_tagger
+from zoo.negatives.replace import parts_of
+from zoo.negatives.table import write_table
 
-Entry = Any  # an object or a list, as JSON has them
-Answers = dict[str, list[bool]]
-Rule = Callable[[NDArray[np.float32]], Answers]
-RUN = BenchmarkRun("benchmark")
+CAPTIONS = 2  # of an image
+SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What an entry is read to; images by the ends of their references."""
+def make_published(root: Path) -> Path:
+    """Writes coco/, flickr8k/, neg_clip/, trohn_img/ and replacements.arrow into `root`.
 
-    id: str
-    images: tuple[str, ...]
-    texts: tuple[str, ...]
-    match: list[list[int]]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A file with exactly the published fields.
-
-    Attributes:
-        benchmark: The benchmark.
-        file: Where it lies under a data root.
-        entries: Its entries, or rows.
-        subset: The subset that they are of.
-        protocol: The protocol of its cases.
-        rule: The official rule: of scores, whether each answer is right, by metric.
-        expected: What it is read to.
-        needed: The fields without which an entry is refused.
-        pictures: The columns of images, where the file is a parquet.
-        beside: Further files, by their places.
-        keys: The keys of the entries, where they stand under keys.
+    Returns `root`.
     """
-
-    benchmark: Benchmark
-    file: str
-    entries: tuple[Entry, ...]
-    subset: str
-    protocol: str = ""
-    rule: Rule | None = None
-    expected: tuple[Expected, ...] = ()
-    needed: tuple[str, ...] = ()
-    pictures: tuple[str, ...] = ()
-    beside: Mapping[str, str] = field(default_factory=dict)
-    keys: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What a test is called by."""
-        return f"{self.benchmark.name}-{self.subset}-{Path(self.file).suffix[1:]}"
-
-    @property
-    def of_files(self) -> bool:
-        """Whether the images are files."""
-        return not self.pictures
-
-    @property
-    def of_json(self) -> bool:
-        """Whether fields have types: those of a CSV file are texts, and a column has one."""
-        return self.file.endswith((".json", ".jsonl"))
-
-    @property
-    def place(self) -> str:
-        """Where its last entry stands, as errors say it, without the folder."""
-        path, last = Path(self.file), len(self.entries) - 1
-        if path.suffix in (".json", ".parquet"):
-            return f"{path.name}[{self.keys[last] if self.keys else last}]"
-        return f"{path.name}:{last + 1 + (path.suffix == '.csv')}"
-
-    def write(self, root: Path) -> Path:
-        """Writes the file, and those beside it, under a data root."""
-        for place, content in self.beside.items():
-            (root / place).parent.mkdir(parents=True, exist_ok=True)
-            (root / place).write_text(content)
-        path = root / self.file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        entries = list(self.entries)
-        if path.suffix == ".json":
-            made = dict(zip(self.keys, entries, strict=True)) if self.keys else entries
-            path.write_text(json.dumps(made))
-        elif path.suffix == ".jsonl":
-            path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-        elif path.suffix == ".parquet":
-            cells = {name: picture(i) for i, name in enumerate(self.pictures)}
-            pq.write_table(pa.Table.from_pylist([{**cells, **entry} for entry in entries]), path)
-        else:
-            with path.open("w", newline="") as file:
-                writer = csv.DictWriter(file, list(entries[0]))
-                writer.writeheader()
-                writer.writerows(entries)
-        return path
-
-    def without(self, name: str) -> "Sample":
-        """Returns the sample whose last entry lacks a field; a table lacks the column."""
-        entries = deepcopy(self.entries)
-        for entry in entries[-1:] if self.of_json else entries:
-            del entry[name]
-        return replace(self, entries=entries)
-
-    def with_wrong(self, name: str | int) -> "Sample":
-        """Returns the sample whose last entry has an object where something else is needed."""
-        entries = deepcopy(self.entries)
-        entries[-1][name] = {"?": 1}
-        return replace(self, entries=entries)
-
-
-def picture(shade: int) -> dict[str, Any]:
-    """Returns an image as the hub's parquet files hold it."""
-    content = io.BytesIO()
-    Image.new("RGB", (8, 8), (40 * shade, 10, 10)).save(content, "PNG")
-    return {"bytes": content.getvalue(), "path": f"{shade}.png"}
-
-
-def tied_scores(shape: tuple[int, ...], trials: int = 200) -> Iterator[NDArray[np.float32]]:
-    """Yields scores of few values, so that ties are common."""
-    generator = np.random.default_rng(0)
-    for _ in range(trials):
-        yield generator.integers(0, 4, shape).astype(np.float32)
-
-
-def counted(case: Case, scores: NDArray[np.float32]) -> Answers:
-    """Returns whether each answer counts under the preset `official`, by metric."""
-    found: Answers = {}
-    for outcome in case.judge(scores):
-        right = outcome.right or (outcome.tie and case.counts_tie(outcome))
-        found.setdefault(outcome.metric, []).append(right)
-    return found
-
-
-def value(case_scores: list[tuple[Case, NDArray[np.float32]]], rules: Rules) -> dict[str, float]:
-    """Returns the metrics of one subset, in per cent, as the report counts them."""
-    made = table(
-        row
-        for case, scores in case_scores
-        for row in rows(RUN, case, case.judge(scores), frozenset())
+    pictures = []
+    for i, (color, shape) in enumerate(product(COLORS, SHAPES)):
+        first, second = (color, shape), (COLORS[(i + 1) % 4], SHAPES[(i + 1) % 3])
+        texts = [" ".join([*("a", *one), where, *("a", *other)]) for one, where, other in (
+            (first, "above", second), (second, "below", first))]  # fmt: skip
+        content = io.BytesIO()
+        draw(*first, *second).save(content, "jpeg")
+        pictures.append((content.getvalue(), texts, (first, second)))
+    for folder in (
+        "coco/train2017",
+        "coco/annotations",
+        "flickr8k/images",
+        "neg_clip",
+        "laion_coco",
+        "trohn_img",
+    ):
+        (root / folder).mkdir(parents=True)
+    _coco(root / "coco", pictures)
+    _flickr8k(root / "flickr8k", pictures)
+    for split, chosen in (("train", range(10)), ("valid", range(2))):
+        _neg_clip(
+            root / "neg_clip" / f"{split}_neg_clip.tsv",
+            [(f"{i:012d}.jpg", pictures[i][1]) for i in chosen],
+        )
+    for split, chosen in (("train", range(10)), ("validation", range(10, 12))):
+        _trohn_img(
+            root / "trohn_img" / f"{split}-00000-of-00001.parquet", {i: pictures[i] for i in chosen}
+        )
+    captions = [text for _, texts, _ in pictures for text in texts]
+    for folder in (root, root / "laion_coco"):
+        write_replacements(folder / "replacements.arrow", captions)
+    (root / "laion_coco" / "captions.tsv").write_text(
+        "filepath\ttitle\n"
+        + "".join(
+            f"coco/train2017/{i:012d}.jpg\t{texts[0]}\n" for i, (_, texts, _) in enumerate(pictures)
+        )
     )
-    return {
-        metric.metric: metric.value
-        for metric in metrics(made, rules, {})
-        if metric.value is not None
+    return root
+
+
+Picture = tuple[bytes, list[str], tuple[tuple[str, str], tuple[str, str]]]
+
+
+def _coco(folder: Path, pictures: list[Picture]) -> None:
+    images, annotations, units = [], [], []
+    for i, (content, texts, (first, second)) in enumerate(pictures):
+        path = folder / "train2017" / f"{i:012d}.jpg"
+        path.write_bytes(content)
+        sentences = [
+            {"raw": text, "sentid": CAPTIONS * i + k, "imgid": i, "tokens": text.split()}
+            for k, text in enumerate(texts)
+        ]
+        images.append(
+            {
+                "cocoid": i,
+                "imgid": i,
+                "split": SPLITS[i],
+                "filepath": "train2014",
+                "filename": path.name,
+                "sentences": sentences,
+            }
+        )
+        annotations += [{"image_id": i, "id": s["sentid"], "caption": s["raw"]} for s in sentences]
+        if (
+            SPLITS[i] == "train"
+        ):  # a part of all that is trained on, so that one file serves every choice of splits
+            units.append(
+                record(i, path, texts[0], first, second)
+                | {"caption_id": f"coco_{i}_{CAPTIONS * i}", "image_id": f"coco:{i}"}
+            )
+    (folder / "dataset_coco.json").write_text(json.dumps({"dataset": "coco", "images": images}))
+    published = {
+        "images": [{"id": image["cocoid"]} for image in images],
+        "annotations": annotations,
     }
+    (folder / "annotations" / "captions_train2017.json").write_text(json.dumps(published))
+    (folder / "units_train.jsonl").write_text("".join(json.dumps(unit) + "\n" for unit in units))
+
+
+def _flickr8k(folder: Path, pictures: list[Picture]) -> None:
+    names = [f"{1000 + i}_{i:010x}.jpg" for i in range(len(pictures))]
+    lines, units = [], []
+    for i, (name, (content, texts, (first, second))) in enumerate(
+        zip(names, pictures, strict=True)
+    ):
+        (folder / "images" / name).write_bytes(content)
+        lines += [f"{name}#{k}\t{text}" for k, text in enumerate(texts)]
+        units.append(
+            record(i, Path(name), texts[0], first, second)
+            | {"caption_id": f"{name}#0", "image_id": f"flickr:{1000 + i}"}
+        )
+    (folder / "Flickr8k.token.txt").write_text("\n".join(lines) + "\n")
+    (folder / "Flickr_8k.trainImages.txt").write_text("\n".join(names[:10]) + "\n")
+    (folder / "Flickr_8k.devImages.txt").write_text("\n".join(names[10:]) + "\n")
+    (folder / "units.jsonl").write_text("".join(json.dumps(unit) + "\n" for unit in units))
+
+
+def _neg_clip(file: Path, rows: list[tuple[str, list[str]]]) -> None:
+    with file.open("w", newline="") as content:
+        table = csv.writer(content, delimiter="\t")
+        table.writerow(["", "title", "filepath", "neg_caption", "neg_image"])
+        for i, (name, (text, _)) in enumerate(rows):
+            words = text.split()
+            negative = " ".join(
+                [*words[:1], words[5], *words[2:5], words[1], *words[6:]]
+            )  # the colours exchanged
+            table.writerow(
+                [
+                    i,
+                    text,
+                    f"coco/train2014/COCO_train2014_{name}",
+                    str([negative]),
+                    str([(i + 1) % len(rows)] * 3),
+                ]
+            )
+
+
+def write_replacements(file: Path, captions: list[str]) -> None:
+    """Writes a table for these captions, in which everything may become a colour or a shape."""
+    parts = {
+        (part.word, part.tag)
+        for text in captions
+        for part in parts_of(default_tagger().analyse(text))
+        if part.tag is not None
+    }
+    write_table(
+        file,
+        {key: dict.fromkeys((*COLORS, *SHAPES), 1.0) for key in sorted(parts)},
+        tagger=default_tagger().name,
+    )
+
+
+def _trohn_img(file: Path, pictures: dict[int, Picture]) -> None:
+    contents = {i: content for i, (content, *_) in pictures.items()}
+    table = {
+        "image_id": [f"{i:012d}.jpg" for i in pictures],
+        "caption": [texts[0] for _, texts, _ in pictures.values()],
+        "negative_caption": [
+            texts[0].replace("above", "left of") for _, texts, _ in pictures.values()
+        ],
+        "negative_image": [
+            {"bytes": content, "path": f"{i}.jpg"} for i, content in contents.items()
+        ],
+    }
+    pq.write_table(pa.table(table), file)
