@@ -11,6 +11,7 @@ from zoo.benchmarks.annotations import overridden
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.protocols import group
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.support.schema import Text
 
@@ -34,10 +35,10 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             CASES,
             f"{HUB.fetch('biscor')}, and name each kind's file by `files`, or put it at "
             f"DATA_ROOT/biscor/{kind}/{split}-00000-of-00001.parquet",
-            chance={"text": 25.0, "image": 25.0, "group": 100 / 6},
-            published={"group": group} if split == "test" else {},
+            chance=group.CHANCE,
+            published={"group": value} if split == "test" else {},
         )
-        for kind, group in PUBLISHED.items()
+        for kind, value in PUBLISHED.items()
     )
 
 

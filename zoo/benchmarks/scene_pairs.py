@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from zoo.benchmarks.base import Case
+from zoo.benchmarks.protocols import group
 from zoo.benchmarks.scene_folders import SceneFolder, picture
 from zoo.errors import ZooError
 from zoo.scenes.cache import SceneCaption
@@ -27,7 +28,7 @@ class ScenePairs(SceneFolder):
     name = "scene_pairs"
     offers = KINDS
     usual, filled_by = "scene_pairs", "pairs"
-    by_chance = MappingProxyType({"text": 25.0, "image": 25.0, "group": 100 / 6})
+    by_chance = MappingProxyType(group.CHANCE)
 
     def __init__(self, folder: str = usual, subsets: list[str] | None = None) -> None:
         super().__init__(folder, subsets)
