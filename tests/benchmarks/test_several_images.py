@@ -25,6 +25,7 @@ from zoo.benchmarks.catalog import benchmark
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA
 from zoo.benchmarks.comvg import ComVG
+from zoo.benchmarks.eqben import EqBen
 from zoo.benchmarks.imagecode import ImageCoDe
 from zoo.benchmarks.mmvp import MMVP
 from zoo.benchmarks.protocols.binary import threshold
@@ -294,6 +295,16 @@ def test_images_of_imagecode_are_told_by_the_order_of_their_numbers(tmp_path: Pa
     (tmp_path / "imagecode" / "valid_data.json").write_text(json.dumps({"a": {"12": "a hand"}}))
     with pytest.raises(ZooError, match=r"valid_data\.json\[a\]: '12' is no image of ten"):
         read(ImageCoDe(subsets=["video"]), [tmp_path])
+
+
+@pytest.mark.parametrize("caption", [[], "", [" "]])
+def test_a_caption_of_eqben_that_says_nothing_is_refused(caption: Any, tmp_path: Path) -> None:
+    entry = {"image0": "eqbensd/a.png", "image1": "eqbensd/b.png", "caption0": "a dog"}
+    sample = Sample(EqBen(), "eqben/ann.json", ({**entry, "caption1": caption},), "")
+    sample.write(tmp_path)
+    with pytest.raises(ZooError) as error:
+        read(EqBen(), [tmp_path])
+    refused(error.value, "ann.json[0]: a caption is blank where a text is needed")
 
 
 def test_questions_of_mmvp_that_make_no_pair_are_refused(tmp_path: Path) -> None:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
+from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, listed
 
@@ -35,8 +35,9 @@ PUBLISHED = {
 class _Entry(Struct):
     image0: Text
     image1: Text
-    caption0: Text | Annotated[list[Text], Meta(min_length=1)]
-    caption1: Text | Annotated[list[Text], Meta(min_length=1)]
+    # unions of types with constraints crash msgspec 0.22 at times, when its types are collected
+    caption0: str | list[str]
+    caption1: str | list[str]
 
 
 class EqBen(PublishedBenchmark):
@@ -72,12 +73,15 @@ class EqBen(PublishedBenchmark):
             folder = of_kind(entry.image0.partition("/")[0], folders, place)
             if folders[folder] == subset:
                 images = tuple(_image(path, name) for name in (entry.image0, entry.image1))
-                texts = _first(entry.caption0), _first(entry.caption1)
+                texts = _first(entry.caption0, place), _first(entry.caption1, place)
                 yield Case(images, texts, match, "group", subset, str(i))
 
 
-def _first(captions: str | list[str]) -> str:
-    return captions if isinstance(captions, str) else captions[0]
+def _first(captions: str | list[str], place: str) -> str:
+    found = captions if isinstance(captions, str) else next(iter(captions), "")
+    if not found.strip():
+        raise ZooError(f"{place}: a caption is blank where a text is needed: fetch the file again")
+    return found
 
 
 def _image(path: Path, name: str) -> ImageRef:

@@ -143,7 +143,7 @@ class WhatsUp(PublishedBenchmark):
 
 def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
     match = np.array([[True, False]])
-    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int | Text, Text, Text])):
+    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int | str, Text, Text])):
         image = (
             coco_ref(f"{number:0>12}.jpg", place)
             if subset.startswith("COCO")
