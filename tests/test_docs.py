@@ -31,9 +31,9 @@ from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.benchmarks.catalog import benchmark, offered
 from zoo.cli.commands import LIGHTNING, main
-from zoo.cli.doctor import NEED_A_FILE
 from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
+from zoo.results.suites import published
 from zoo.support.names import classes
 from zoo.units.reader import read_units
 
@@ -435,7 +435,7 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     assert set(offered()) <= set(sections)
     for name, _, _ in (*classes("presets"), *classes("protocols")):
         assert any(f"| `{name}` |" in page for page in pages)
-    for name in set(offered()) - set(NEED_A_FILE) - {"scene_swaps"}:
+    for name in set(published()) - {"scene_swaps"}:
         for subset in benchmark(name).subsets:
             rows = [row for row in sections[name].splitlines() if row.startswith("| ")]
             row = next(row for row in rows if row.startswith(f"| {subset.name} |"))

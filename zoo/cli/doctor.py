@@ -10,16 +10,15 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.benchmarks.base import Benchmark, Case, Subset
-from zoo.benchmarks.catalog import asked_for, offered
+from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.roots import read, settled
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
+from zoo.results.suites import expanded, published
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.arguments import Parser, listed
 
-# not asked for unless named: without a file of the user's there is nothing to look for
-NEED_A_FILE = ("half_truth", "pairs")
 SHOWN = 3  # subsets of a benchmark that are named where some are absent
 
 
@@ -57,19 +56,16 @@ def main(argv: list[str]) -> int:
 
         return checkup(argv)
     given = parser().parse_args(argv)
-    names = (
-        listed(given.benchmarks, "--benchmarks")
-        if given.benchmarks
-        else [name for name in offered() if name not in NEED_A_FILE]
-    )
+    asked = given.benchmarks
+    names = expanded(listed(asked, "--benchmarks")) if asked else published()
     finder = ImageFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
-    for asked in asked_for(names):
+    for benchmark in asked_for(names):
         try:
-            findings += examine(asked, given.data_root, finder)
+            findings += examine(benchmark, given.data_root, finder)
         except ZooError as error:
-            broken.append(f"{asked.name}: {error}")
+            broken.append(f"{benchmark.name}: {error}")
     console = Console()
     table = _table(findings)
     if table.row_count:
@@ -98,7 +94,7 @@ def parser() -> Parser:
     )
     parser.add_argument(
         "--benchmarks",
-        help=f"names, by commas; {' and '.join(f'{name}:FILE' for name in NEED_A_FILE)} work too",
+        help="names, by commas, or `suite:PRESET`; by default all that need no file of one's own",
     )
     parser.add_argument(
         "--config",

@@ -76,8 +76,9 @@ FLAGS = (
     Flag(
         "benchmarks",
         "A,B",
-        "what is measured (`zoo ls benchmarks`); by fit, at every validation; given again, it "
-        "adds. --benchmarks.ARG VALUE is an argument of the one named last before it",
+        "what is measured (`zoo ls benchmarks`, `all`, or `suite:PRESET` for those of a preset); "
+        "by fit, at every validation; given again, it adds. --benchmarks.ARG VALUE is an argument "
+        "of the one named last before it",
     ),
     Flag("out", "DIR", "where results.json and cases.parquet go"),
     Flag(

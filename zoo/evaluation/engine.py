@@ -34,6 +34,7 @@ from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets import Preset, preset_of
 from zoo.results.report import CUT, SCALE, Results, refuse_results, report
+from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.distributed import gather_made, gather_objects, rank
@@ -46,7 +47,8 @@ class Evaluation(Ranged):
     """One run of some benchmarks on one model; it can run again and again in `fit`.
 
     Args:
-        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options.
+        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options;
+            `all`, or `suite:NAME` for those of a preset.
         data_root: Folder of annotations and images, or several. The first that has a file wins.
         out: Folder of results.json and cases.parquet; nothing is written where None.
         presets: Ways of counting and averaging, `official` where None. The first is logged.
@@ -94,7 +96,7 @@ class Evaluation(Ranged):
             raise ZooError(
                 f"Evaluation(shortlist={shortlist}): give a whole number from {deepest} up"
             )
-        self.benchmarks = asked_for(benchmarks)
+        self.benchmarks = asked_for(expanded(benchmarks))
         self.presets = [preset_of(named) for named in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
