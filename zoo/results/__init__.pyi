@@ -2,6 +2,8 @@ from .averages import Mean as Mean
 from .averages import Member as Member
 from .metrics import Macro as Macro
 from .metrics import Rules as Rules
+from .presets import FSCCLIP as FSCCLIP
+from .presets import Capabilities as Capabilities
 from .presets import CSCLIPTable11 as CSCLIPTable11
 from .presets import Official as Official
 from .presets import Preset as Preset

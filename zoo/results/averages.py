@@ -9,6 +9,8 @@ from zoo.results.metrics import Metric
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
+Weighting = Literal["equal", "cases", "members"]
+
 
 @dataclass(frozen=True)
 class Member:
@@ -39,14 +41,15 @@ class Mean:
     Attributes:
         name: Name of the mean.
         members: Metrics and means that enter it.
-        weighting: 'equal' weights all members alike, 'cases' by their numbers of cases in the file.
+        weighting: 'equal' weights all members alike, 'cases' by their numbers of cases in the file,
+            'members' by their numbers of members.
         partial: Whether it is taken of those members that are there; else a missing one withholds
             it.
     """
 
     name: str
     members: tuple["Mean | Member", ...]
-    weighting: Literal["equal", "cases"] = "equal"
+    weighting: Weighting = "equal"
     partial: bool = False
 
     def __str__(self) -> str:
@@ -164,12 +167,14 @@ class _Taken:
     Attributes:
         shares: Metrics with their shares in the mean, which sum to 1.
         cases: Number of cases.
+        members: Number of members that it is taken of.
         missing: What keeps the mean from being taken.
         left_out: What a partial mean is taken without.
     """
 
     shares: list[tuple[Metric, float]]
     cases: int
+    members: int
     missing: list[str]
     left_out: list[str] = field(default_factory=list)
 
@@ -189,22 +194,26 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
             if used
             else [str(node)]
         )
-        return _Taken([(f, f.of / max(cases, 1)) for f in used], cases, missing)
+        return _Taken([(f, f.of / max(cases, 1)) for f in used], cases, 1, missing)
     taken = [_take(member, metrics) for member in node.members]
     left_out = [m for t in taken for m in t.left_out]
     if node.partial:
         left_out += [m for t in taken for m in t.missing]
         taken = [t for t in taken if t.shares and not t.missing]
     cases = sum(t.cases for t in taken)
-    parts = [
-        1 / len(taken) if node.weighting == "equal" else t.cases / max(cases, 1) for t in taken
-    ]
+    weights = {
+        "equal": [1 for _ in taken],
+        "cases": [t.cases for t in taken],
+        "members": [t.members for t in taken],
+    }[node.weighting]
+    parts = [weight / max(sum(weights), 1) for weight in weights]
     shares = [
         (metric, part * share)
         for t, part in zip(taken, parts, strict=True)
         for metric, share in t.shares
     ]
-    return _Taken(shares, cases, [m for t in taken for m in t.missing], left_out)
+    missing = [m for t in taken for m in t.missing]
+    return _Taken(shares, cases, len(taken), missing, left_out)
 
 
 def _named(metric: Metric) -> str:

@@ -65,7 +65,10 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        yield rich_table(metrics_table(counted.metrics))
+        if counted is results.counted[0] or counted.metrics != results.metrics:
+            yield rich_table(metrics_table(counted.metrics))
+        else:
+            yield Text(f"the same metrics as under preset {results.counted[0].preset}")
         if counted.averages:
             yield rich_table(averages_table(counted.averages))
             yield from (

@@ -13,7 +13,8 @@ Such a file says what counts as right and which means are taken:
         of: [replace, winoground/winoground/group]
 
 A member with slashes is a metric, as the report names it (a subset `*` is all that the benchmark
-has). Any other is a mean that stands before it, or is listed under `not_measured`.
+has). Any other is a mean that stands before it or in the preset that `builds_on` names, or is
+listed under `not_measured`. Without `means`, those of the preset that it builds on are taken.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, near
-from zoo.results.averages import Mean, Member
+from zoo.results.averages import Mean, Member, Weighting
 from zoo.results.metrics import Macro, Rules
 from zoo.results.presets.base import Preset
 from zoo.support.schema import Text, record
@@ -53,7 +54,7 @@ MACROS = {
 class _Mean(Struct, forbid_unknown_fields=True):
     name: Text
     of: "list[str | _Mean]"
-    by: Literal["equal", "cases"] = "equal"
+    by: Weighting = "equal"
     partial: bool = False
 
 
@@ -63,6 +64,7 @@ class _Preset(Struct, forbid_unknown_fields=True):
     identical: Literal["kept", "dropped"]
     name: Text | None = None
     macros: Literal["published", "all groups"] = "published"
+    builds_on: str | None = None
     means: list[_Mean] = []
     not_measured: list[str] = []
 
@@ -104,13 +106,34 @@ def _content(path: Path) -> object:
 
 
 def _means(preset: _Preset, path: Path) -> Iterable[Mean]:
-    """Yields the means in the order of the file."""
-    known: dict[str, Mean] = {}
+    """Yields the means in the order of the file, each behind those that it takes from another."""
+    others = [] if preset.builds_on is None else list(_of(preset.builds_on, path).means)
+    if not preset.means:
+        yield from others
+    known, own = {mean.name: mean for mean in others}, set[str]()
     for mean in preset.means:
-        if mean.name in known:
+        if mean.name in own:
             raise ZooError(f"{path} has two means {mean.name!r}: name one of them otherwise")
-        known[mean.name] = made = _mean(mean, known, preset.not_measured, path)
+        made = _mean(mean, known, preset.not_measured, path)
+        taken = [other for other in others if other in made.members]
+        others = [other for other in others if other not in taken]
+        yield from taken
         yield made
+        known[mean.name] = made
+        own.add(mean.name)
+
+
+def _of(name: str, path: Path) -> PresetFile:
+    """Returns the preset that another builds on: a file beside it, or one of zoo's."""
+    places = (path.parent / name, SHIPPED / f"{name}.yaml")
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        shipped = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
+        raise ZooError(
+            f"{path} builds on {name!r}, which is neither a file beside it nor one of "
+            f"{', '.join(shipped)}{near(name, shipped)}: mend the name"
+        )
+    return PresetFile(str(found))
 
 
 def _mean(mean: _Mean, known: Mapping[str, Mean], absent: list[str], path: Path) -> Mean:

@@ -23,16 +23,33 @@ class Strict(PresetFile):
 
     def __init__(self) -> None:
         super().__init__(str(SHIPPED / "strict.yaml"))
-        self.means = Official().means
 
 
 class CSCLIPTable11(PresetFile):
-    """Takes the averages of CS-CLIP's Table 11, over official protocols."""
+    """Takes the averages of CS-CLIP's Tables 11 and 13, over official protocols."""
 
     name = "cs_clip"
 
     def __init__(self) -> None:
         super().__init__(str(SHIPPED / "cs_clip.yaml"))
+
+
+class FSCCLIP(PresetFile):
+    """Takes the averages of FSC-CLIP's tables, of which the zero-shot one is left out."""
+
+    name = "fsc_clip"
+
+    def __init__(self) -> None:
+        super().__init__(str(SHIPPED / "fsc_clip.yaml"))
+
+
+class Capabilities(PresetFile):
+    """Takes a mean for each capability of CS-CLIP's Table 10, over the subsets that are there."""
+
+    name = "capabilities"
+
+    def __init__(self) -> None:
+        super().__init__(str(SHIPPED / "capabilities.yaml"))
 
 
 class VLCompo(PresetFile):
