@@ -42,7 +42,7 @@ from zoo.support.provenance import random_weights
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
-    from zoo.results.presets import Preset
+    from zoo.results.presets.base import Preset
     from zoo.results.report import Results
 
 log = logging.getLogger(__name__)
@@ -297,7 +297,7 @@ def evaluate(
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
-    from zoo.results.presets import Preset
+    from zoo.results.presets.base import Preset
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(

@@ -30,7 +30,7 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
 from zoo.pieces.segments import Segments
 from zoo.pieces.views import Views
-from zoo.results.presets import Preset
+from zoo.results.presets.base import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
 from zoo.support.spec import class_path

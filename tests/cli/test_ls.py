@@ -13,7 +13,8 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.cli import main, units
 from zoo.cli.ls import LISTS, backbones, shipped_backbones
 from zoo.cli.recipes import find_recipe
-from zoo.results.presets import Preset, preset_of
+from zoo.results.presets.base import Preset
+from zoo.results.presets.named import preset_of
 from zoo.support.names import ROOMS, class_of, classes, import_all
 
 

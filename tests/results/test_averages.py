@@ -14,7 +14,7 @@ from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, averages
 from zoo.results.metrics import Metric
-from zoo.results.presets import preset_of
+from zoo.results.presets.named import preset_of
 from zoo.results.statistics import Observations, interval
 from zoo.support.names import class_of
 

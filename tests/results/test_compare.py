@@ -13,7 +13,7 @@ from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.results.compare import differences, largest_difference, matched, paired
 from zoo.results.outcomes import OutcomeRow, rows, table
-from zoo.results.presets import preset_of
+from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
 from zoo.sources.sample import ImageRef

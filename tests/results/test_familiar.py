@@ -18,7 +18,7 @@ from zoo.familiarity.table import BindingTable
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import rows, table
-from zoo.results.presets import Official
+from zoo.results.presets.shipped import Official
 from zoo.results.reading import read
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split

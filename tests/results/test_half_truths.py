@@ -19,7 +19,8 @@ from zoo.evaluation.engine import Evaluation
 from zoo.results.half_truth_page import PAGE, page, write
 from zoo.results.half_truth_pictures import INK, accuracy, gaps, png, svg
 from zoo.results.half_truths import Diagnostic, diagnostics
-from zoo.results.presets import Strict, preset_of
+from zoo.results.presets.named import preset_of
+from zoo.results.presets.shipped import Strict
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.sources.images import ImageFinder

@@ -12,7 +12,7 @@ from scipy import stats
 from zoo.benchmarks.base import Case
 from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
 from zoo.results.outcomes import OutcomeRow, rows, table
-from zoo.results.presets import preset_of
+from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef

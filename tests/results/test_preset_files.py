@@ -10,7 +10,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member, averages
 from zoo.results.metrics import Metric
-from zoo.results.presets import preset_of
+from zoo.results.presets.named import preset_of
 from zoo.support.names import class_of, classes
 
 FILE = """

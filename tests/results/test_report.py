@@ -26,7 +26,8 @@ from zoo.errors import ZooError
 from zoo.results import reading, report
 from zoo.results.compare import differences, matched, paired
 from zoo.results.outcomes import fingerprint
-from zoo.results.presets import Official, Strict, preset_of
+from zoo.results.presets.named import preset_of
+from zoo.results.presets.shipped import Official, Strict
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun

@@ -15,7 +15,7 @@ from zoo.cli.naming import NamingParser, samples_of
 from zoo.errors import ZooError
 from zoo.results.half_truth_page import PAGE, files, write
 from zoo.results.half_truths import diagnostics
-from zoo.results.presets import preset_of
+from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
 from zoo.results.show import rich_table, screen
 from zoo.results.tables import TextTable, baselines_table

@@ -10,7 +10,8 @@ from rich.table import Table
 from zoo.familiarity.captions import COCO, familiar_table, training_captions
 from zoo.results.compare import Matched, differences, largest_difference, matched, paired
 from zoo.results.familiar import Familiarity
-from zoo.results.presets import Preset, preset_of
+from zoo.results.presets.base import Preset
+from zoo.results.presets.named import preset_of
 from zoo.results.ranks import PICTURE, SIGNIFICANT, flips, picture, split_tests
 from zoo.results.reading import read
 from zoo.results.report import finished, refuse_results

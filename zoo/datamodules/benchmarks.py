@@ -9,7 +9,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
-from zoo.results.presets import Preset
+from zoo.results.presets.base import Preset
 from zoo.results.show import show
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 

@@ -32,7 +32,8 @@ from zoo.pieces.segments import Segments
 from zoo.results.familiar import Familiarity
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
-from zoo.results.presets import Preset, preset_of
+from zoo.results.presets.base import Preset
+from zoo.results.presets.named import preset_of
 from zoo.results.report import CUT, SCALE, Results, refuse_results, report
 from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref

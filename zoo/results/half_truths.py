@@ -19,7 +19,7 @@ from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, averages
 from zoo.results.metrics import Metric, metrics
-from zoo.results.presets import Preset
+from zoo.results.presets.base import Preset
 from zoo.results.report import SCALE, Results, references
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations

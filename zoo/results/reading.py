@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.presets import Official
+from zoo.results.presets.shipped import Official
 from zoo.results.report import CASES, HEADER, RESULTS, SCHEMA_VERSION, Counted, Results, count
 from zoo.results.runs import BenchmarkRun
 from zoo.support.text_files import json_value

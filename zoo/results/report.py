@@ -22,7 +22,8 @@ from zoo.results.averages import Average, averages
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.plan import Plan
-from zoo.results.presets import Official, Preset
+from zoo.results.presets.base import Preset
+from zoo.results.presets.shipped import Official
 from zoo.results.released import check_release, is_released, release, withdraw
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
