@@ -1,5 +1,6 @@
 """Names that stand for several benchmarks."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,10 @@ import pytest
 from zoo.benchmarks import SugarCrepe
 from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
+from zoo.results.averages import Average
+from zoo.results.metrics import Metric
+from zoo.results.outcomes import SCHEMA
+from zoo.results.report import Counted, Results
 from zoo.results.suites import expanded, published
 
 
@@ -39,3 +44,29 @@ def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:
     path.write_text("says: x\nties: wrong\nidentical: kept\n")
     with pytest.raises(ZooError, match="the preset none takes no mean, so that it names no bench"):
         expanded([f"suite:{path}"])
+
+
+def test_a_report_over_many_benchmarks_stays_short() -> None:
+    """A metric is shown once, images are told by benchmark, and much that is missing is counted."""
+    subsets = ("add_att", "add_obj", "swap_att")
+    metrics = tuple(
+        Metric("sugarcrepe", s, "i2t", 50.0, 40.0, 60.0, "Wilson", 5, 9, 0, 5, 9, 0)
+        for s in subsets
+    )
+    own = replace(metrics[2], value=40.0)
+    average = Average(
+        "b", "all", None, "equal", ("x",), tuple(f"a/{i}/i2t" for i in range(20)), 1, 1
+    )
+    counted = (
+        Counted("a", "first", metrics, ()),
+        Counted("b", "second", (*metrics[:2], own), (average,)),
+        Counted("c", "third", metrics, ()),
+    )
+    header = {"benchmarks": {}, "absent": [], "scoring": {}, "model": {}}
+    said = " ".join(repr(Results(header, counted, SCHEMA.empty_table())).split())
+    assert said.count("add_att i2t") == 1
+    assert said.count("swap_att i2t") == 2
+    assert said.count("all other metrics are as under preset a") == 1
+    assert said.count("all metrics are as under preset a") == 1
+    assert "all is not taken, these are missing: a (20 metrics)" in said
+    assert "sugarcrepe, images found: add_att 5 of 9, add_obj 5 of 9, swap_att 5 of 9" in said

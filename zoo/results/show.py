@@ -1,5 +1,6 @@
 """The report on the screen: metrics, averages and what is absent, readable at 100 columns."""
 
+from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any, Literal
@@ -20,6 +21,8 @@ from zoo.results.tables import (
 )
 from zoo.support.provenance import random_weights
 
+UNBROKEN = 10_000  # columns
+MISSING = 16  # what a mean lacks, that is named one by one
 FOLDED = ("benchmark", "subset", "average", "")
 WORDS = (
     *FOLDED,
@@ -32,8 +35,18 @@ WORDS = (
 
 
 def show(results: Results, console: Console | None = None) -> None:
-    """Prints the results."""
-    (console or screen()).print(shown(results))
+    """Prints the results, on a console of its own without breaking a name in a file or pipe."""
+    (console or _wide_enough(results)).print(shown(results))
+
+
+def _wide_enough(results: Results) -> Console:
+    console = screen()
+    if not console.is_terminal:
+        unbroken = console.options.update(width=UNBROKEN)
+        tables = (part for part in _lines(results) if isinstance(part, Table))
+        widths = (console.measure(table, options=unbroken).maximum for table in tables)
+        console.width = max(console.width, *widths, 0)
+    return console
 
 
 def as_text(results: Results) -> str:
@@ -65,14 +78,17 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        if counted is results.counted[0] or counted.metrics != results.metrics:
-            yield rich_table(metrics_table(counted.metrics))
-        else:
-            yield Text(f"the same metrics as under preset {results.counted[0].preset}")
+        first = () if counted is results.counted[0] else results.metrics
+        own = [metric for metric in counted.metrics if metric not in first]
+        if own:
+            yield rich_table(metrics_table(own))
+        if len(own) < len(counted.metrics):
+            which = "other metrics" if own else "metrics"
+            yield Text(f"all {which} are as under preset {results.counted[0].preset}")
         if counted.averages:
             yield rich_table(averages_table(counted.averages))
             yield from (
-                Text(f"{a.name} is not taken, these are missing: {', '.join(a.missing)}")
+                Text(f"{a.name} is not taken, these are missing: {_named(a.missing)}")
                 for a in counted.averages
                 if a.value is None
             )
@@ -152,15 +168,32 @@ def rich_table(made: TextTable) -> Table:
 
 
 def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
-    """Yields for each subset how many images are there and how many the model was trained on."""
+    """Yields how many images are there, and how many of them the model was trained on.
+
+    Subsets of a benchmark of which there is no more to say share a line.
+    """
     subsets = {(f.asked, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
+    found: dict[BenchmarkRun, list[str]] = {}
     for (run, subset), f in reversed(subsets.items()):
-        if f.images < f.images_of or f.trained_on or f.partial_gallery:
-            found = f"{f.images:,} of {f.images_of:,} images found"
-            if f.partial_gallery:
-                found = (
-                    f"a gallery of {f.images:,} images, of {f.gallery_of:,}: "
-                    "easier than the whole, not comparable"
-                )
-            trained = f"; the model was trained on {f.trained_on:,} of them" if f.trained_on else ""
-            yield Text(f"{run}/{subset}: {found}{trained}")
+        if f.partial_gallery and f.images:
+            yield Text(
+                f"{run}/{subset}: a gallery of {f.images:,} images, of {f.gallery_of:,}: "
+                "easier than the whole, not comparable"
+            )
+        elif f.trained_on:
+            yield Text(
+                f"{run}/{subset}: {f.images:,} of {f.images_of:,} images found; the model was "
+                f"trained on {f.trained_on:,} of them"
+            )
+        elif f.images < f.images_of:
+            found.setdefault(run, []).append(f"{subset} {f.images:,} of {f.images_of:,}")
+    for run, subsets_found in found.items():
+        yield Text(f"{run}, images found: {', '.join(subsets_found)}")
+
+
+def _named(missing: tuple[str, ...]) -> str:
+    """Returns what is missing, by benchmark where that is much."""
+    if len(missing) <= MISSING:
+        return ", ".join(missing)
+    of = Counter(name.partition("/")[0] for name in missing)
+    return ", ".join(f"{name} ({n} metrics)" if n > 1 else name for name, n in of.items())

@@ -152,7 +152,7 @@ def interval(found: Metric | Average) -> str:
 def _state(average: Average) -> str:
     if average.value is None:
         return f"not taken: {len(average.missing)} missing"
-    without = [f"without {len(average.missing)} members"] if average.missing else []
+    without = [f"{len(average.missing)} missing"] if average.missing else []
     unscored = [] if average.n == average.of else ["some cases not scored"]
     return ", ".join(without + unscored)
 
