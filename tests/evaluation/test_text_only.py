@@ -96,11 +96,30 @@ def test_a_head_without_vectors_of_whole_texts_and_models_of_others_are_refused(
     with pytest.raises(ZooError, match=r"sugarcrepe_pp_text compares texts with texts, and MaxSim"):
         zoo.evaluate(tokens, "sugarcrepe_pp_text:swap_obj", data_root=shared_data)
     with pytest.raises(ZooError, match="scores images against texts alone: measure a model of zoo"):
-        zoo.evaluate(
-            lambda images, texts: np.zeros((len(images), len(texts))),
-            "sugarcrepe_pp_text:swap_obj",
-            data_root=shared_data,
+        zoo.evaluate(zeros, "sugarcrepe_pp_text:swap_obj", data_root=shared_data)
+
+
+def test_they_are_left_out_with_a_note_beside_what_can_be_scored(shared_data: Path) -> None:
+    image, text = "sugarcrepe_pp:swap_obj", "sugarcrepe_pp_text:swap_obj"
+    tokens = ZooModule(Backbone("zoo-tiny"), head=MaxSim())
+    alone = zoo.evaluate(tokens, image, data_root=shared_data)
+    for model, reason in (
+        (tokens, "MaxSim has no vector of a whole text"),
+        (zeros, "zeros scores images against texts alone"),
+    ):
+        found = zoo.evaluate(model, [text, image], data_root=shared_data)
+        of_text, of_image = found.metrics
+        assert (of_text.n, of_text.of, of_text.value) == (0, 113, None)
+        assert of_image.n == alone.metrics[0].n > 0
+        assert f"not scored, since it compares texts with texts, and {reason}" in (
+            " ".join(repr(found).split()).replace("tests.evaluation.test_text_only.", "")
         )
+        if model is tokens:
+            assert found.scalars() == alone.scalars()
+
+
+def zeros(images: list[Any], texts: list[str]) -> Any:
+    return np.zeros((len(images), len(texts)))
 
 
 def test_text_only_is_the_official_rule_on_scores_full_of_ties() -> None:

@@ -248,7 +248,7 @@ class Evaluation(Ranged):
         self.check_out()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
         about = {"model": named}
-        self._refuse_texts_that_ask(
+        self._leave_out_texts_that_ask(
             f"{named} scores images against texts alone", "measure a model of zoo"
         )
         self.find_familiar(training_captions(about))
@@ -280,6 +280,11 @@ class Evaluation(Ranged):
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
         plan, needs = self.plan, head.needs
+        if needs.tokens or needs.pieces:
+            self._leave_out_texts_that_ask(
+                f"{type(head).__name__} has no vector of a whole text",
+                "take a head of pooled vectors, such as Cosine",
+            )
         segments = self._segments_for(needs)
         maker = Maker(
             plan.images,
@@ -293,10 +298,6 @@ class Evaluation(Ranged):
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
         if not needs.tokens and not needs.pieces:
             return [Pooled(plan, loading, self.shortlist)]
-        self._refuse_texts_that_ask(
-            f"{type(head).__name__} has no vector of a whole text",
-            "take a head of pooled vectors, such as Cosine",
-        )
         most = max(map(len, segments)) if segments else 1
         image_bytes, text_bytes = held_bytes(backbone, head, most)
         windowed = Windowed(
@@ -307,13 +308,28 @@ class Evaluation(Ranged):
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
 
-    def _refuse_texts_that_ask(self, reason: str, mend: str) -> None:
-        """Raises ZooError where a text is to be compared with texts and that cannot be."""
-        runs = [q.run for q in self.plan.questions if q.case.asking]
-        if runs:
+    def _leave_out_texts_that_ask(self, reason: str, mend: str) -> None:
+        """Takes out of the plan, with a note, what compares texts with texts.
+
+        Args:
+            reason: Why that cannot be.
+            mend: What the user can do.
+
+        Raises:
+            ZooError: There is nothing else in the plan.
+        """
+        asking = [question for question in self.plan.questions if question.case.asking]
+        if not asking:
+            return
+        if len(asking) == len(self.plan.questions):
             raise ZooError(
-                f"{runs[0]} compares texts with texts, and {reason}: {mend}, or leave it out"
+                f"{asking[0].run} compares texts with texts, and {reason}: {mend}, or leave it out"
             )
+        self.plan.questions = [q for q in self.plan.questions if not q.case.asking]
+        for question in asking:
+            self.plan.unscored.append((question.run, question.case))
+            note = f"not scored, since it compares texts with texts, and {reason}"
+            self.plan.contents[question.run].notes["texts that ask"] = note
 
     def _segments_for(self, needs: Needs) -> list[tuple[str, ...]] | None:
         """Returns the segments of every text, None where texts stay whole.

@@ -48,7 +48,7 @@ class Plan:
         images: Distinct images of all questions.
         texts: Distinct texts of all questions.
         questions: Cases that can be scored.
-        unscored: Cases whose images are missing, each with its benchmark.
+        unscored: Cases that cannot be scored, since images are missing, each with its benchmark.
         contents: What was read, by benchmark.
         absent: Subsets without annotation files, each with its benchmark.
         subsets: Subsets by benchmark.
