@@ -56,8 +56,8 @@ def test_a_missing_command_is_asked_for_with_those_there_are(
     with pytest.raises(SystemExit):
         main(["units"])
     assert capsys.readouterr().err == (
-        "zoo: `zoo units` wants a command, extract or show or audit: `zoo units --help` lists "
-        "what can be given\n"
+        "zoo: `zoo units` wants a command, extract or show or report or audit: `zoo units --help` "
+        "lists what can be given\n"
     )
 
 

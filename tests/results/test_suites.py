@@ -19,7 +19,8 @@ def test_all_is_every_benchmark_that_needs_no_file_of_ones_own() -> None:
     names = published()
     assert {"aro", "sugarcrepe", "winoground", "retrieval"} <= set(names)
     assert not {"pairs", "half_truth"} & set(names)
-    assert expanded(["all", "aro"]) == names
+    assert expanded(["aro", "all"]) == ["aro", *(name for name in names if name != "aro")]
+    assert expanded(["aro", "aro"]) == ["aro", "aro"]  # which is refused, as without suites
 
 
 def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_every_command_sweeps_what_it_left_when_it_was_killed(tmp_path: Path) ->
     assert said([*negatives, "--out", str(out / "n.jsonl")]).status == 0
     Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(out), workers=0).run(Guess())
     WholeCheckpointIO().save_checkpoint({"epoch": 1}, out / "last.ckpt")
-    assert names(out) == sorted(left)
+    assert names(out) == sorted([*left, "u.jsonl.counts"])
 
 
 def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:

@@ -20,16 +20,15 @@ def expanded(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
             own, and `suite:NAME` is those whose metrics enter the means of a preset.
 
     Returns:
-        Benchmarks or their names, each name once, where it is first asked for.
+        Benchmarks or their names. A suite leaves out what stands before it.
 
     Raises:
         ZooError: There is no such preset, or it has no means.
     """
     made: list[str | Benchmark] = []
     for entry in entries:
-        for one in _meant(entry) if isinstance(entry, str) else [entry]:
-            if one not in made:
-                made.append(one)
+        meant = _meant(entry) if isinstance(entry, str) else None
+        made += [entry] if meant is None else [name for name in meant if name not in made]
     return made
 
 
@@ -47,11 +46,12 @@ def _needs_nothing(cls: type[Benchmark]) -> bool:
     )
 
 
-def _meant(entry: str) -> list[str]:
+def _meant(entry: str) -> list[str] | None:
+    """Returns the names that a name stands for, None where it is a benchmark's own."""
     if entry == ALL:
         return published()
     if not entry.startswith(SUITE):
-        return [entry]
+        return None
     preset = preset_of(entry.removeprefix(SUITE))
     found = list(dict.fromkeys(name for mean in preset.means for name in _benchmarks(mean)))
     if not found:
