@@ -31,19 +31,19 @@ runs that are there.
     python benchmarks/studies/binding_heads.py --work build/binding_heads --workers 2
 """
 
-import argparse
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from binding_heads_report import write_report
 from bindings_training import FOILED, FrozenHead, GridTraining, SomeOfGrid, measure, numbers, render
 from scenes_training import seconds_a_step, write_json
+from two_stages import chosen, do, keep_plan, parser_of
 
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -105,29 +105,14 @@ SMALL = Plan(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--work", type=lambda path: Path(path).absolute(), default="build/binding_heads"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of table and plot")
+    parser = parser_of(__doc__, "binding_heads", RESULTS, Plan)
     parser.add_argument("--seeds", type=int, nargs="+")
     parser.add_argument("--shares", type=float, nargs="+")
-    parser.add_argument("--workers", type=int, default=2, help="processes of one core each")
-    parser.add_argument(
-        "--small", action="store_true", help="a try of a minute; name another --out"
-    )
-    parser.add_argument("--report-only", action="store_true")
-    for field in fields(Plan):
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=type(field.default))
     arguments = parser.parse_args()
-    chosen = asdict(SMALL if arguments.small else Plan())
-    chosen |= {name: v for name, v in vars(arguments).items() if name in chosen and v is not None}
     if not arguments.report_only:
         seeds = arguments.seeds or ([0] if arguments.small else [0, 1, 2])
         shares = arguments.shares or (SHARES[-1:] if arguments.small else SHARES)
-        study(arguments.work, Plan(**chosen), seeds, shares, arguments.workers)
+        study(arguments.work, chosen(arguments, Plan(), SMALL), seeds, shares, arguments.workers)
     runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
     plan = json.loads((arguments.work / "plan.json").read_text())
     print(write_report(runs, plan, METHODS, arguments.out))
@@ -137,26 +122,16 @@ def study(
     work: Path, plan: Plan, seeds: Sequence[int], shares: Sequence[float], workers: int
 ) -> None:
     """Does the runs that are not there yet, a few at a time."""
-    kept = work / "plan.json"
-    if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(
-            f"{work} holds runs of another plan, {there}: name another folder with --work"
-        )
+    keep_plan(work, plan)
     render(work / "scenes", plan.scenes, workers)
-    write_json(kept, asdict(plan))
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], tuple[int, float] | None] = {
-            pool.submit(train_tower, work, plan, seed, share): (seed, share)
-            for seed in seeds
-            for share in shares
-        }
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                print(future.result(), flush=True)
-                tower = waiting.pop(future)
-                if tower is not None:
-                    waiting |= {pool.submit(run, work, plan, *tower, m): None for m in METHODS}
+    do(
+        workers,
+        {
+            (seed, share): partial(train_tower, work, plan, seed, share)
+            for seed, share in product(seeds, shares)
+        },
+        lambda tower: (partial(run, work, plan, *tower, method) for method in METHODS),
+    )
 
 
 def folder_of(work: Path, seed: int, share: float) -> Path:

@@ -23,18 +23,16 @@ runs that are there.
     python benchmarks/studies/familiar_ranks.py --work build/familiar_ranks --workers 2
 """
 
-import argparse
 import json
-import multiprocessing
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bindings_training import FrozenHead, GridTraining, SomeOfGrid, measure, render
 from familiar_ranks_report import write_report
-from scenes_training import write_json
+from two_stages import chosen, do, keep_plan, parser_of
 
 from zoo.heads.linear import Linear
 from zoo.optim import Optimization
@@ -62,48 +60,24 @@ SMALL = Plan(scenes=150, batch=16, first_steps=3, steps=2, linear_steps=2, asked
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--work", type=lambda path: Path(path).absolute(), default="build/familiar_ranks"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of table and plot")
+    parser = parser_of(__doc__, "familiar_ranks", RESULTS, Plan)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--workers", type=int, default=2, help="processes of one core each")
-    parser.add_argument("--small", action="store_true", help="a try; name another --out")
-    parser.add_argument("--report-only", action="store_true")
-    for field in fields(Plan):
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=type(field.default))
     arguments = parser.parse_args()
-    chosen = asdict(SMALL if arguments.small else Plan())
-    chosen |= {name: v for name, v in vars(arguments).items() if name in chosen and v is not None}
     if not arguments.report_only:
-        study(arguments.work, Plan(**chosen), arguments.seeds, arguments.workers)
+        study(arguments.work, chosen(arguments, Plan(), SMALL), arguments.seeds, arguments.workers)
     plan = json.loads((arguments.work / "plan.json").read_text())
     print(write_report(arguments.work, plan, METHODS, arguments.out))
 
 
 def study(work: Path, plan: Plan, seeds: Sequence[int], workers: int) -> None:
     """Does the runs that are not there yet, a few at a time."""
-    kept = work / "plan.json"
-    if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(
-            f"{work} holds runs of another plan, {there}: name another folder with --work"
-        )
+    keep_plan(work, plan)
     render(work / "scenes", plan.scenes, workers)
-    write_json(kept, asdict(plan))
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], int | None] = {
-            pool.submit(train_first, work, plan, seed): seed for seed in seeds
-        }
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                print(future.result(), flush=True)
-                seed = waiting.pop(future)
-                if seed is not None:
-                    waiting |= {pool.submit(run, work, plan, seed, m): None for m in METHODS}
+    do(
+        workers,
+        {seed: partial(train_first, work, plan, seed) for seed in seeds},
+        lambda seed: (partial(run, work, plan, seed, method) for method in METHODS),
+    )
 
 
 def train_first(work: Path, plan: Plan, seed: int) -> str:

@@ -28,13 +28,10 @@ runs that are there.
     python benchmarks/studies/hard_negative_weight.py --work build/hard_negative_weight --workers 2
 """
 
-import argparse
 import json
-import multiprocessing
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -47,6 +44,7 @@ from bindings_training import measure
 from hard_negative_weight_report import write_report
 from scenes_data import read_cases
 from scenes_training import Arm, Training, ask, write_json
+from two_stages import chosen, do, keep_plan, parser_of
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.scene_folders import SceneFolder, picture
@@ -144,53 +142,35 @@ def true(graph: SceneGraph, caption: str) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--work", type=lambda path: Path(path).absolute(), default="build/hard_negative_weight"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of table and plot")
+    parser = parser_of(__doc__, "hard_negative_weight", RESULTS, Plan)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--weights", type=float, nargs="+", default=WEIGHTS, choices=WEIGHTS)
-    parser.add_argument("--workers", type=int, default=2, help="processes of one core each")
-    parser.add_argument("--small", action="store_true", help="a try; name another --out")
-    parser.add_argument("--report-only", action="store_true")
-    for field in fields(Plan):
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=type(field.default))
     arguments = parser.parse_args()
-    chosen = asdict(SMALL if arguments.small else Plan())
-    chosen |= {name: v for name, v in vars(arguments).items() if name in chosen and v is not None}
     if not arguments.report_only:
-        study(arguments.work, Plan(**chosen), arguments.seeds, arguments.weights, arguments.workers)
+        study(
+            arguments.work,
+            chosen(arguments, Plan(), SMALL),
+            arguments.seeds,
+            arguments.weights,
+            arguments.workers,
+        )
     runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
-    plan = json.loads((arguments.work / "plan.json").read_text())
-    print(write_report(runs, plan, LOSSES, arguments.out))
+    kept = json.loads((arguments.work / "plan.json").read_text())
+    print(write_report(runs, kept, LOSSES, arguments.out))
 
 
 def study(
     work: Path, plan: Plan, seeds: Sequence[int], weights: Sequence[float], workers: int
 ) -> None:
     """Does the runs that are not there yet, a few at a time."""
-    kept = work / "plan.json"
-    if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(
-            f"{work} holds runs of another plan, {there}: name another folder with --work"
-        )
+    keep_plan(work, plan)
     render_scenes(work / "scenes", plan.scenes, workers=workers)
-    write_json(kept, asdict(plan))
     tuned = [("CLIP", 0.0), *product(LOSSES, weights)]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], int | None] = {
-            pool.submit(train_first, work, plan, seed): seed for seed in seeds
-        }
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                print(future.result(), flush=True)
-                seed = waiting.pop(future)
-                if seed is not None:
-                    waiting |= {pool.submit(run, work, plan, seed, *how): None for how in tuned}
+    do(
+        workers,
+        {seed: partial(train_first, work, plan, seed) for seed in seeds},
+        lambda seed: (partial(run, work, plan, seed, *how) for how in tuned),
+    )
 
 
 def train_first(work: Path, plan: Plan, seed: int) -> str:

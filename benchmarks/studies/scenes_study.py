@@ -13,10 +13,9 @@ folder and goes on where it was killed; the report is made of the runs that are 
 
 import argparse
 import json
-import multiprocessing
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 from scenes_data import SPLITS, read_cases
 from scenes_report import write_report
 from scenes_training import ARMS, Training, ask, seconds_a_step, write_json
+from two_stages import do
 
 from zoo.scenes.cache import render_scenes
 
@@ -89,20 +89,11 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
         paces = pace(work / "scenes", plan)
         write_json(kept, {"plan": asdict(plan), "seconds_a_step": paces})
     paces = json.loads(kept.read_text())["seconds_a_step"]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], int | None] = {
-            pool.submit(train_first, work, plan, seed): seed for seed in seeds
-        }
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                print(future.result(), flush=True)
-                seed = waiting.pop(future)
-                if seed is not None:
-                    waiting |= {
-                        pool.submit(tune, work, plan, seed, arm, steps, budget): None
-                        for arm, steps, budget in tunings(plan, paces)
-                    }
+    do(
+        workers,
+        {seed: partial(train_first, work, plan, seed) for seed in seeds},
+        lambda seed: (partial(tune, work, plan, seed, *how) for how in tunings(plan, paces)),
+    )
 
 
 def tunings(plan: Plan, paces: dict[str, float]) -> list[tuple[str, int, str]]:

@@ -33,10 +33,10 @@ from zoo.support.schema import Text, record
 
 SHIPPED = Path(__file__).parent
 MEND = "write it as docs/guides/extend.md has it"
+# SVO-Probes' own: the mean over matching and over other pairs.
+_SVO = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
 # The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or
 # odd, VG-Attribution without pairs of fewer than 25 cases.
-# SVO-Probes': the mean over matching and over other pairs.
-_SVO = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
 MACROS = {
     "published": {
         **_SVO,
