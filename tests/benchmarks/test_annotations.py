@@ -3,11 +3,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from zoo.benchmarks.annotations import locate, overrides
+from zoo.benchmarks.annotations import identical_note, locate, overrides
 from zoo.benchmarks.aro.benchmark import ARO
-from zoo.benchmarks.base import Subset
+from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.pairs import Pairs
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
@@ -105,3 +106,13 @@ def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
 def test_an_override_for_an_unknown_subset_gets_the_near_one():
     with pytest.raises(ZooError, match=r"near: add_att"):
         overrides("sugarcrepe", {"ad_att": "x.json"}, ("add_att", "swap_obj"))
+
+
+def test_a_foil_that_is_one_of_the_captions_that_ask_counts_as_unanswerable():
+    match = np.array([[True, False]] * 2)
+    cases = [
+        Case((), ("b", foil), match, "text_only", "swap_obj", foil, asking=("a", "b"))
+        for foil in "abc"
+    ]
+    (said,) = identical_note("swap_obj", cases).values()
+    assert said.startswith("2 with the same text as a right and as a wrong answer")

@@ -84,6 +84,23 @@ def test_a_case_of_identities_alone_is_no_question_strictly_scored_or_not() -> N
     assert (only(alone, STRICT).n, only(alone, STRICT).of) == (1, 1)
 
 
+def test_a_foil_that_is_one_of_the_captions_that_ask_is_no_question_strictly() -> None:
+    made = []
+    for foil, scores in {
+        "a": [[3, 9], [9, 3]],
+        "b": [[3, 3], [9, 9]],
+        "c": [[3, 2], [9, 1]],
+    }.items():
+        asking, match = ("a", "b"), np.array([[True, False]] * 2)
+        case = Case((), ("b", foil), match, "text_only", "swap_obj", foil, asking=asking)
+        judged = case.judge(np.array(scores, dtype=np.float32))
+        made += rows(BenchmarkRun("sugarcrepe_pp_text"), case, judged, frozenset())
+    official, strict = only(made, OFFICIAL), only(made, STRICT)
+    assert (official.n, official.value) == (3, pytest.approx(100 / 3))
+    assert (strict.n, strict.of, strict.value) == (1, 1, 100.0)
+    assert strict.chance == pytest.approx(100 / 3)
+
+
 def test_a_tie_is_wrong_officially_where_the_script_lists_the_right_answer_last() -> None:
     tied = order_case("1", ("b a", "a b"), [3.0, 3.0], first=False)
     assert only(tied, OFFICIAL).value == 0.0

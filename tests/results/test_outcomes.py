@@ -33,7 +33,8 @@ def test_an_option_is_the_right_text_but_for_blanks_before_marks(option: str, sa
             "COCO-Order",
             "1#0",
         )
-        assert identical(case, 0) == [False, same]
+        (query,) = case.queries()
+        assert identical(case, query) == [False, same]
 
 
 MATCHES = {

@@ -150,3 +150,15 @@ def members(mean: Mean) -> list[Member]:
 def benchmark_offers(name: str) -> tuple[str, ...]:
     offers: tuple[str, ...] = class_of(name, "benchmarks", Benchmark).offers
     return offers
+
+
+def test_presets_that_build_on_each_other_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    said = "says: x\nties: wrong\nidentical: kept\nbuilds_on: {}\n"
+    for name, other in (("a", "b.yaml"), ("b", "a.yaml"), ("own", "own.yaml")):
+        (tmp_path / f"{name}.yaml").write_text(said.format(other))
+    with pytest.raises(ZooError, match=r"b\.yaml builds on 'a\.yaml', which builds on b\.yaml its"):
+        preset_of(str(tmp_path / "a.yaml"))
+    with pytest.raises(
+        ZooError, match=r"own\.yaml builds on 'own\.yaml', which builds on own\.yam"
+    ):
+        preset_of(str(tmp_path / "own.yaml"))

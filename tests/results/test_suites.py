@@ -20,7 +20,9 @@ def test_all_is_every_benchmark_that_needs_no_file_of_ones_own() -> None:
     assert {"aro", "sugarcrepe", "winoground", "retrieval"} <= set(names)
     assert not {"pairs", "half_truth"} & set(names)
     assert expanded(["aro", "all"]) == ["aro", *(name for name in names if name != "aro")]
+    assert expanded(["all", "aro"]) == [*(name for name in names if name != "aro"), "aro"]
     assert expanded(["aro", "aro"]) == ["aro", "aro"]  # which is refused, as without suites
+    assert sorted(expanded(["suite:vl_compo", "all"])) == sorted(names)  # type: ignore[type-var]
 
 
 def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.units.counts import Counts
-from zoo.units.extraction import extract, kept_counts
+from zoo.units.extraction import check_out, extract, kept_counts
 from zoo.units.reader import read_units
 from zoo.units.rules.rule import RuleExtractor
 
@@ -64,3 +65,15 @@ def test_counts_that_cannot_be_read_are_not_known(
     assert json.loads((tmp_path / "a.jsonl.counts").read_text())["captions"] == 3
     (tmp_path / "a.jsonl.counts").write_text(kept)
     assert kept_counts(tmp_path / "a.jsonl") is None
+
+
+def test_a_file_where_the_counts_would_go_is_not_written_over_unasked(tmp_path: Path) -> None:
+    mine = tmp_path / "units.jsonl.counts"
+    mine.write_text("mine")
+    with pytest.raises(
+        ZooError, match=r"units\.jsonl\.counts exists: name another file, or add --ov"
+    ):
+        check_out(tmp_path / "units.jsonl", overwrite=False)
+    check_out(tmp_path / "units.jsonl", overwrite=True)
+    mine.rename(tmp_path / "units.parquet.counts")
+    check_out(tmp_path / "units.parquet", overwrite=False)  # its counts are in its metadata

@@ -175,6 +175,6 @@ def place_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
 def _unanswerable(case: Case) -> bool:
     for right in case.match:
         wrong = {case.texts[j] for j in np.flatnonzero(~right)}
-        if any(case.texts[j] in wrong for j in np.flatnonzero(right)):
+        if not wrong.isdisjoint((*case.asking, *(case.texts[j] for j in np.flatnonzero(right)))):
             return True
     return False

@@ -38,6 +38,7 @@ from zoo.units.audit import (
 )
 from zoo.units.counts import Counts
 from zoo.units.extract import UnitExtractor
+from zoo.units.extraction import check_out
 from zoo.units.extraction import extract as write_extracted
 from zoo.units.on_ray import Ray
 from zoo.units.overlap import RULE, Disagreement
@@ -63,7 +64,7 @@ def main(argv: list[str]) -> int:
         report(arguments)
         return 0
     if not arguments.ray.workers:
-        check_place(Path(arguments.out), arguments.overwrite)
+        check_out(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
     made = declared.made(given)
     extractor: UnitExtractor = made.extractor

@@ -138,7 +138,7 @@ def rows(
             metric=query.metric,
             scores=None if outcome is None else outcome.scores.tolist(),
             match=query.match.tolist(),
-            identical=identical(case, query.query) if drops_identical else None,
+            identical=identical(case, query) if drops_identical else None,
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
             value=None if outcome is None else outcome.value,
@@ -164,24 +164,28 @@ def fingerprint(case: Case) -> str:
     return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
-def identical(case: Case, image: int) -> list[bool]:
-    """Tells which wrong texts of a case say the same as a right text of an image.
+def identical(case: Case, query: Query) -> list[bool]:
+    """Tells which wrong scores of a query are of a text that says the same as a right one.
 
     Blanks before punctuation marks do not count. ARO's order sets have permutations that leave the
     caption as it is, some with its commas and apostrophes set off.
 
     Args:
         case: The case.
-        image: OutcomeRow of the image.
+        query: What it asks about the texts of one image, or of texts that ask.
 
     Returns:
-        A truth value for each text.
+        A truth value for each score. Where texts ask, a foil that says what one of them says leaves
+        nothing to be told, so that each of its scores is meant.
     """
     texts = [_BLANKS.sub("", text) for text in case.texts]
-    right = {text for text, match in zip(texts, case.match[image], strict=True) if match}
-    return [
-        text in right and not match for text, match in zip(texts, case.match[image], strict=True)
-    ]
+    matches = case.match[query.query].tolist()
+    right = {text for text, match in zip(texts, matches, strict=True) if match}
+    if case.asking:
+        right |= {_BLANKS.sub("", text) for text in case.asking}
+        same = any(text in right for text, match in zip(texts, matches, strict=True) if not match)
+        return [same and not match for match in query.match.tolist()]
+    return [text in right and not match for text, match in zip(texts, matches, strict=True)]
 
 
 def table(rows: Iterable[OutcomeRow]) -> pa.Table:

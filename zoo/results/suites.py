@@ -20,15 +20,16 @@ def expanded(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
             own, and `suite:NAME` is those whose metrics enter the means of a preset.
 
     Returns:
-        Benchmarks or their names. A suite leaves out what stands before it.
+        Benchmarks or their names. A suite leaves out what is named beside it, before or behind, and
+        what a suite before it has.
 
     Raises:
         ZooError: There is no such preset, or it has no means.
     """
-    made: list[str | Benchmark] = []
-    for entry in entries:
+    given, made = list(entries), list[str | Benchmark]()
+    for entry in given:
         meant = _meant(entry) if isinstance(entry, str) else None
-        made += [entry] if meant is None else [name for name in meant if name not in made]
+        made += [entry] if meant is None else [n for n in meant if n not in (*given, *made)]
     return made
 
 

@@ -84,16 +84,17 @@ def keep_beside(counts: Counts, units: Path) -> None:
         counts: The counts.
         units: The units file.
     """
-    write_beside(_beside(units), counts.text().encode())
+    write_beside(counts_file(units), counts.text().encode())
 
 
 def kept_beside(units: Path) -> Counts | None:
     """Returns what was kept beside a units file, None where nothing can be read there."""
     try:
-        return counts_of(_beside(units).read_bytes())
+        return counts_of(counts_file(units).read_bytes())
     except (OSError, ValueError):
         return None
 
 
-def _beside(units: Path) -> Path:
+def counts_file(units: Path) -> Path:
+    """Returns the file that holds what was counted of a units file."""
     return units.with_name(f"{units.name}.counts")

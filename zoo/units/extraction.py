@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from zoo.units.counts import Counts, counts_of, keep_beside, kept_beside
+from zoo.support.files import check_place
+from zoo.units.counts import Counts, counts_file, counts_of, keep_beside, kept_beside
 from zoo.units.extract import Captioned, UnitExtractor
 from zoo.units.parquet import SUFFIX, notes_of, write_rows
 from zoo.units.reader import to_json, unit_files, write_units
@@ -54,6 +55,20 @@ def extract(
         noted()
         keep_beside(counts, out)
     return counts
+
+
+def check_out(out: Path, overwrite: bool) -> None:
+    """Makes sure, before any work is done, that the files of `extract` can be written.
+
+    Args:
+        out: The units file; a file of counts stands beside it where it is no Parquet.
+        overwrite: Whether files that are there may be lost.
+
+    Raises:
+        ZooError: One cannot be written, or is there.
+    """
+    for file in [out] if out.suffix == SUFFIX else [out, counts_file(out)]:
+        check_place(file, overwrite)
 
 
 def kept_counts(units: Path) -> Counts | None:

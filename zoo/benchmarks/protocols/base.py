@@ -76,9 +76,9 @@ class Protocol(Recorded, ABC):
 
     Attributes:
         name: Short name of the protocol.
-        drops_identical: Whether each outcome is about the texts of one image, and `above_all`
-            judges it. Texts that say the same as the right one can then be dropped, as the preset
-            `strict` does.
+        drops_identical: Whether each outcome is about the texts of one image, or about texts that
+            ask, and `above_all` judges it. Texts that say the same as the right one can then be
+            dropped, as the preset `strict` does.
     """
 
     name: ClassVar[str]

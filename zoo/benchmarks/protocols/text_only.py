@@ -18,6 +18,7 @@ class TextOnly(Protocol):
     """
 
     name = "text_only"
+    drops_identical = True
 
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
         """Yields the query `t2t`."""

@@ -83,13 +83,17 @@ class PresetFile(Preset):
 
     def __init__(self, file: str) -> None:
         path = Path(file)
-        read = record(_content(path), _Preset, str(path), MEND)
+        read = _read(path)
         self.name = read.name or path.stem
         self.says = read.says
         self.rules = Rules(
             read.ties == "official", read.identical == "dropped", MACROS[read.macros]
         )
-        self.means = tuple(_means(read, path))
+        self.means = tuple(_means(read, path, (path.resolve(),)))
+
+
+def _read(path: Path) -> _Preset:
+    return record(_content(path), _Preset, str(path), MEND)
 
 
 def _content(path: Path) -> object:
@@ -105,9 +109,15 @@ def _content(path: Path) -> object:
     return found
 
 
-def _means(preset: _Preset, path: Path) -> Iterable[Mean]:
-    """Yields the means in the order of the file, each behind those that it takes from another."""
-    others = [] if preset.builds_on is None else list(_of(preset.builds_on, path).means)
+def _means(preset: _Preset, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
+    """Yields the means in the order of the file, each behind those that it takes from another.
+
+    Args:
+        preset: What the file says.
+        path: The file.
+        above: The files that build on it, itself the last.
+    """
+    others = [] if preset.builds_on is None else list(_of(preset.builds_on, path, above))
     if not preset.means:
         yield from others
     known, own = {mean.name: mean for mean in others}, set[str]()
@@ -123,8 +133,8 @@ def _means(preset: _Preset, path: Path) -> Iterable[Mean]:
         own.add(mean.name)
 
 
-def _of(name: str, path: Path) -> PresetFile:
-    """Returns the preset that another builds on: a file beside it, or one of zoo's."""
+def _of(name: str, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
+    """Returns the means that a preset builds on: of a file beside it, or of one of zoo's."""
     places = (path.parent / name, SHIPPED / f"{name}.yaml")
     found = next((place for place in places if place.is_file()), None)
     if found is None:
@@ -133,7 +143,12 @@ def _of(name: str, path: Path) -> PresetFile:
             f"{path} builds on {name!r}, which is neither a file beside it nor one of "
             f"{', '.join(shipped)}{near(name, shipped)}: mend the name"
         )
-    return PresetFile(str(found))
+    if found.resolve() in above:
+        raise ZooError(
+            f"{path} builds on {name!r}, which builds on {path.name} itself: "
+            "take `builds_on` out of one of them"
+        )
+    return _means(_read(found), found, (*above, found.resolve()))
 
 
 def _mean(mean: _Mean, known: Mapping[str, Mean], absent: list[str], path: Path) -> Mean:
