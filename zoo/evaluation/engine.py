@@ -6,10 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
@@ -19,9 +16,10 @@ from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
+from zoo.evaluation.case_by_case import scores_of
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
-from zoo.evaluation.scoring import device_of, finite, held_bytes
+from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.windowed import Windowed, windows
@@ -253,27 +251,9 @@ class Evaluation(Ranged):
         )
         self.find_familiar(training_captions(about))
 
-        def scores(question: Question) -> NDArray[np.float32]:
-            case = question.case
-            parts = []
-            for start in range(0, len(case.images), self.image_batch):
-                images = [
-                    self.finder.load(image)
-                    for image in case.images[start : start + self.image_batch]
-                ]
-                found = as_array(model.score(images, list(case.texts)), named)
-                if found.shape != (len(images), len(case.texts)):
-                    raise ZooError(
-                        f"{named} gave scores of shape {found.shape} for {len(images)} images "
-                        f"and {len(case.texts)} texts: "
-                        f"it must be ({len(images)}, {len(case.texts)})"
-                    )
-                parts.append(found)
-            return np.concatenate(parts)
-
         judged = (
-            (q, question.case.judge(finite(question, scores(question))))
-            for q, question in enumerate(self.plan.questions)
+            (q, asked.case.judge(scores_of(model, named, asked, self.finder, self.image_batch)))
+            for q, asked in enumerate(self.plan.questions)
         )
         self.results = self._report(judged, about, {"pairs": "as the model gives them"})
         return self.results
@@ -428,20 +408,3 @@ class Evaluation(Ranged):
             *((q.run, q.case) for q in left.values()),
         ]:
             yield from rows(run, case, case.queries(), trained)
-
-
-def as_array(scores: Any, model: str) -> NDArray[np.float32]:
-    """Returns scores of any make in fp32.
-
-    Raises:
-        ZooError: They are no table of numbers.
-    """
-    if isinstance(scores, Tensor):
-        scores = scores.detach().float().cpu()
-    try:
-        return np.asarray(scores, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise ZooError(
-            f"{model} gave no scores but a {type(scores).__name__} ({error}): "
-            "it must give an array, images by texts"
-        ) from error
