@@ -329,6 +329,10 @@ WRONG_FLAGS = {
         ["fit", "--config", "RECIPE", "--trainer.precision", "16-mixed"],
         "trainer.precision 16-mixed",
     ),
+    "batches of another type": (
+        ["fit", "--config", "RECIPE", "--trainer.precision", "64-true"],
+        "trainer.precision is 64-true",
+    ),
     "no such precision": (["fit", "--config", "RECIPE", "--trainer.precision", "17"], "'17'"),
     "no such accelerator": (["fit", "--config", "RECIPE", "--trainer.accelerator", "gppu"], "gppu"),
     "no device": (["fit", "--config", "RECIPE", "--trainer.devices", "0"], "devices='0'"),

@@ -88,6 +88,11 @@ class ZooTrainer(Ranged, Trainer):
                 "flattens what weight decay knows as matrices: set it to sharded"
             )
         given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        if str(precision) in ("64", "64-true", "16-true", "bf16-true"):
+            raise ZooError(
+                f"trainer.precision is {precision}, and what a step works on keeps its type: set "
+                "it to 32-true, bf16-mixed, 16-mixed or auto"
+            )
         if precision == "auto":
             precision = (
                 "bf16-mixed"
