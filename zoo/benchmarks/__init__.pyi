@@ -31,6 +31,7 @@ from .protocols.base import all_right as all_right
 from .protocols.base import asked as asked
 from .protocols.binary import Binary as Binary
 from .protocols.by_kind import ByKind as ByKind
+from .protocols.classify import Classification as Classification
 from .protocols.directed import Directed as Directed
 from .protocols.group import GroupScore as GroupScore
 from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
@@ -57,3 +58,4 @@ from .vl_checklist import VLCheckList as VLCheckList
 from .whatsup import WhatsUp as WhatsUp
 from .winoground import Winoground as Winoground
 from .winoground_tags import WinogroundTags as WinogroundTags
+from .zero_shot.folder import ZeroShotFolder as ZeroShotFolder

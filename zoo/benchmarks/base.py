@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -41,6 +42,8 @@ class Case:
         argmax: Whether the official script takes the first of the highest scores, with the answers
             in the order that they have here. A tie then counts where the right answer comes first.
         asking: Texts that ask in the place of images: they are compared with `texts`.
+        prompts: The prompts of each text, which stand for it: the mean of their vectors is
+            compared with the images. None where the texts themselves are.
     """
 
     images: tuple[ImageRef, ...]
@@ -53,6 +56,17 @@ class Case:
     correct_first: bool = False
     argmax: bool = False
     asking: tuple[str, ...] = ()
+    prompts: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def encoded_texts(self) -> tuple[str, ...]:
+        """The texts that are encoded to be compared: the prompts, text by text, or the texts."""
+        return tuple(chain.from_iterable(self.prompts)) if self.prompts else self.texts
+
+    @property
+    def needs_whole_texts(self) -> bool:
+        """Whether it needs vectors of whole texts, which not every head has."""
+        return bool(self.asking or self.prompts)
 
     @property
     def judged_by(self) -> Protocol:
@@ -63,7 +77,8 @@ class Case:
     def gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
-        Such a case is scored over the images that are there; any other case needs all of its own.
+        Such a case is scored over the images that are there, as one whose protocol is `by_image`
+        is; any other case needs all of its own.
         """
         return isinstance(self.judged_by, Recall)
 

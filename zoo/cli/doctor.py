@@ -149,8 +149,12 @@ def _finding(
     n = scorable = 0
     for case in cases:
         there = np.array([_uncropped(i) in found and i not in unfit for i in case.images])
-        n += len(case.texts) if case.gallery else 1
-        scorable += int(case.match[there].any(0).sum()) if case.gallery else int(there.all())
+        if case.gallery:
+            n, scorable = n + len(case.texts), scorable + int(case.match[there].any(0).sum())
+        elif case.judged_by.by_image:
+            n, scorable = n + len(case.images), scorable + int(there.sum())
+        else:
+            n, scorable = n + 1, scorable + int(there.all())
     published = None if subset is None or any(case.gallery for case in cases) else subset.n
     how = "" if subset is None else subset.how
     return Finding(benchmark, name, n, scorable, published, images, found, how)

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
-from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
@@ -246,7 +246,7 @@ class Evaluation(Ranged):
         self.check_out()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
         about = {"model": named}
-        self._leave_out_texts_that_ask(
+        self._leave_out_whole_texts(
             f"{named} scores images against texts alone", "measure a model of zoo"
         )
         self.find_familiar(training_captions(about))
@@ -260,8 +260,8 @@ class Evaluation(Ranged):
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
         plan, needs = self.plan, head.needs
-        if needs.tokens or needs.pieces:
-            self._leave_out_texts_that_ask(
+        if head.reranks:
+            self._leave_out_whole_texts(
                 f"{type(head).__name__} has no vector of a whole text",
                 "take a head of pooled vectors, such as Cosine",
             )
@@ -288,8 +288,8 @@ class Evaluation(Ranged):
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
 
-    def _leave_out_texts_that_ask(self, reason: str, mend: str) -> None:
-        """Takes out of the plan, with a note, what compares texts with texts.
+    def _leave_out_whole_texts(self, reason: str, mend: str) -> None:
+        """Takes out of the plan, with a note, what needs vectors of whole texts.
 
         Args:
             reason: Why that cannot be.
@@ -298,18 +298,17 @@ class Evaluation(Ranged):
         Raises:
             ZooError: There is nothing else in the plan.
         """
-        asking = [question for question in self.plan.questions if question.case.asking]
-        if not asking:
+        left = [question for question in self.plan.questions if question.case.needs_whole_texts]
+        if not left:
             return
-        if len(asking) == len(self.plan.questions):
-            raise ZooError(
-                f"{asking[0].run} compares texts with texts, and {reason}: {mend}, or leave it out"
-            )
-        self.plan.questions = [q for q in self.plan.questions if not q.case.asking]
-        for question in asking:
+        does = [_of_whole_texts(question.case) for question in left]
+        if len(left) == len(self.plan.questions):
+            raise ZooError(f"{left[0].run} {does[0]}, and {reason}: {mend}, or leave it out")
+        self.plan.questions = [q for q in self.plan.questions if not q.case.needs_whole_texts]
+        for question, done in zip(left, does, strict=True):
             self.plan.unscored.append((question.run, question.case))
-            note = f"not scored, since it compares texts with texts, and {reason}"
-            self.plan.contents[question.run].notes["texts that ask"] = note
+            note = f"not scored, since it {done}, and {reason}"
+            self.plan.contents[question.run].notes["whole texts"] = note
 
     def _segments_for(self, needs: Needs) -> list[tuple[str, ...]] | None:
         """Returns the segments of every text, None where texts stay whole.
@@ -408,3 +407,8 @@ class Evaluation(Ranged):
             *((q.run, q.case) for q in left.values()),
         ]:
             yield from rows(run, case, case.queries(), trained)
+
+
+def _of_whole_texts(case: Case) -> str:
+    return "compares texts with texts" if case.asking else "averages the vectors of prompts"
+

@@ -11,7 +11,15 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import short_lists, short_lists_note
 from zoo.evaluation.portions import Loading, Portion
-from zoo.evaluation.scoring import finite, gallery_rows, pair_scores, prepared, scored, text_scores
+from zoo.evaluation.scoring import (
+    class_scores,
+    finite,
+    gallery_rows,
+    pair_scores,
+    prepared,
+    scored,
+    text_scores,
+)
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import RankVectors, joined
 from zoo.heads.base import Head
@@ -58,13 +66,19 @@ class Pooled(Strategy):
         vectors, questions = joined(ranks, self.plan), self.plan.questions
         images, texts = prepared(head, vectors)
         reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
-        cases = [q for q in reached if not (questions[q].case.gallery or questions[q].case.asking)]
+        cases = [
+            q
+            for q in reached
+            if not (questions[q].case.gallery or questions[q].case.needs_whole_texts)
+        ]
         scores = pair_scores(head, images, texts, [questions[q] for q in cases])
         for q, found in zip(cases, scores, strict=True):
             yield q, questions[q].case.judge(found)
         for q in reached:
             if questions[q].case.asking:
                 yield q, questions[q].case.judge(text_scores(texts, questions[q]))
+            elif questions[q].case.prompts:
+                yield q, questions[q].case.judge(class_scores(head, images, texts, questions[q]))
         for q in reached:
             question, match = questions[q], questions[q].case.match
             protocol = question.case.judged_by

@@ -16,6 +16,7 @@ from zoo.heads.base import Head
 from zoo.results.plan import Question
 
 PAIRS_AT_ONCE = 1 << 14
+IMAGES_AT_ONCE = 256
 
 
 def held_bytes(backbone: Backbone, head: Head, segments: int = 1) -> tuple[int, int]:
@@ -128,6 +129,40 @@ def text_scores(texts: Encoded, question: Question) -> NDArray[np.float32]:
     # sums of products, which are the same in either order: texts that are equal tie exactly
     cosines = (asking[:, None] * asked[None]).sum(-1)
     return finite(question, np.asarray(cosines.cpu()))
+
+
+def class_scores(
+    head: Head, images: Encoded, texts: Encoded, question: Question
+) -> NDArray[np.float32]:
+    """Returns the scores of a question's images and the means of its prompts, `[images, texts]`.
+
+    The vectors that the head compares images with are brought to unit length, averaged over the
+    prompts of a text, and brought to unit length again.
+
+    Args:
+        head: Scores the pairs.
+        images: Prepared images.
+        texts: Prepared texts.
+        question: The question.
+
+    Raises:
+        ZooError: A score is not finite.
+    """
+    device = texts.pooled.device
+    counts = torch.tensor([len(prompts) for prompts in question.case.prompts], device=device)
+    vectors = F.normalize(texts.pooled[torch.from_numpy(question.texts).to(device)].float(), dim=-1)
+    sums = vectors.new_zeros(len(counts), vectors.shape[1])
+    sums.index_add_(0, torch.arange(len(counts), device=device).repeat_interleave(counts), vectors)
+    # each distinct mean is scored once, so that texts of the same prompts tie exactly
+    means, column = torch.unique(
+        F.normalize(sums / counts[:, None], dim=-1), dim=0, return_inverse=True
+    )
+    classes, parts = Encoded(means), []
+    for rows in torch.split(torch.from_numpy(question.images).to(device), IMAGES_AT_ONCE):
+        with torch.autocast(device.type, enabled=False):
+            block = answers.block(head, images.rows(rows), classes)
+        parts.append(block[:, column].float().cpu().numpy())
+    return finite(question, np.concatenate(parts))
 
 
 def gallery_rows(

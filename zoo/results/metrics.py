@@ -44,10 +44,12 @@ class Macro:
     Attributes:
         without: Names of the groups that are left out.
         at_least: Number of cases in the file below which a group is left out.
+        of: Name of the metric that it averages; empty where there is one alone.
     """
 
     without: frozenset[str] = frozenset()
     at_least: int = 1
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def metrics(
         metric, observed = _metric(place, name, outcome, known, alike)
         found[metric] = observed
         macro = rules.macro(run.benchmark, subset)
-        if macro is not None:
+        if macro is not None and macro.of in ("", name):
             alike = alike and macro == official.macro(run.benchmark, subset)
             metric, observed = _metric(
                 (run, subset, MACRO), name, _grouped(outcome, macro), known, alike

@@ -132,7 +132,7 @@ def rows(
             run=run.run,
             subset=case.subset,
             case=case.id,
-            group=case.group,
+            group=case.group if query.group is None else query.group,
             protocol=protocol,
             query=query.query,
             metric=query.metric,
@@ -159,7 +159,7 @@ def fingerprint(case: Case) -> str:
     image asks something else.
     """
     images = [(identity(image), image.crop) for image in case.images]
-    texts = [case.texts, case.asking] if case.asking else [case.texts]
+    texts = [case.texts, *(more for more in (case.asking, case.prompts) if more)]
     asked = json.dumps([written(case.judged_by), images, *texts]).encode()
     return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 

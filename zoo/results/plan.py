@@ -24,7 +24,8 @@ class Question:
         run: The benchmark, as it was asked for.
         case: The case.
         images: Rows of the case's images among the plan's distinct images, in the case's order.
-        texts: Rows of the case's texts among the plan's distinct texts, in the case's order.
+        texts: Rows of the case's texts among the plan's distinct texts, in the case's order; of
+            their prompts, text by text, where it has any.
         asking: Rows of the texts that ask in the place of images, likewise.
     """
 
@@ -95,7 +96,7 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
                 texts, asking = (
                     [text_rows.setdefault(text, len(text_rows)) for text in some]
-                    for some in (part.texts, part.asking)
+                    for some in (part.encoded_texts, part.asking)
                 )
                 rows = (np.array(found, dtype=np.int64) for found in (images, texts, asking))
                 made.questions.append(Question(run, part, *rows))
@@ -108,22 +109,28 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:
     """Yields the case with whether it can be scored.
 
-    A retrieval is cut into the gallery that is there and the rest.
+    A case that can do without some of its images is cut into what is there and the rest.
 
     Args:
         case: The case.
         found: Which of its images were found, `[images]`.
     """
-    if found.all() or not found.any() or not case.gallery:
+    by_image = case.judged_by.by_image
+    if found.all() or not found.any() or not (case.gallery or by_image):
         yield case, bool(found.all())
+        return
+    if by_image:
+        every = np.ones(len(case.texts), dtype=bool)
+        yield _cut(case, found, every), True
+        yield replace(_cut(case, ~found, every), id=f"{case.id}, missing"), False
         return
     # a text that is of no image at all is a wrong answer for each, and stays one
     there: NDArray[np.bool_] = np.any(case.match[found], axis=0) | ~np.any(case.match, axis=0)
-    yield _gallery(case, found, there), True
-    yield replace(_gallery(case, ~found, ~there), id=f"{case.id}, missing"), False
+    yield _cut(case, found, there), True
+    yield replace(_cut(case, ~found, ~there), id=f"{case.id}, missing"), False
 
 
-def _gallery(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:
+def _cut(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:
     return replace(
         case,
         images=tuple(case.images[i] for i in np.flatnonzero(images)),
@@ -141,6 +148,11 @@ def _check(run: BenchmarkRun, case: Case) -> None:
         raise ZooError(
             f"{place} has {shape[0]} {'texts that ask' if case.asking else 'images'} and "
             f"{shape[1]} texts, and a match of shape {np.shape(case.match)}: mend the reader"
+        )
+    if case.prompts and not (len(case.prompts) == len(case.texts) and all(case.prompts)):
+        raise ZooError(
+            f"{place} has {len(case.texts)} texts, and prompts of {sum(map(bool, case.prompts))}: "
+            "mend the reader"
         )
     if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
         raise ZooError(f"{place} has a match that is no array of truth values: mend the reader")

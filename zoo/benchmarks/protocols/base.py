@@ -35,6 +35,7 @@ class Query:
             each score is of one text.
         options: Number of answers to choose from, where the protocol's `chance` asks for it.
         right_options: Number of right answers among them, likewise.
+        group: What a macro average is taken over, where a case has queries of several groups.
     """
 
     metric: str
@@ -44,6 +45,7 @@ class Query:
     texts: tuple[int, ...]
     options: int | None = None
     right_options: int | None = None
+    group: str | None = None
 
     def answered(
         self, scores: NDArray[np.float32], right: bool, tie: bool, value: float | None = None
@@ -79,10 +81,13 @@ class Protocol(Recorded, ABC):
         drops_identical: Whether each outcome is about the texts of one image, or about texts that
             ask, and `above_all` judges it. Texts that say the same as the right one can then be
             dropped, as the preset `strict` does.
+        by_image: Whether each image asks for itself among all texts of the case. The case is then
+            scored over those of its images that are there.
     """
 
     name: ClassVar[str]
     drops_identical: ClassVar[bool] = False
+    by_image: ClassVar[bool] = False
 
     @abstractmethod
     def queries(self, match: NDArray[np.bool_]) -> Iterable[Query]:

@@ -94,10 +94,23 @@ class Recall(Protocol):
         """Returns 1 - C(N - m, k) / C(N, k), by factors, with m right answers among N."""
         if not right_options.all():
             return None
-        i = np.arange(int(metric.partition("_r@")[2]))
-        left = np.clip(options[:, None] - right_options[:, None] - i, 0, None)
-        missed: NDArray[np.float64] = (left / np.clip(options[:, None] - i, 1, None)).prod(1)
-        return 1 - missed
+        return chance_among_first(int(metric.partition("_r@")[2]), options, right_options)
+
+
+def chance_among_first(
+    k: int, options: NDArray[np.int64], right_options: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Returns the chance that any right answer is among k that are drawn, `[q]`.
+
+    Args:
+        k: Number of answers drawn.
+        options: Number of answers to choose from, N, `[q]`.
+        right_options: Number of right answers among them, m, `[q]`.
+    """
+    i = np.arange(k)
+    left = np.clip(options[:, None] - right_options[:, None] - i, 0, None)
+    missed: NDArray[np.float64] = (left / np.clip(options[:, None] - i, 1, None)).prod(1)
+    return 1 - missed
 
 
 def ranks(

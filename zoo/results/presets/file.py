@@ -35,16 +35,23 @@ SHIPPED = Path(__file__).parent
 MEND = "write it as docs/guides/extend.md has it"
 # SVO-Probes' own: the mean over matching and over other pairs.
 _SVO = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
+# The mean per class of zero-shot classification.
+_CLASSES = {
+    (benchmark, "*"): Macro(of="acc@1")
+    for benchmark in ("zero_shot", "elevater", "zero_shot_folder")
+}
 # The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or
 # odd, VG-Attribution without pairs of fewer than 25 cases.
 MACROS = {
     "published": {
         **_SVO,
+        **_CLASSES,
         ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
         ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
     },
     "all groups": {
         **_SVO,
+        **_CLASSES,
         ("aro", "VG-Relation"): Macro(),
         ("aro", "VG-Attribution"): Macro(),
     },

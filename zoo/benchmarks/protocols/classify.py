@@ -1,0 +1,77 @@
+"""Classification: is an image's class among the first k of all classes?"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query
+from zoo.benchmarks.protocols.recall import chance_among_first
+
+BEST_AND_RIVAL = np.array([True, False])
+
+
+class Classification(Protocol):
+    """Each image chooses among the classes: `acc@1`, and `acc@5` where there are more than five.
+
+    An image of several classes is right by any of them. By the strict rule a class that scores the
+    same as the right one stands before it; where an argmax decides, the first of equal ones wins.
+    An answer keeps two scores, of the right class and of the best other one.
+
+    Attributes:
+        depths: The values of k.
+    """
+
+    name = "classify"
+    by_image = True
+    depths: ClassVar[tuple[int, ...]] = (1, 5)
+
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query at each depth for each image; its group is the image's first class."""
+        k_way = match.shape[1]
+        for i, right in enumerate(match):
+            classes = tuple(map(int, np.flatnonzero(right)))
+            group = str(classes[0]) if classes else None
+            for k in self.depths:
+                if k == 1 or k < k_way:
+                    yield Query(
+                        f"acc@{k}",
+                        *(i, BEST_AND_RIVAL, (i,), classes, k_way, len(classes), group),
+                    )
+
+    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+        """Yields an outcome for each query, its scores in the order in which an argmax has them."""
+        rows = np.arange(len(match))
+        best = np.where(match, scores, -np.inf).argmax(1)
+        rival = np.where(match, -np.inf, scores).argmax(1)
+        own = scores[rows, best]
+        wrong = ~match
+        above = ((scores > own[:, None]) & wrong).sum(1)
+        equal = (scores == own[:, None]) & wrong
+        level = equal.sum(1)
+        before = (equal & (np.arange(match.shape[1]) < best[:, None])).sum(1)
+        for query in self.queries(match):
+            i, k = query.query, int(query.metric.partition("@")[2])
+            pair = np.array([best[i], rival[i]])
+            order = slice(None) if above[i] + before[i] < k else slice(None, None, -1)
+            right = bool(above[i] + level[i] < k)
+            placed = replace(query, match=query.match[order], texts=tuple(pair[order].tolist()))
+            tie = not right and bool(above[i] < k)
+            yield placed.answered(scores[i, pair[order]], right, tie)
+
+    def lacks(self, match: NDArray[np.bool_]) -> str:
+        """Asks that each image has a right and a wrong class."""
+        both = match.any(1).all() and (~match).any(1).all()
+        return "" if both else "has an image without a right or without a wrong class"
+
+    def first_wins(self, outcome: Outcome) -> bool:
+        """Tells whether the right class stands first among equal ones."""
+        return bool(outcome.match[0])
+
+    def chance(
+        self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Returns the chance of a right class among k that are drawn."""
+        return chance_among_first(int(metric.partition("@")[2]), options, right_options)

@@ -1,0 +1,1 @@
+"""Zero-shot classification: labelled images, the prompts of their classes, and published sets."""
