@@ -47,7 +47,7 @@ class Nameless(Benchmark):
 
 @pytest.mark.parametrize("name", offered())
 def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
-    spec = f"{name}:x.csv" if name in ("pairs", "half_truth") else name
+    spec = f"{name}:x.csv" if name in ("pairs", "half_truth", "zero_shot_folder") else name
     made = benchmark(spec)
     assert made.name == name
     assert all(subset.how for subset in made.subsets)
@@ -60,6 +60,7 @@ def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
         ("half_truth", "units"),
         ("retrieval", "source"),
         ("scene_swaps", "folder"),
+        ("zero_shot_folder", "folder"),
     ],
 )
 def test_what_stands_behind_the_colon_is_an_argument(name, argument):

@@ -411,4 +411,3 @@ class Evaluation(Ranged):
 
 def _of_whole_texts(case: Case) -> str:
     return "compares texts with texts" if case.asking else "averages the vectors of prompts"
-
