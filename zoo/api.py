@@ -20,11 +20,12 @@ from lightning import Trainer
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.catalogue.model import is_published
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpoints.files import NAMES
-from zoo.checkpoints.load import load_checkpoint
+from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, near
 from zoo.evaluation.foreign import scorer
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
@@ -211,8 +212,8 @@ def load(
 
     Args:
         source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
-            newest run under `runs`, a folder that `zoo export` wrote, or the name of an
-            architecture.
+            newest run under `runs`, a folder that `zoo export` wrote, a published model
+            (`zoo ls models`), or the name of an architecture.
         pretrained: A tag, a file or a publication of weights for an architecture.
         device: Where the model runs; None takes a GPU where there is one.
         decoding: Whether the EXIF orientation and the transparency of images that are scored are
@@ -238,6 +239,8 @@ def load(
                 "pretrained and the rest out"
             )
         return Model(load_checkpoint(source), device, decoding=decoding)
+    if pretrained is None and not backbone and is_published(str(source)):
+        return Model(load_published(str(source)), device, decoding=decoding)
     takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
     for name in backbone:
         if name not in takes:

@@ -19,6 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.catalogue.model import is_published
 from zoo.backbones.factory import quiet
 from zoo.backbones.hugging_face import (
     features,
@@ -31,7 +32,7 @@ from zoo.backbones.hugging_face import (
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
 from zoo.checkpoints.files import located
-from zoo.checkpoints.load import load_checkpoint
+from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
 from zoo.support.files import beside, check_place, not_written
@@ -48,7 +49,8 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     """Writes a checkpoint as a plain model into a folder, whole or not at all.
 
     Args:
-        checkpoint: A checkpoint, `last`, `best` or a run's folder.
+        checkpoint: A checkpoint, `last`, `best` or a run's folder, or a published model
+            (`zoo ls models`).
         out: The folder to write. It must not exist.
         format: `open_clip`, or `hf` for Hugging Face's CLIPModel.
 
@@ -59,13 +61,15 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
         ZooError: The folder exists, there is no room, the format cannot hold the architecture, or
             the written model does not give the embeddings of the checkpoint.
     """
-    checkpoint, out = located(checkpoint), Path(out)
+    out = Path(out)
+    published = not checkpoint.exists() and is_published(str(checkpoint))
+    checkpoint = checkpoint if published else located(checkpoint)
     if format not in get_args(Format):
         raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
     if os.path.lexists(out):
         raise ZooError(f"{out} exists: give a folder that does not, or remove it")
     check_place(out)
-    module = load_checkpoint(checkpoint).eval()
+    module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
     backbone = module.backbone.plain().eval()
     if format == "hf":
         need("transformers", "hf")

@@ -1,10 +1,11 @@
-"""Loading: the module that a checkpoint or an exported folder holds."""
+"""Loading: the module that a checkpoint or an exported folder holds, or that was published."""
 
 from pathlib import Path
 
 from jsonargparse import ArgumentError, ArgumentParser
 
 from zoo import __version__
+from zoo.backbones.catalogue.model import settings
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import located, read_checkpoint, recipe_of
 from zoo.errors import ZooError
@@ -54,4 +55,26 @@ def load_checkpoint(path: str | Path) -> ZooModule:
         raise ZooError(f"{path} cannot be loaded{by}: {error}") from error
     module.load_state_dict(checkpoint["state_dict"])
     module.checkpoint = str(path)
+    return module
+
+
+def load_published(name: str) -> ZooModule:
+    """Loads a published model.
+
+    Args:
+        name: A name of `zoo ls models`, as `zoo.backbones.catalogue.model.settings` takes it.
+
+    Returns:
+        The module.
+
+    Raises:
+        ZooError: There is no such model, or its weights cannot be had or do not fit.
+    """
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
+    try:
+        parsed = parser.parse_object({"module": settings(name)})
+        module: ZooModule = parser.instantiate(parsed).module
+    except ArgumentError as error:
+        raise ZooError(f"the model {name} cannot be built: {sentence(str(error))}") from error
     return module

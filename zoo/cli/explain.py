@@ -40,8 +40,7 @@ EXAMPLES = {
         ("your own pairs", "--benchmarks pairs:FILE.csv --ckpt_path last"),
         (
             "published weights",
-            "--benchmarks aro --model.backbone.name ViT-B-32-quickgelu "
-            "--model.backbone.pretrained openai",
+            "--benchmarks aro --model openai/ViT-B-32",
         ),
     ),
 }

@@ -24,7 +24,7 @@ def parser() -> Parser:
         "checkpoint",
         type=Path,
         help="of `zoo fit` (a file, its run, `last` or "
-        "`best`) or `zoo merge`, or a folder that was exported",
+        "`best`) or `zoo merge`, a folder that was exported, or a model of `zoo ls models`",
     )
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument(

@@ -48,6 +48,12 @@ FLAGS = (
         "a recipe or an overlay, shipped (`zoo ls configs`) or a file; a later one wins",
     ),
     Flag("data_root", "DIR", "where images, captions and annotations lie"),
+    Flag(
+        "model",
+        "NAME",
+        "published weights with the architecture, activation and preprocessing that are theirs "
+        "(`zoo ls models`), NAME:FILE with a file of one's own, or a YAML file that describes them",
+    ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", named_class),
     Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", named_class),
     Flag("lr", "NUMBER", "the peak learning rate", "model.optimizer.lr", float, ("fit",)),

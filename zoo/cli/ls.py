@@ -11,6 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from zoo.backbones.catalogue.entry import entries
+from zoo.cli import models
+from zoo.cli.at_length import at_length as benchmark_at_length
 from zoo.cli.recipes import shipped_recipes
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser
@@ -33,6 +36,7 @@ LISTS = {
     "published_weights": ("publications of weights", "--model.backbone.pretrained"),
     "protocols": ("ways to judge scores, which benchmarks ask for", ""),
     "presets": ("ways to count and average", "--presets"),
+    "models": ("published models, beside open_clip's weights", "--model"),
     "backbones": ("architectures", "--model.backbone.name"),
     "configs": ("recipes and overlays", "--config"),
 }
@@ -44,14 +48,7 @@ def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
     what = given.what
     if given.long:
-        if what != "benchmarks":
-            raise ZooError(
-                f"--long tells of benchmarks: write `zoo ls benchmarks --long`, or "
-                f"`zoo ls{'' if what is None else f' {what}'}`"
-            )
-        from zoo.cli.at_length import at_length
-
-        print("\n\n".join(at_length(name) for name, _, _ in classes(what)))
+        print("\n\n".join(_at_length(what)))
     elif what is None:
         show(("list", "", "what it has", "where a name is typed"), _lists(), fold=3)
         print("\n`zoo ls LIST` shows one, as in `zoo ls objectives`")
@@ -63,6 +60,8 @@ def main(argv: list[str]) -> int:
     elif what == "configs":
         recipes = shipped_recipes().items()
         show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
+    elif what == "models":
+        show(("name", "what it is", "weights", "published"), models.lines(), fold=1)
     else:
         own = shipped_backbones()
         show(
@@ -83,7 +82,8 @@ def parser() -> Parser:
     parser.add_argument(
         "--long",
         action="store_true",
-        help="of benchmarks: their cases, licences, what to cite, and how to get them",
+        help="of benchmarks: their cases, licences, what to cite, and how to get them; of models: "
+        "all that is known of them",
     )
     return parser
 
@@ -108,8 +108,25 @@ def show(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -
     console.print(table)
 
 
+def _at_length(what: str | None) -> Iterable[str]:
+    """Returns all that is known of what a list has.
+
+    Raises:
+        ZooError: No more is known of it.
+    """
+    if what == "models":
+        return models.at_length()
+    if what == "benchmarks":
+        return (benchmark_at_length(name) for name, _, _ in classes(what))
+    raise ZooError(
+        "--long tells of benchmarks and of models: write `zoo ls benchmarks --long`, or "
+        f"`zoo ls{'' if what is None else f' {what}'}`"
+    )
+
+
 def _lists() -> Iterable[tuple[str, ...]]:
     counts = {"backbones": len(backbones()), "configs": len(shipped_recipes())}
+    counts["models"] = len(entries())
     for name, (says, flag) in LISTS.items():
         count = counts[name] if name in counts else len(classes(name))
         yield name, str(count), says, f"{flag} NAME" if flag else ""

@@ -15,6 +15,7 @@ from typing import Any
 from jsonargparse import ActionConfigFile, Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
+from zoo.backbones.catalogue.model import settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_of
 from zoo.cli.flags import FLAGS, Flag
@@ -39,8 +40,8 @@ OF_BENCHMARKS = {
 def arranged(argv: list[str]) -> list[str]:
     """Returns a command with its flags in the order in which they lie over each other.
 
-    That is the recipe of a checkpoint, recipes, short flags, whole flags. Those of one layer stay
-    as they are typed.
+    That is the recipe of a checkpoint, recipes, a published model, short flags, whole flags. Those
+    of one layer stay as they are typed.
 
     Args:
         argv: `fit` or `validate`, and its flags.
@@ -57,19 +58,36 @@ def arranged(argv: list[str]) -> list[str]:
             flags.append([argument])
         else:
             flags[-1].append(argument)
+    _refuse_two_models(flags)
     recipe, path = checkpoint_of(command, flags)
-    return [command, *recipe, *(a for flag in sorted(flags, key=_layer) for a in flag), *path]
+    by_layer = sorted(flags, key=_layer)
+    ordered = (_published(flag) if _name(flag) == "--model" else flag for flag in by_layer)
+    return [command, *recipe, *(a for flag in ordered for a in flag), *path]
+
+
+def _published(flag: list[str]) -> list[str]:
+    """Returns the recipe of the published model that a flag names, as a flag."""
+    return ["--config", json.dumps({"model": settings_of_model(_value(flag))})]
+
+
+def _refuse_two_models(flags: list[list[str]]) -> None:
+    given = {_name(flag): _value(flag) for flag in flags}
+    if {"--model", "--ckpt_path"} <= given.keys():
+        raise ZooError(
+            f"--model {given['--model']} and --ckpt_path {given['--ckpt_path']} both name a model: "
+            "leave one out"
+        )
 
 
 def _layer(flag: list[str]) -> int:
-    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 4 for whole flags."""
+    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 5 for whole flags."""
     name, _, argument = _name(flag).lstrip("-").partition(".")
     if argument and name not in LISTS:
-        return 4
-    short = {known.name: 2 for known in FLAGS if known.setting}
-    layers = {"data_root": 0, "config": 1, "c": 1, "benchmarks": 2}
-    layers |= {"presets": 3, "out": 3, "familiar_with": 3}
-    return (short | layers).get(name, 4)
+        return 5
+    short = {known.name: 3 for known in FLAGS if known.setting}
+    layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
+    layers |= {"presets": 4, "out": 4, "familiar_with": 4}
+    return (short | layers).get(name, 5)
 
 
 def _name(flag: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Files of tensors, torch's and safetensors', read without running what they hold."""
 
+import argparse
 import codecs
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,14 @@ import torch
 from zoo.errors import ZooError
 
 # open_clip's training keeps learning rates as numpy's numbers in its files, under the names of
-# numpy before and after version 2.
+# numpy before and after version 2; CoN-CLIP's keeps the arguments of its script.
 NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
-NUMBERS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
     np.dtype,
     *(type(np.dtype(kind)) for kind in (np.float64, np.float32, np.int64)),
     *((NUMBER, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
     (codecs.encode, "_codecs.encode"),
+    argparse.Namespace,
 ]
 
 
@@ -43,7 +45,7 @@ def read_tensors(
             from safetensors.torch import load_file
 
             return dict(load_file(file))
-        with torch.serialization.safe_globals(NUMBERS):
+        with torch.serialization.safe_globals(PLAIN):
             held = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # torch raises many kinds on what it cannot read
         if "TorchScript" in str(error):

@@ -4,6 +4,7 @@ from .cs_clip import CSCLIP as CSCLIP
 from .dac import DAC as DAC
 from .fsc_clip import FSCCLIP as FSCCLIP
 from .fsc_clip import FSCCLIPLoRA as FSCCLIPLoRA
+from .hugging_face import HuggingFaceCLIP as HuggingFaceCLIP
 from .negclip import NegCLIP as NegCLIP
 from .tripletclip import TripletCLIP as TripletCLIP
 from .tsvlc import TSVLC as TSVLC

@@ -1,0 +1,434 @@
+"""The catalogue of published models.
+
+Its entries are whole, and each loads a file made with the keys of its publication, out of a cache
+of the hub, a file of one's own, or not at all.
+"""
+
+import re
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import huggingface_hub
+import open_clip
+import pytest
+import torch
+from huggingface_hub import constants
+from huggingface_hub.errors import GatedRepoError
+from msgspec.structs import replace
+from torch import Tensor
+
+import zoo
+from tests.backbones.test_published import (
+    as_trained,
+    clove_base,
+    clove_by_hand,
+    cut,
+    merged_by_hand,
+    random_state,
+    same,
+    with_adapters,
+)
+from zoo.backbones.catalogue import model
+from zoo.backbones.catalogue.entry import FACTS, Entry, entries, read, tags
+from zoo.backbones.catalogue.model import is_published, settings
+from zoo.backbones.hugging_face_names import hugging_face_state
+from zoo.checkpoints.load import load_published
+from zoo.cli import main
+from zoo.cli.fit import settings_of
+from zoo.errors import ZooError
+from zoo.results import published
+from zoo.support.names import paths
+from zoo.support.text_files import sha256
+
+State = dict[str, Tensor]
+NAMES = sorted(entries())
+LOADABLE = [name for name in NAMES if entries()[name].refused is None]
+# one of each kind of file and of place; the other adapters are those of `test_published`
+KINDS = (
+    *("ce_clip", "clic_laion", "clove", "con_clip_b32", "cs_clip", "degla", "fsc_clip_coco_lora"),
+    *("gnm_clip", "laclip_laion400m_b32", "read_clip", "tripletclip_cc12m"),
+)
+COMMIT = "0" * 40
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_entry_is_whole(name: str) -> None:
+    entry = entries()[name]
+    assert entry.architecture in open_clip.list_models()
+    assert entry.rule is None or entry.rule in paths("published_weights")
+    assert entry.hub or entry.url or entry.refused
+    assert entry.url is None or entry.url.startswith("https://")
+    assert entry.hub is None or re.fullmatch(r"[\w.-]+/[\w.-]+", entry.hub.id)
+    assert entry.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
+    assert set(entry.unknown) == {fact for fact in FACTS if getattr(entry, fact) is None}
+    assert entry.folder == (entry.rule == "TripletCLIP")
+
+
+def test_no_name_is_that_of_an_architecture_too() -> None:
+    assert not set(NAMES) & {*open_clip.list_models()}
+    assert not any("/" in name or ":" in name for name in NAMES)
+
+
+def test_figures_were_published_of_models_of_the_catalogue() -> None:
+    assert set(published.models()) <= {*NAMES, *tags()}
+
+
+def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:
+    """What each publication's file holds, by the rule that reads it or by the model's name."""
+    return {
+        "NegCLIP": lambda: as_trained(state, "module."),
+        "FSCCLIP": lambda: as_trained(state),
+        "FSCCLIPLoRA": lambda: as_trained(with_adapters(state), "module."),
+        "TSVLC": lambda: as_trained(with_adapters(state)),
+        "DAC": lambda: as_trained(with_adapters(state)),
+        "CLoVe": lambda: as_trained(cut(state)),
+        "CSCLIP": lambda: (
+            {f"model.{k}": v for k, v in state.items()} | {"head.logit_scale": torch.tensor(0.0)}
+        ),
+        "HuggingFaceCLIP": lambda: {
+            **hugging_face_state(state),
+            "text_model.embeddings.position_ids": torch.arange(77)[None],
+        },
+        "ce_clip": lambda: as_trained(state, "module."),
+        "degla": lambda: as_trained(state, "module."),
+        "gnm_clip": lambda: {
+            "epoch": 9,
+            "model_state_dict": {k: v.half() for k, v in state.items()},
+            "optimizer_state_dict": {"state": {}, "param_groups": [{"lr": 1e-6}]},
+            "loss": torch.tensor(0.1, requires_grad=True),
+        },
+        "con_clip": lambda: {
+            "model": state,
+            "optimizer": {"state": {}, "param_groups": []},
+            "args": Namespace(backbone="ViT-B/32", lr=1e-6, device="cuda"),
+        },
+        "clic": lambda: dict(state),
+        "laclip": lambda: as_trained(state),
+    }
+
+
+def made(name: str, entry: Entry, state: State) -> dict[str, Any]:
+    makers = hub_files(state)
+    family = next((kind for kind in makers if name.startswith(kind)), "")
+    return makers[entry.rule or family]()
+
+
+def expected(entry: Entry, state: State, held: dict[str, Any]) -> State:
+    if entry.rule == "CLoVe":
+        return clove_by_hand(state)
+    if entry.rule in ("FSCCLIPLoRA", "TSVLC", "DAC"):
+        inner = {k.removeprefix("module."): v for k, v in held["state_dict"].items()}
+        return merged_by_hand(inner)
+    return state
+
+
+def towers(state: State) -> dict[str, State]:
+    """TripletCLIP's two towers, each under `model.`."""
+    named = hugging_face_state(state)
+    vision = ("vision_model", "visual_projection")
+    return {
+        "vision-encoder": {f"model.{k}": v for k, v in named.items() if k.startswith(vision)},
+        "text-encoder": {
+            f"model.{k}": v for k, v in named.items() if not k.startswith((*vision, "logit_scale"))
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def state() -> State:
+    return random_state()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub, and no network."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def snapshot(cache: Path, repository: str) -> Path:
+    """The folder of a repository's files in the cache, as huggingface_hub lays it out."""
+    folder = cache / f"models--{repository.replace('/', '--')}"
+    (folder / "refs").mkdir(parents=True, exist_ok=True)
+    (folder / "refs" / "main").write_text(COMMIT)
+    (folder / "blobs").mkdir(exist_ok=True)
+    (folder / "snapshots" / COMMIT).mkdir(parents=True, exist_ok=True)
+    return folder / "snapshots" / COMMIT
+
+
+def put(folder: Path, file: str, held: dict[str, Any]) -> Path:
+    """A file in a snapshot: a link to a blob that is named by its hash."""
+    place = folder / file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    blobs = folder.parents[1] / "blobs"
+    if file.endswith(".safetensors"):
+        from safetensors.torch import save_file
+
+        save_file({k: v.clone().contiguous() for k, v in held.items()}, blobs / "made")
+    else:
+        torch.save(held, blobs / "made")
+    blob = (blobs / "made").rename(blobs / sha256(blobs / "made"))
+    place.symlink_to(blob)
+    return place
+
+
+def known(monkeypatch: pytest.MonkeyPatch, **changed: Entry) -> None:
+    monkeypatch.setattr(model, "entries", lambda: {**entries(), **changed})
+
+
+def tiny(name: str, tmp_path: Path, state: State) -> Entry:
+    """A model's entry, for files of another width than the published ones."""
+    entry = replace(entries()[name], architecture="zoo-tiny", sha256=None)
+    if entry.rule == "CLoVe":
+        torch.save(clove_base(state), tmp_path / "base.pt")
+        entry = replace(entry, arguments={"base": str(tmp_path / "base.pt")})
+    return entry
+
+
+def test_every_model_is_built_of_its_file_as_its_entry_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, **{name: replace(entries()[name], sha256=None) for name in LOADABLE})
+    (tmp_path / "file.pt").touch()
+    for name in LOADABLE:
+        entry = entries()[name]
+        file = str(tmp_path if entry.folder else tmp_path / "file.pt")
+        made = settings(f"{name}:{file}")
+        backbone = made["backbone"]
+        assert backbone["name"] == entry.architecture
+        assert backbone["activation"] == entry.activation
+        if entry.head:
+            assert (backbone["pretrained"], made["head"]["init_args"]) == (
+                entry.tag,
+                {"weights": file},
+            )
+        elif entry.rule:
+            assert backbone["pretrained"] == {
+                "class_path": f"zoo.backbones.published.{entry.rule}",
+                "init_args": {"path": file, **entry.arguments},
+            }
+        else:
+            assert backbone["pretrained"] == file
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_model_is_loaded_from_a_file_like_its_publications(
+    name: str, tmp_path: Path, cache: Path, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = tiny(name, tmp_path, state)
+    known(monkeypatch, **{name: entry})
+    result, named = state, name
+    if entry.folder:
+        assert entry.hub is not None
+        folder = snapshot(cache, entry.hub.id)
+        for tower, held in towers(state).items():
+            put(folder, f"{tower}/model.safetensors", held)
+        result = {**state, "logit_scale": torch.tensor(1 / 0.07).log()}
+    else:
+        torch.manual_seed(1)
+        held = made(name, entry, state)
+        result = expected(entry, state, held)
+        if entry.hub is None:
+            torch.save(held, tmp_path / "published.pt")
+            named = f"{name}:{tmp_path / 'published.pt'}"
+        else:
+            folder = snapshot(cache, entry.hub.id)
+            put(folder, entry.hub.files[0][-1] if entry.hub.files else "epoch_5.pt", held)
+            if name.startswith("clic"):
+                config = '{"model_cfg": {"quick_gelu": true}, "preprocess_cfg": {}}'
+                (folder / "open_clip_config.json").write_text(config)
+    backbone = load_published(named).backbone
+    assert backbone.activation == (entry.activation or "quickgelu")
+    if name == "gnm_clip":
+        result = {k: v.half().float() for k, v in result.items()}
+    same(backbone, result)
+    if entry.rule == "CLoVe":
+        assert backbone.context == 64
+
+
+def test_labclips_map_lies_over_the_weights_of_a_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tag's weights are not here: what is built over them is held against the settings."""
+    width = 128
+    held = {"t": torch.tensor(4.2), "linear.weight": torch.randn(width, width)}
+    torch.save(held, tmp_path / "labclip.pt")
+    entry = replace(entries()["labclip_coco_b32"], sha256=None)
+    known(monkeypatch, labclip=entry)
+    made = settings(f"labclip:{tmp_path / 'labclip.pt'}")
+    assert made["backbone"] == {
+        "name": "ViT-B-32",
+        "pretrained": "openai",
+        "activation": "quickgelu",
+        "preprocess": None,
+    }
+    assert made["head"] == {
+        "class_path": "zoo.heads.Linear",
+        "init_args": {"weights": str(tmp_path / "labclip.pt")},
+    }
+    known(monkeypatch, labclip=replace(entry, architecture="zoo-tiny", tag=None))
+    module = load_published(f"labclip:{tmp_path / 'labclip.pt'}")
+    assert torch.equal(module.head.text_map.weight, held["linear.weight"])
+
+
+@pytest.mark.parametrize("name", ["openai/ViT-B-32", "openai/ViT-B-32-quickgelu"])
+def test_weights_of_open_clip_have_the_activation_that_they_were_trained_with(name: str) -> None:
+    backbone = settings(name)["backbone"]
+    assert (backbone["pretrained"], backbone["activation"]) == ("openai", "quickgelu")
+    laion = settings("laion2b_s34b_b79k/ViT-B-32")["backbone"]
+    assert (laion["name"], laion["activation"]) == ("ViT-B-32", "gelu")
+
+
+def test_zoo_load_and_validate_take_a_name(
+    tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, negclip=tiny("negclip", tmp_path, state))
+    torch.save(as_trained(state), tmp_path / "negclip.pth")
+    named = f"negclip:{tmp_path / 'negclip.pth'}"
+    loaded = zoo.load(named)
+    same(loaded.module.backbone, state)
+    assert loaded.score([], ["a cat"]).shape == (0, 1)
+    asked = ["--benchmarks", "sugarcrepe", "--model", named]
+    backbone = settings_of(["validate", *asked]).model.backbone.init_args
+    assert backbone.pretrained.class_path == "zoo.backbones.published.NegCLIP"
+    assert (backbone.name, backbone.activation) == ("zoo-tiny", "quickgelu")
+
+
+def test_a_model_lies_over_recipes_and_below_whole_flags(
+    tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, negclip=tiny("negclip", tmp_path, state))
+    torch.save(state, tmp_path / "a.pth")
+    given = ["--model.backbone.activation", "gelu", "--model", f"negclip:{tmp_path / 'a.pth'}"]
+    given += ["--config", "cs_clip.yaml", "--data_root", str(tmp_path)]
+    settled = settings_of(["fit", *given]).model
+    assert settled.backbone.init_args.activation == "gelu"
+    assert settled.backbone.init_args.pretrained.class_path == "zoo.backbones.published.NegCLIP"
+    assert settled.objective.class_path == "zoo.objectives.CSCLIP"
+
+
+def test_a_published_model_is_exported_and_reloaded(
+    tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, mine=tiny("read_clip", tmp_path, state))
+    torch.save(hugging_face_state(state), tmp_path / "model.bin")
+    monkeypatch.setattr("zoo.checkpoints.export.is_published", lambda name: True)
+    named = f"mine:{tmp_path / 'model.bin'}"
+    assert main(["export", named, str(tmp_path / "plain")]) == 0
+    same(zoo.load(tmp_path / "plain").module.backbone, state)
+
+
+def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
+    torch.save({"state_dict": state}, tmp_path / "mine.pt")
+    (tmp_path / "mine.yaml").write_text(
+        "says: mine\npaper: none\narchitecture: zoo-tiny\nactivation: gelu\nfile: mine.pt\n"
+        f"sha256: {sha256(tmp_path / 'mine.pt')}\nlicence: mine\ntrained_on: scenes\nunknown: []\n"
+    )
+    named = f"{tmp_path / 'mine.yaml'}:{tmp_path / 'mine.pt'}"
+    assert is_published(named)
+    same(zoo.load(named).module.backbone, state)
+    torch.save({"state_dict": {}}, tmp_path / "mine.pt")
+    with pytest.raises(ZooError, match=r"mine.pt is not the published file of .*fetch it again$"):
+        settings(named)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("says: a\npaper: b", "field 'architecture' is missing"),
+        ("[", "is no YAML"),
+        ("says: a\npaper: b\narchitecture: c\nunknown: [shape]", "field 'unknown"),
+        ("says: a\npaper: b\narchitecture: c\nunknown: []", "it has no activation and does not"),
+        (
+            "says: a\npaper: b\narchitecture: c\nactivation: gelu\nunknown: [activation]",
+            "it has activation, which it says was not found",
+        ),
+        (
+            "says: a\npaper: b\narchitecture: c\nhead: Linear\n"
+            "unknown: [activation, file, sha256, licence, trained_on]",
+            "tag and head stand together",
+        ),
+        ("says: a\npapers: b", "papers"),
+    ],
+)
+def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: str) -> None:
+    (tmp_path / "mine.yaml").write_text(content)
+    with pytest.raises(ZooError, match=re.escape(told)) as caught:
+        read(tmp_path / "mine.yaml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("neg_clip", r"there is no model 'neg_clip' \(near: negclip.*`zoo ls models` lists them"),
+        ("openai/ViT-B-33", r"no model 'openai/ViT-B-33' \(near: openai/ViT-B-32"),
+        ("openai/ViT-B-32:a.pt", "open_clip's own weights, which it fetches itself: leave :a.pt"),
+        (
+            "negclip",
+            r"negclip are not on huggingface.co: fetch them at https://drive.*negclip:FILE",
+        ),
+        ("negclip:absent.pt", "given as absent.pt, which is no file: mend it"),
+        ("tripletclip_cc12m:a.pt", "given as a.pt, which is no folder"),
+        ("sparo", "sparo cannot be loaded: its towers end in slots"),
+        ("laclip_cc12m", "normalises queries and keys"),
+        (
+            "ce_clip",
+            r"not in the cache and https://huggingface.co/le723z/CE_CLIP cannot be reached",
+        ),
+        ("degla", "are not in the cache and .* cannot be reached"),
+        ("clic_laion", "are not in the cache"),
+        ("absent.yaml", "the model absent.yaml cannot be read"),
+        ("", "names no model"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_in_a_sentence(named: str, told: str, cache: Path) -> None:
+    with pytest.raises(ZooError, match=told) as caught:
+        settings(named)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_another_hash_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, ce_clip=replace(entries()["ce_clip"], sha256="0" * 64))
+    put(snapshot(cache, "le723z/CE_CLIP"), "CE_CLIP.pt", {"a": torch.zeros(1)})
+    with pytest.raises(ZooError, match=r"is not the published file of ce_clip: its SHA-256 is"):
+        settings("ce_clip")
+
+
+def test_a_repository_of_two_files_leaves_the_choice_to_the_user(cache: Path) -> None:
+    folder = snapshot(cache, "wsdwJohn1231/DeGLA")
+    for n, file in enumerate(("a.pt", "b.pt")):
+        put(folder, file, {"a": torch.full((1,), n)})
+    with pytest.raises(ZooError, match=r"has not one file of weights \(a.pt, b.pt\): .*degla:FILE"):
+        settings("degla")
+
+
+def test_gated_weights_say_how_to_be_let_in(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: Any, **named: Any) -> str:
+        raise GatedRepoError("gated", response=MagicMock())
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", refused)
+    with pytest.raises(ZooError, match=r"are gated: accept their terms at https://hugging.*login"):
+        settings("ce_clip")
+
+
+def test_a_file_is_read_without_running_what_it_holds(tmp_path: Path) -> None:
+    class Runs:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "ran",))
+
+    torch.save({"state_dict": {}, "args": Runs()}, tmp_path / "negclip.pth")
+    with pytest.raises(ZooError, match="cannot be read as weights"):
+        load_published(f"con_clip_b32:{tmp_path / 'negclip.pth'}")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_checkpoint_and_a_published_model_are_not_both_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["validate", "--model", "negclip", "--ckpt_path", "last"]) == 1
+    assert "--model negclip and --ckpt_path last both name a model" in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""Files of published models: found in the hub's cache, fetched, and checked by their hash."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.backbones.catalogue.entry import Entry, Hub
+from zoo.backbones.weights import SUFFIXES
+from zoo.errors import ZooError
+from zoo.support.text_files import sha256
+
+
+def given(name: str, entry: Entry, file: Path) -> Path:
+    """Returns the user's own copy of a model's weights.
+
+    Args:
+        name: The model.
+        entry: What is known of it.
+        file: The file, or the folder where the publication has one.
+
+    Raises:
+        ZooError: It is not there, or is another file than the published one.
+    """
+    if not (file.is_dir() if entry.folder else file.is_file()):
+        kind = "folder" if entry.folder else "file"
+        raise ZooError(f"the weights of {name} are given as {file}, which is no {kind}: mend it")
+    return _checked(name, entry, file)
+
+
+def found(name: str, entry: Entry) -> Path:
+    """Returns a model's weights from the cache of huggingface.co, fetched where they are not there.
+
+    Args:
+        name: The model.
+        entry: What is known of it.
+
+    Returns:
+        The file, or the folder where the publication has one.
+
+    Raises:
+        ZooError: The weights are not on the hub, cannot be fetched, or are others than published.
+    """
+    if entry.hub is None:
+        where = (
+            "no address of them was found" if entry.url is None else f"fetch them at {entry.url}"
+        )
+        raise ZooError(
+            f"the weights of {name} are not on huggingface.co: {where}, and name the file, as in "
+            f"{name}:FILE"
+        )
+    files = _fetched(name, entry.hub)
+    return _checked(name, entry, files[0].parents[1] if entry.folder else files[0])
+
+
+def _fetched(name: str, hub: Hub) -> list[Path]:
+    """Returns the files that a model needs, in the order of the entry."""
+    if not hub.files:
+        return [_only_weights(name, hub)]
+    return [_first(name, hub, alternatives) for alternatives in hub.files]
+
+
+def _first(name: str, hub: Hub, alternatives: list[str]) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    for file in alternatives[:-1]:
+        try:
+            return Path(hf_hub_download(hub.id, file, revision=hub.revision))
+        except EntryNotFoundError:
+            continue
+        except Exception as error:
+            raise _not_had(name, hub, error) from error
+    last = alternatives[-1]
+    return Path(_had(name, hub, lambda: hf_hub_download(hub.id, last, revision=hub.revision)))
+
+
+def _only_weights(name: str, hub: Hub) -> Path:
+    """Returns the one file of weights of a repository whose names are not known."""
+    from huggingface_hub import snapshot_download
+
+    patterns = [f"*{suffix}" for suffix in SUFFIXES]
+    folder = Path(
+        _had(
+            name,
+            hub,
+            lambda: snapshot_download(hub.id, revision=hub.revision, allow_patterns=patterns),
+        )
+    )
+    files = sorted(file for pattern in patterns for file in folder.rglob(pattern))
+    if len(files) != 1:
+        names = ", ".join(str(file.relative_to(folder)) for file in files) or "none"
+        raise ZooError(
+            f"{hub.page} has not one file of weights ({names}): fetch the right one there, and "
+            f"name it, as in {name}:FILE"
+        )
+    return files[0]
+
+
+def _had(name: str, hub: Hub, fetch: Callable[[], str]) -> str:
+    try:
+        return fetch()
+    except Exception as error:
+        raise _not_had(name, hub, error) from error
+
+
+def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
+    """Returns in a sentence why files of the hub could not be had."""
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        GatedRepoError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    if isinstance(error, GatedRepoError):
+        return ZooError(
+            f"the weights of {name} are gated: accept their terms at {hub.page}, `hf auth login`, "
+            "and try again"
+        )
+    if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
+        return ZooError(
+            f"the weights of {name} are not in the cache and {hub.page} cannot be reached: fetch "
+            f"them where there is a network by `hf download {hub.id}`, or name a copy, as in "
+            f"{name}:FILE"
+        )
+    if isinstance(error, RepositoryNotFoundError | RevisionNotFoundError | EntryNotFoundError):
+        return ZooError(
+            f"{hub.page} does not have the weights of {name}: name a copy, as in {name}:FILE"
+        )
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return ZooError(
+        f"the weights of {name} could not be fetched from {hub.page} ({reason}): try again, or "
+        f"name a copy, as in {name}:FILE"
+    )
+
+
+def _checked(name: str, entry: Entry, file: Path) -> Path:
+    if entry.sha256 is not None and (held := sha256(file)) != entry.sha256:
+        raise ZooError(
+            f"{file} is not the published file of {name}: its SHA-256 is {held[:12]}..., and that "
+            f"of {entry.file or 'the published one'} is {entry.sha256[:12]}...: fetch it again"
+        )
+    return file

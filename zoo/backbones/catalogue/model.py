@@ -1,0 +1,100 @@
+"""Published models by name: the settings that build one."""
+
+from pathlib import Path
+from typing import Any
+
+from zoo.backbones.catalogue.entry import Entry, entries, read, tags
+from zoo.backbones.catalogue.files import found, given
+from zoo.errors import ZooError, near
+from zoo.support.names import paths
+
+YAML = (".yaml", ".yml")
+
+
+def settings(named: str) -> dict[str, Any]:
+    """Returns the settings of a published model, its files found, fetched and checked.
+
+    Args:
+        named: A name of `zoo ls models`, or a user's own entry, a YAML file. Either may be followed
+            by a colon and the file of its weights. A name TAG/ARCHITECTURE is one of open_clip's.
+
+    Returns:
+        Settings of ZooModule: those of the backbone, and of a head where the model has one.
+
+    Raises:
+        ZooError: There is no such model, it cannot be loaded, or its weights cannot be had.
+    """
+    if not isinstance(named, str) or not named:
+        raise ZooError(f"{named!r} names no model: give a name of `zoo ls models`")
+    name, _, file = named.partition(":")
+    if "/" in name and Path(name).suffix not in YAML:
+        return _of_open_clip(name, file)
+    entry = _entry(name)
+    if entry.refused is not None:
+        raise ZooError(f"{name} cannot be loaded: {entry.refused}")
+    weights = given(name, entry, Path(file)) if file else found(name, entry)
+    return _built(entry, weights)
+
+
+def is_published(named: str) -> bool:
+    """Returns whether a text names a published model, whose name may be misspelt but not a path.
+
+    Args:
+        named: The text.
+    """
+    name = named.partition(":")[0]
+    return name in entries() or Path(name).suffix in YAML or name in tags()
+
+
+def _entry(name: str) -> Entry:
+    known = entries()
+    if Path(name).suffix in YAML:
+        return read(Path(name))
+    if name not in known:
+        raise ZooError(f"there is no model {name!r}{near(name, known)}: `zoo ls models` lists them")
+    return known[name]
+
+
+def _built(entry: Entry, weights: Path) -> dict[str, Any]:
+    pretrained: Any = str(weights)
+    if entry.head is not None:
+        pretrained = entry.tag
+    elif entry.rule is not None:
+        pretrained = {
+            "class_path": paths("published_weights").get(entry.rule, entry.rule),
+            "init_args": {"path": str(weights), **entry.arguments},
+        }
+    backbone = {
+        "name": entry.architecture,
+        "pretrained": pretrained,
+        "activation": entry.activation,
+        "preprocess": entry.preprocess,
+    }
+    if entry.head is None:
+        return {"backbone": backbone}
+    path = paths("heads").get(entry.head, entry.head)
+    head = {"class_path": path, "init_args": {"weights": str(weights)}}
+    return {"backbone": backbone, "head": head}
+
+
+def _of_open_clip(name: str, file: str) -> dict[str, Any]:
+    import open_clip
+
+    from zoo.backbones.factory import activation_of
+
+    known = list(tags())
+    if name not in known:
+        raise ZooError(
+            f"there is no model {name!r}{near(name, known)}: `zoo ls models` lists them, and "
+            "open_clip's as TAG/ARCHITECTURE"
+        )
+    if file:
+        raise ZooError(
+            f"{name} are open_clip's own weights, which it fetches itself: leave :{file} out"
+        )
+    tag, _, architecture = name.partition("/")
+    # an architecture that has QuickGELU was trained with it, whether its tag repeats that or not
+    said = open_clip.get_pretrained_cfg(architecture, tag), open_clip.get_model_config(architecture)
+    trained = "quickgelu" if "quickgelu" in map(activation_of, said) else "gelu"
+    backbone = {"name": architecture, "pretrained": tag, "activation": trained, "preprocess": None}
+    return {"backbone": backbone}
