@@ -15,6 +15,8 @@ if (
 ):  # tests run side by side: one thread each, before torch is imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+os.environ["ZOO_EMBEDDINGS"] = "off"  # tests measure what is encoded, and leave nothing behind
+
 # what every process of its own would spend seconds to import: such processes are forked from one
 # that has it
 multiprocessing.set_forkserver_preload(["zoo.cli.fit", "open_clip", "textblob"])

@@ -43,6 +43,7 @@ from zoo.support.provenance import random_weights
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
+    from zoo.evaluation.store import EmbeddingCache
     from zoo.results.presets.base import Preset
     from zoo.results.report import Results
 
@@ -279,6 +280,7 @@ def evaluate(
     out: str | Path | None = None,
     presets: "str | Preset | Sequence[str | Preset]" = ("official",),
     overwrite: bool = False,
+    cache: "EmbeddingCache | None" = None,
 ) -> "Results":
     """Measures a model on benchmarks.
 
@@ -291,6 +293,8 @@ def evaluate(
         out: A folder for results.json and cases.parquet; None writes nothing.
         presets: Ways of counting: names, in a list or by commas, or Preset objects.
         overwrite: Whether results that are in `out` already may be lost.
+        cache: Where the vectors that a model of zoo makes of images and texts are kept, so that
+            further runs need not encode them; None encodes all anew.
 
     Returns:
         The results.
@@ -309,6 +313,7 @@ def evaluate(
         out=None if out is None else str(out),
         presets=_named(presets, "presets", Preset),
         overwrite=overwrite,
+        cache=cache,
     )
     if isinstance(model, str | Path):
         model = load(model)

@@ -1,7 +1,12 @@
 """What encoded items depend on beside their input: weights, preprocessing and tokenizer."""
 
 import hashlib
+import inspect
 import json
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,6 +14,9 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.support.distributed import whole
+
+LIBRARIES = ("open_clip_torch", "pillow", "timm", "torch", "torchvision", "transformers")
+CODE = ("backbones/**/*.py", "sources/*.py", "batch.py")  # what encodes and decodes
 
 
 def weights_hash(*modules: nn.Module) -> str:
@@ -38,3 +46,50 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps(described))
     return plain
+
+
+def computation_of(backbone: Backbone, precision: str) -> dict[str, Any]:
+    """Returns all that the pooled vector of an image's bytes or a text's token ids depends on.
+
+    How many are encoded at once is not among it: that changes last digits alone.
+
+    Args:
+        backbone: Encodes them. Where its weights are split over ranks, every rank must call this.
+        precision: The trainer's name of the precision in which it runs.
+    """
+    weight = next(backbone.parameters())
+    on = weight.device
+    lora = backbone.tuning.lora
+    own = {inspect.getsourcefile(kind) for kind in type(backbone).__mro__ if kind is not object}
+    return {
+        "architecture": backbone.architecture,
+        "weights": weights_hash(backbone),
+        "dtype": str(weight.dtype),
+        "adapters": None if lora is None else asdict(lora),
+        "preprocessing": dict(backbone.model.visual.preprocess_cfg),
+        "compile": backbone.compute.compile,
+        "precision": precision,
+        "products": torch.get_float32_matmul_precision(),
+        "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],
+        "device": torch.cuda.get_device_name(on) if on.type == "cuda" else on.type,
+        "libraries": {name: _version(name) for name in LIBRARIES},
+        "code": _code(frozenset(filter(None, own))),
+    }
+
+
+@cache
+def _code(files: frozenset[str]) -> str:
+    """Returns the SHA-256 of the source that encodes and decodes, and of these files."""
+    package = Path(__file__).parents[1]
+    every = {path for pattern in CODE for path in package.glob(pattern)} | {*map(Path, files)}
+    digest = hashlib.sha256()
+    for path in sorted(every):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

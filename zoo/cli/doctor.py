@@ -14,11 +14,13 @@ from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.roots import read, settled
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
+from zoo.evaluation.store import OFF, PLACE, EmbeddingCache
 from zoo.results.suites import expanded, published
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.arguments import Parser, listed
 
+MIB = 1 << 20
 SHOWN = 3  # subsets of a benchmark that are named where some are absent
 
 
@@ -56,6 +58,9 @@ def main(argv: list[str]) -> int:
 
         return checkup(argv)
     given = parser().parse_args(argv)
+    cache = EmbeddingCache(given.cache)
+    if given.empty_cache and cache.store is not None:
+        cache.store.empty()
     asked = given.benchmarks
     names = expanded(listed(asked, "--benchmarks")) if asked else published()
     finder = ImageFinder(given.data_root)
@@ -76,6 +81,7 @@ def main(argv: list[str]) -> int:
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "images that are missing", _missing(findings, finder))
+    _list(console, "vectors that are kept between measurements", [_kept(cache)])
     return 1 if broken else 0
 
 
@@ -100,6 +106,12 @@ def parser() -> Parser:
         "--config",
         help="a recipe, once or more, with the flags that "
         "fit takes: look for all that it needs instead",
+    )
+    parser.add_argument(
+        "--cache", metavar="DIR", help="where vectors are kept, if `validate` was told so"
+    )
+    parser.add_argument(
+        "--empty_cache", action="store_true", help="drop the vectors that are kept, first"
     )
     return parser
 
@@ -225,6 +237,22 @@ def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
     yield from (
         f"{name}'s own: {len(images):,}, such as {min(images).key}; {how[name]}"
         for name, images in sorted(own.items())
+    )
+
+
+def _kept(cache: EmbeddingCache) -> str:
+    """Returns how many vectors are kept, and where."""
+    if cache.store is None:
+        return f"none, since {PLACE} is {OFF}"
+    try:
+        held = cache.store.held()
+    except ZooError as error:
+        return str(error)
+    if not held.entries:
+        return f"none, in {cache.store.file.parent}"
+    return (
+        f"{held.entries:,}, {held.bytes / MIB:,.1f} MiB, in {cache.store.file.parent} "
+        "(--empty_cache drops them)"
     )
 
 

@@ -41,6 +41,11 @@ def count_or_name(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
+def kept_in(text: str) -> dict[str, Any] | None:
+    """Returns the settings of the cache of vectors: a folder, or none of it."""
+    return None if text == "off" else {"folder": text}
+
+
 FLAGS = (
     Flag(
         "config",
@@ -98,6 +103,14 @@ FLAGS = (
         "CAPTIONS",
         "captions by whose bindings cases are split, or their table (`zoo bindings`); `training`, "
         "the model's own; `coco`, its training captions, which count where none are named",
+        commands=("validate",),
+    ),
+    Flag(
+        "cache",
+        "DIR",
+        "where the vectors of images and texts are kept, so that further runs need not encode "
+        "them, or `off`; `zoo doctor` says where that is and how much it holds",
+        type=kept_in,
         commands=("validate",),
     ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),

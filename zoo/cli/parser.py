@@ -33,7 +33,7 @@ EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", "familiar_with", "overwrite"),
+    "validate": ("out", "presets", "familiar_with", "cache", "overwrite"),
 }
 
 
@@ -86,7 +86,7 @@ def _layer(flag: list[str]) -> int:
         return 5
     short = {known.name: 3 for known in FLAGS if known.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
-    layers |= {"presets": 4, "out": 4, "familiar_with": 4}
+    layers |= {"presets": 4, "out": 4, "familiar_with": 4, "cache": 4}
     return (short | layers).get(name, 5)
 
 
@@ -279,7 +279,11 @@ class Benchmarks(Classes):
         parser.lay(settings, EVALUATION[parser.command], by)
 
 
-ACTIONS = {"benchmarks": Benchmarks, "presets": Classes, "out": Short, "familiar_with": Short}
+ACTIONS: dict[str, type[Short]] = {
+    **dict.fromkeys(("out", "familiar_with", "cache"), Short),
+    "benchmarks": Benchmarks,
+    "presets": Classes,
+}
 
 
 class ZooParser(LightningArgumentParser):

@@ -8,6 +8,8 @@ from torch.utils.data import DataLoader
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
+from zoo.evaluation.kept import kept_vectors
+from zoo.evaluation.store import EmbeddingCache
 from zoo.module import ZooModule
 from zoo.results.presets.base import Preset
 from zoo.results.show import show
@@ -36,6 +38,8 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
             file, a file of captions, `coco` for COCO's training captions, or `training` for those
             that the model was trained on.
+        cache: Where the vectors of images and texts are kept, so that further runs need not encode
+            them; null encodes all anew. Heads that read tokens keep none.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -56,9 +60,10 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         upright: bool = False,
         background: str | None = None,
         familiar_with: str | None = None,
+        cache: EmbeddingCache | None = EmbeddingCache(),
     ) -> None:
         super().__init__()
-        self.quiet = quiet
+        self.quiet, self.cache = quiet, cache
         self.evaluation: Evaluation = Evaluation(
             benchmarks,
             data_root,
@@ -103,7 +108,11 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             and self.trainer.log_dir is not None
         ):
             self.evaluation.out = Path(self.trainer.log_dir)
-        return self.evaluation.loaders(module.backbone, module.head)
+        kept = None
+        if self.cache is not None:
+            precision = str(self.trainer.precision)
+            kept = kept_vectors(self.cache, module.backbone, module.head, precision)
+        return self.evaluation.loaders(module.backbone, module.head, kept)
 
     def teardown(self, stage: str) -> None:
         """Prints the table of results, unless `quiet`."""

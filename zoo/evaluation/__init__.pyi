@@ -1,1 +1,2 @@
 from .engine import Evaluation as Evaluation
+from .store import EmbeddingCache as EmbeddingCache

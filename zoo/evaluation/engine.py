@@ -17,11 +17,13 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.evaluation.case_by_case import scores_of
+from zoo.evaluation.kept import KeptVectors
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
 from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.vectors import Known
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.heads.base import Head
@@ -40,6 +42,8 @@ from zoo.support.distributed import gather_made, gather_objects, rank
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 log = logging.getLogger(__name__)
+
+KEPT = "kept vectors"
 
 
 class Evaluation(Ranged):
@@ -114,6 +118,9 @@ class Evaluation(Ranged):
         self._strategies: list[Strategy] = []
         self._segments: tuple[Segments | None, list[tuple[str, ...]]] = None, []
         self._towers, self._weights = "", ""
+        self._kept: KeptVectors | None = None
+        self._asked: Plan | None = None
+        self._known = Known()
 
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once.
@@ -157,10 +164,22 @@ class Evaluation(Ranged):
         if self.results is None:
             refuse_results(self.out, self.overwrite, self.familiar_with is not None)
 
-    def loaders(self, backbone: Backbone, head: Head) -> list[DataLoader[Any]]:
-        """Returns the loaders whose portions `step` takes."""
+    def loaders(
+        self, backbone: Backbone, head: Head, kept: KeptVectors | None = None
+    ) -> list[DataLoader[Any]]:
+        """Returns the loaders whose portions `step` takes; every rank calls this.
+
+        Args:
+            backbone: Encodes images and texts.
+            head: Scores the pairs.
+            kept: Vectors that other runs kept, to which this one adds its own, for a head that
+                reads pooled vectors alone. They are those of the weights as they are now.
+        """
         if self._cut is None and rank() == 0:
             self._cut = cut_texts(self.plan, backbone.tokenizer)
+        self._kept, self._asked, self._known = kept, self.plan, Known()
+        if kept is not None:
+            self._asked, self._known = kept.known(self.plan, self.finder, backbone.tokenizer)
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
@@ -201,6 +220,8 @@ class Evaluation(Ranged):
                 if encoded is not None and (images is not None or not self._towers):
                     self._towers = str(encoded.pooled.dtype).removeprefix("torch.")
                 strategy.step(head, portion, images, texts)
+                if self._kept is not None:
+                    self._kept.add(portion, images, texts)
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Results:
@@ -277,7 +298,7 @@ class Evaluation(Ranged):
         )
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
         if not needs.tokens and not needs.pieces:
-            return [Pooled(plan, loading, self.shortlist)]
+            return [Pooled(self._asked or plan, loading, self.shortlist, self._known)]
         most = max(map(len, segments)) if segments else 1
         image_bytes, text_bytes = held_bytes(backbone, head, most)
         windowed = Windowed(
@@ -344,7 +365,7 @@ class Evaluation(Ranged):
             towers: The precision in which images were encoded.
         """
         device = device_of(head)
-        notes = {
+        notes: dict[str, Any] = {
             "towers": towers,
             "pairs": "float32",
             SCALE: head.scale.item(),
@@ -355,6 +376,12 @@ class Evaluation(Ranged):
         }
         for strategy in self._strategies:
             notes |= strategy.notes(head)
+        if self._kept is not None:
+            notes[KEPT] = {
+                "folder": str(self._kept.store.file.parent),
+                "images": len(self._known.images),
+                "texts": len(self._known.texts),
+            }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()
         return notes | {"pieces": self._cost(head)} if head.needs.pieces else notes

@@ -21,7 +21,7 @@ from zoo.evaluation.scoring import (
     text_scores,
 )
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.vectors import RankVectors, joined
+from zoo.evaluation.vectors import Known, RankVectors, joined
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_objects
@@ -36,15 +36,16 @@ class Pooled(Strategy):
         plan: What is asked.
         loading: Loads images and texts.
         shortlist: Number of candidates on a short-list.
+        known: What need not be encoded.
     """
 
-    def __init__(self, plan: Plan, loading: Loading, shortlist: int) -> None:
-        self.plan, self.loading, self.shortlist = plan, loading, shortlist
-        self._own = RankVectors()
+    def __init__(self, plan: Plan, loading: Loading, shortlist: int, known: Known) -> None:
+        self.plan, self.loading, self.shortlist, self.known = plan, loading, shortlist, known
+        self._own = known.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loading.items(self.plan.questions)
+        return self.loading.items(self.plan.questions, self.known.images, self.known.texts)
 
     def step(
         self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None

@@ -1,6 +1,6 @@
 """Portions: images and texts that are encoded at once, and the loaders that bring them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -226,14 +226,24 @@ class Loading:
     text_batch: int
     workers: int
 
-    def items(self, questions: Iterable[Question]) -> list[DataLoader[Any]]:
+    def items(
+        self,
+        questions: Iterable[Question],
+        known_images: Set[int] = frozenset(),
+        known_texts: Set[int] = frozenset(),
+    ) -> list[DataLoader[Any]]:
         """Returns a loader of the questions' distinct images and one of their distinct texts.
 
-        Texts of like length come together. There is none of images where texts ask all questions.
+        Texts of like length come together. There is no loader of images where there are none.
+
+        Args:
+            questions: The questions.
+            known_images: Rows of images that are left out.
+            known_texts: Rows of texts that are left out.
         """
         asked = list(questions)
-        images = sorted({row for q in asked for row in q.images.tolist()})
-        texts = sorted({row for q in asked for row in q.all_texts.tolist()})
+        images = sorted({row for q in asked for row in q.images.tolist()} - known_images)
+        texts = sorted({row for q in asked for row in q.all_texts.tolist()} - known_texts)
         by_length = sorted(texts, key=lambda row: len(self.maker.texts[row]))
         of_texts = _dealt(
             by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)

@@ -38,12 +38,32 @@ class RankVectors:
     images: Encodings = field(default_factory=Encodings)
     texts: Encodings = field(default_factory=Encodings)
 
+    def copy(self) -> "RankVectors":
+        """Returns the same vectors, to which others can be added."""
+        images, texts = (Encodings([*e.rows], [*e.vectors]) for e in (self.images, self.texts))
+        return RankVectors(images, texts)
+
     def add(self, portion: Portion, images: Encoded | None, texts: Encoded | None) -> None:
         """Keeps the pooled vectors of a portion."""
         if images is not None:
             self.images.add(portion.image_rows, images.pooled)
         if texts is not None:
             self.texts.add(portion.text_rows, texts.pooled)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What need not be encoded, since other runs did it.
+
+    Attributes:
+        images: Rows of the plan's images whose vectors some rank has.
+        texts: Rows of the plan's texts whose vectors some rank has.
+        vectors: The vectors that this rank has, each on one rank alone.
+    """
+
+    images: frozenset[int] = frozenset()
+    texts: frozenset[int] = frozenset()
+    vectors: RankVectors = field(default_factory=RankVectors)
 
 
 @dataclass(frozen=True)

@@ -262,10 +262,7 @@ class ImageFinder:
             BrokenImage: The image cannot be decoded. It is a ZooError.
             ZooError: The image is not found, or may not be read.
         """
-        path = self.find(ref)
-        if path is None:
-            roots = ", ".join(map(str, self.roots)) or "the data roots (none given)"
-            raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
+        path = self._there(ref)
         content = self._cell(path, ref) if ref.source == "parquet" else path
         try:
             with _open(content) as file:
@@ -282,6 +279,16 @@ class ImageFinder:
             return image
         left, top, width, height = scaled(ref.crop, ref.size, image.size)
         return image.crop((left, top, left + width, top + height))
+
+    def content(self, ref: ImageRef) -> bytes:
+        """Returns the bytes of an image as its file, or its cell of a table, has them.
+
+        Raises:
+            ZooError: The image is not found.
+            OSError: It may not be read.
+        """
+        path = self._there(ref)
+        return self._cell(path, ref).getvalue() if ref.source == "parquet" else path.read_bytes()
 
     def size(self, ref: ImageRef) -> tuple[int, int] | None:
         """Returns width and height of the file of an image, None where it cannot be told at once.
@@ -329,6 +336,13 @@ class ImageFinder:
         if ref.source in FOLDERS:
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
         return "give the data root that the path starts from"
+
+    def _there(self, ref: ImageRef) -> Path:
+        path = self.find(ref)
+        if path is None:
+            roots = ", ".join(map(str, self.roots)) or "the data roots (none given)"
+            raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
+        return path
 
     def _settled(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
