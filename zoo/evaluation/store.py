@@ -248,11 +248,10 @@ class Damaged(ZooError):
 
 
 def _bytes_in_use(database: sqlite3.Connection) -> int:
-    pages, free = (
-        database.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count")
+    ((pages,),), ((free,),) = (
+        database.execute(f"PRAGMA {name}").fetchall() for name in ("page_count", "freelist_count")
     )
-    return (pages - free) * PAGE
+    return int(pages - free) * PAGE
 
 
 def _checksum(key: bytes, content: bytes) -> int:
