@@ -37,8 +37,10 @@ from .protocols.group import GroupScore as GroupScore
 from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
 from .protocols.hard_positive import HardPositive as HardPositive
 from .protocols.image_to_text import ImageToText as ImageToText
+from .protocols.map_11 import MeanAveragePrecision11 as MeanAveragePrecision11
 from .protocols.pairs_and_set import PairsAndSet as PairsAndSet
 from .protocols.recall import Recall as Recall
+from .protocols.roc_auc import RocAuc as RocAuc
 from .protocols.text_only import TextOnly as TextOnly
 from .protocols.text_to_image import TextToImage as TextToImage
 from .published import PublishedBenchmark as PublishedBenchmark
@@ -58,4 +60,6 @@ from .vl_checklist import VLCheckList as VLCheckList
 from .whatsup import WhatsUp as WhatsUp
 from .winoground import Winoground as Winoground
 from .winoground_tags import WinogroundTags as WinogroundTags
+from .zero_shot.benchmark import Elevater as Elevater
+from .zero_shot.benchmark import ZeroShot as ZeroShot
 from .zero_shot.folder import ZeroShotFolder as ZeroShotFolder

@@ -7,7 +7,7 @@ from pathlib import Path
 from zoo.benchmarks.base import Benchmark, Case, Contents
 from zoo.errors import ZooError
 from zoo.sources.boxes import boxes
-from zoo.sources.images import ImageFinder
+from zoo.sources.images import CONTAINERS, ImageFinder
 from zoo.sources.sample import ImageRef
 
 
@@ -66,7 +66,7 @@ def _rooted(image: ImageRef, root: Path, folder: Path) -> ImageRef:
     path = Path(image.key)
     # every relative path seems to lie in the working directory
     beside = path.is_relative_to(folder) and (folder != Path() or path.exists())
-    if image.source not in ("published", "parquet") or not beside:
+    if image.source not in ("published", *CONTAINERS) or not beside:
         return image
     key = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
     return replace(image, key=key)

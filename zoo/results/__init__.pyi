@@ -5,6 +5,8 @@ from .metrics import Rules as Rules
 from .presets.base import Preset as Preset
 from .presets.file import PresetFile as PresetFile
 from .presets.shipped import FSCCLIP as FSCCLIP
+from .presets.shipped import ZS7 as ZS7
+from .presets.shipped import ZS21 as ZS21
 from .presets.shipped import Capabilities as Capabilities
 from .presets.shipped import CSCLIPTable11 as CSCLIPTable11
 from .presets.shipped import Official as Official

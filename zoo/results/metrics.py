@@ -171,7 +171,7 @@ def metrics(
 
     Returns:
         The metrics in the order of the outcomes, each with what it was made of, or None where
-        nothing was scored.
+        nothing was scored or no interval is known.
     """
     found: dict[Metric, Observations | None] = {}
     for place, rows in places(outcomes).items():
@@ -239,7 +239,9 @@ def _metric(
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
         low, high, how = interval([observed], [1.0])
-        if not np.isin(scored.value, (0, 1)).all():
+        if not all(protocol_here(text).has_interval for text in set(scored.protocol)):
+            low, high, how = None, None, "none is known of a number over all images"
+        elif not np.isin(scored.value, (0, 1)).all():
             how += ", at least as wide as graded answers need"
         chance = _chance(counted, scored, observed.weight)
     trained = {
@@ -271,7 +273,7 @@ def _metric(
         published=known.published.get(name) if alike and whole else None,
         gallery_of=gallery_of,
         run=run.run,
-    ), observed
+    ), (None if low is None else observed)
 
 
 def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:

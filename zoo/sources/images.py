@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from PIL import Image
 
 from zoo.errors import ZooError
@@ -17,6 +15,9 @@ from zoo.sources.boxes import scaled
 from zoo.sources.folders import Folders
 from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
 from zoo.sources.sample import ImageRef
+from zoo.sources.tables import Tables
+from zoo.sources.tars import Tars
+from zoo.sources.torchvision_sets import TorchvisionSets
 
 COCO = ("", "train2014", "val2014", "train2017", "val2017")
 COCO_BASES = ("", "coco")
@@ -35,7 +36,8 @@ FOLDERS = {
     "visual_genome": VISUAL_GENOME,
     "flickr": FLICKR,
 }
-SOURCES = (*FOLDERS, "file", "published", "parquet")
+CONTAINERS = ("parquet", "tar", "torchvision")  # of many images in one file or folder
+SOURCES = (*FOLDERS, "file", "published", *CONTAINERS)
 LOOKED_AT = 1_000
 
 _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
@@ -223,7 +225,7 @@ class ImageFinder:
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
         self._folders = Folders()
         self._by_source: dict[str, dict[str, Path]] = {}
-        self._columns: dict[tuple[Path, str, int], list[Any]] = {}
+        self._tables, self._tars, self._sets = Tables(), Tars(), TorchvisionSets()
         self._sizes: dict[Path, tuple[int, int] | None] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
@@ -238,6 +240,10 @@ class ImageFinder:
             return self._file(ref.key)
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
+        if ref.source == "tar":
+            return self._file(_inside(ref)[0])
+        if ref.source == "torchvision":
+            return next(filter(Path.is_dir, self._candidates(_inside(ref)[0])), None)
         raise ZooError(
             f"{ref}: {ref.source!r} is not a source of images: choose one of {', '.join(SOURCES)}"
         )
@@ -263,7 +269,7 @@ class ImageFinder:
             ZooError: The image is not found, or may not be read.
         """
         path = self._there(ref)
-        content = self._cell(path, ref) if ref.source == "parquet" else path
+        content = self._content(path, ref)
         try:
             with _open(content) as file:
                 image = rgb(file, self.decoding_of(ref))
@@ -281,14 +287,16 @@ class ImageFinder:
         return image.crop((left, top, left + width, top + height))
 
     def content(self, ref: ImageRef) -> bytes:
-        """Returns the bytes of an image as its file, or its cell of a table, has them.
+        """Returns the bytes of an image as its file, or what holds it, has them.
 
         Raises:
             ZooError: The image is not found.
             OSError: It may not be read.
         """
-        path = self._there(ref)
-        return self._cell(path, ref).getvalue() if ref.source == "parquet" else path.read_bytes()
+        found = self._content(self._there(ref), ref)
+        if isinstance(found, Image.Image):
+            return f"{found.mode}{found.size}".encode() + found.tobytes()
+        return found.read_bytes() if isinstance(found, Path) else found.getvalue()
 
     def size(self, ref: ImageRef) -> tuple[int, int] | None:
         """Returns width and height of the file of an image, None where it cannot be told at once.
@@ -296,7 +304,7 @@ class ImageFinder:
         It lies in a table, or is none that can be read; whoever decodes it says what is wrong.
         """
         path = self.find(ref)
-        if path is None or ref.source == "parquet":
+        if path is None or ref.source in CONTAINERS:
             return None
         if path not in self._sizes:
             try:
@@ -344,6 +352,32 @@ class ImageFinder:
             raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
         return path
 
+    def _content(self, path: Path, ref: ImageRef) -> Path | io.BytesIO | Image.Image:
+        """Returns what an image is opened from.
+
+        Raises:
+            BrokenImage: There is none in the file that should hold it.
+        """
+        if ref.source not in CONTAINERS:
+            return path
+        if ref.source == "torchvision":
+            name, _, number = _inside(ref)[1].partition("/")
+            return self._sets.image(path, name, int(number))
+        if ref.source == "tar":
+            found = self._tars.member(path, _inside(ref)[1])
+            if found is None:
+                raise BrokenImage(f"{path} has no member {_inside(ref)[1]}: fetch the file again")
+            return io.BytesIO(found)
+        _, row, column = _parquet_key(ref)
+        value = self._tables.cell(path, row, column, str(ref))
+        content = value.get("bytes") if isinstance(value, dict) else value
+        if not isinstance(content, bytes):
+            raise BrokenImage(
+                f"{path} row {row}, column {column} holds no image: "
+                "fetch the file again, or name another column"
+            )
+        return io.BytesIO(content)
+
     def _settled(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
         known = _by_name(PurePosixPath(ref.key if path is None else path))
@@ -384,47 +418,24 @@ class ImageFinder:
         path = Path(key)
         return [path] if path.is_absolute() else [root / path for root in self.roots]
 
-    def _cell(self, path: Path, ref: ImageRef) -> io.BytesIO:
-        _, row, column = _parquet_key(ref)
-        value = self._row(path, row, column, ref)
-        content = value.get("bytes") if isinstance(value, dict) else value
-        if not isinstance(content, bytes):
-            raise BrokenImage(
-                f"{path} row {row}, column {column} holds no image: "
-                "fetch the file again, or name another column"
-            )
-        return io.BytesIO(content)
 
-    def _row(self, path: Path, row: int, column: str, ref: ImageRef) -> Any:
-        file = pq.ParquetFile(path)
-        if column not in file.schema_arrow.names:
-            raise ZooError(
-                f"{path} has no column {column!r}, which {ref} names: "
-                f"it has {', '.join(file.schema_arrow.names)}"
-            )
-        first = 0
-        for group in range(file.num_row_groups):
-            n = file.metadata.row_group(group).num_rows
-            if row < first + n:
-                return self._group(file, path, column, group)[row - first]
-            first += n
-        raise ZooError(f"{path} has {first} rows, and {ref} names row {row}: fetch the file again")
-
-    def _group(self, file: pq.ParquetFile, path: Path, column: str, group: int) -> list[Any]:
-        key = (path, column, group)
-        if key not in self._columns:
-            self._columns = {key: file.read_row_group(group, columns=[column])[column].to_pylist()}
-        return self._columns[key]
-
-
-def _open(content: Path | io.BytesIO) -> Image.Image:
+def _open(content: Path | io.BytesIO | Image.Image) -> Image.Image:
     """Opens an image file, or a frame that was saved as an array (.npy) with blue first."""
+    if isinstance(content, Image.Image):
+        return content
     if isinstance(content, io.BytesIO) or content.suffix != ".npy":
         return Image.open(content)
     frame = np.load(content, allow_pickle=False)
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
         raise ValueError(f"an array of {frame.dtype} {frame.shape} is no frame of three colours")
     return Image.fromarray(np.ascontiguousarray(frame[:, :, ::-1]))
+
+
+def _inside(ref: ImageRef) -> tuple[str, str]:
+    container, number_sign, name = ref.key.partition("#")
+    if not (number_sign and name):
+        raise ZooError(f"{ref} does not name what is inside its container: write FILE#NAME")
+    return container, name
 
 
 def _parquet_key(ref: ImageRef) -> tuple[str, int, str]:

@@ -83,11 +83,14 @@ class Protocol(Recorded, ABC):
             dropped, as the preset `strict` does.
         by_image: Whether each image asks for itself among all texts of the case. The case is then
             scored over those of its images that are there.
+        has_interval: Whether the spread of its answers tells how far a metric may be from that over
+            other images. It does not where an answer is a number over all images.
     """
 
     name: ClassVar[str]
     drops_identical: ClassVar[bool] = False
     by_image: ClassVar[bool] = False
+    has_interval: ClassVar[bool] = True
 
     @abstractmethod
     def queries(self, match: NDArray[np.bool_]) -> Iterable[Query]:

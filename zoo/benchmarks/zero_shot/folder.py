@@ -5,17 +5,9 @@ from pathlib import Path
 from zoo.benchmarks.annotations import given_path
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.classify import Classification
-from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.zero_shot.layouts import labelled
-from zoo.benchmarks.zero_shot.prompts import (
-    NAMES,
-    OF_DATA,
-    PLAIN,
-    TEMPLATES,
-    Prompts,
-    names_file,
-    templates_file,
-)
+from zoo.benchmarks.zero_shot.prompt_sources import own_prompts
 from zoo.errors import ZooError
 
 
@@ -51,33 +43,8 @@ class ZeroShotFolder(Benchmark):
         found = labelled(folder.absolute(), "file") if folder.is_dir() else None
         if found is None:
             raise ZooError(f"{folder} holds no labelled images: {subset.how}")
-        prompts = folder_prompts(folder, found)
-        case = found.case(subset.name, prompts, Classification())
+        prompts = own_prompts(folder, found)
+        protocol = MeanAveragePrecision11() if found.multilabel else Classification()
+        case = found.case(subset.name, prompts, protocol)
         notes = {f"{subset.name} prompts": prompts.note}
         return Contents([case], [*found.files, *prompts.files], [], notes)
-
-
-def folder_prompts(folder: Path, found: Labelled) -> Prompts:
-    """Returns the prompts of a folder: of its files, or the data's own names in a plain template.
-
-    Args:
-        folder: The folder.
-        found: Its images.
-
-    Raises:
-        ZooError: A file is wrong, or nothing names the classes.
-    """
-    named = folder / NAMES
-    names, names_from, files = found.classes, OF_DATA, []
-    if named.is_file():
-        names, names_from = names_file(named), str(named)
-        files.append(named)
-    elif not names:
-        raise ZooError(
-            f"{found.origin} does not name its classes: write {named}, one name a line in the "
-            "order of the classes"
-        )
-    given = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
-    if given is None:
-        return Prompts(names, PLAIN, names_from, "zoo", tuple(files))
-    return Prompts(names, templates_file(given), names_from, str(given), (*files, given))

@@ -1,5 +1,6 @@
 """Labelled: images with their classes, as some layout on disk has them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.zero_shot.prompts import Prompts
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
+
+_WORDNET = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,16 @@ class Labelled:
     files: list[Path] = field(default_factory=list)
     multilabel: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The data's own names of its classes with blanks for underscores.
+
+        There are none where they are WordNet's numbers.
+        """
+        if any(map(_WORDNET.fullmatch, self.classes)):
+            return ()
+        return tuple(name.replace("_", " ") for name in self.classes)
+
     def case(self, subset: str, prompts: Prompts, protocol: Protocol | str) -> Case:
         """Returns the case of all images, whose texts are the class names.
 
@@ -52,6 +65,7 @@ class Labelled:
                 f"{self.origin} has {self.n:,} classes, and {prompts.names_from} names {k:,}: "
                 "give one name a line for each class, in the order of the classes"
             )
+        self._refuse_another_order(prompts)
         match = np.zeros((len(self.images), k), dtype=bool)
         for i, labels in enumerate(self.labels):
             for label in labels:
@@ -65,6 +79,21 @@ class Labelled:
         return Case(
             self.images, prompts.names, match, protocol, subset, "all", argmax=True, prompts=every
         )
+
+    def _refuse_another_order(self, prompts: Prompts) -> None:
+        """Refuses prompts that have the data's own names, and have them at other places."""
+        own, asked = ([_letters(name) for name in names] for names in (self.classes, prompts.names))
+        for i, name in enumerate(own):
+            if name != asked[i] and asked.count(name) == 1:
+                raise ZooError(
+                    f"class {i} of {self.origin} is {self.classes[i]!r}, and {prompts.names_from} "
+                    f"calls it {prompts.names[i]!r} and class {asked.index(name)} "
+                    f"{self.classes[i]!r}: bring the names into the order of the classes"
+                )
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def numbered_labels(labels: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet, parquet_files, saved
 from zoo.benchmarks.zero_shot.image_folder import image_folder
 from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.zero_shot.tars import SHARDS, tars
 
 SPLITS = ("test", "val", "validation")
 
@@ -23,4 +25,9 @@ def labelled(folder: Path, source: str) -> Labelled | None:
         ZooError: What is there is broken.
     """
     inside = next((folder / name for name in SPLITS if (folder / name).is_dir()), folder)
-    return image_folder(inside, source)
+    if (inside / SHARDS).is_file():
+        return tars(folder, inside)
+    if (inside / STATE).is_file():
+        return saved(inside)
+    tables = parquet_files(inside)
+    return parquet(folder, tables) if tables else image_folder(inside, source)

@@ -1,4 +1,4 @@
-"""Prompts: class names in templates, from files, from installed packages or from the data."""
+"""Prompts: class names in templates, and the files that hold both."""
 
 import re
 from collections.abc import Sequence
@@ -10,8 +10,6 @@ from zoo.support.text_files import text_lines
 
 NAMES = "classnames.txt"
 TEMPLATES = ("templates.txt", "zeroshot_classification_templates.txt")
-PLAIN = ("a photo of a {}.",)
-OF_DATA = "the data"
 _PLACE = re.compile(r"\{c?\}")
 
 

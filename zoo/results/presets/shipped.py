@@ -35,7 +35,7 @@ class CSCLIPTable11(PresetFile):
 
 
 class FSCCLIP(PresetFile):
-    """Takes the averages of FSC-CLIP's tables, of which the zero-shot one is left out."""
+    """Takes the averages of FSC-CLIP's tables."""
 
     name = "fsc_clip"
 
@@ -59,3 +59,21 @@ class VLCompo(PresetFile):
 
     def __init__(self) -> None:
         super().__init__(str(SHIPPED / "vl_compo.yaml"))
+
+
+class ZS7(PresetFile):
+    """Takes the zero-shot means of CS-CLIP's Table 14, over 7 sets."""
+
+    name = "zs_7"
+
+    def __init__(self) -> None:
+        super().__init__(str(SHIPPED / "zs_7.yaml"))
+
+
+class ZS21(PresetFile):
+    """Takes the mean over ELEVATER's 20 sets and ImageNet, with its prompts and metrics."""
+
+    name = "zs_21"
+
+    def __init__(self) -> None:
+        super().__init__(str(SHIPPED / "zs_21.yaml"))
