@@ -281,6 +281,7 @@ def evaluate(
     presets: "str | Preset | Sequence[str | Preset]" = ("official",),
     overwrite: bool = False,
     cache: "EmbeddingCache | None" = None,
+    beside: str | Sequence[str] = (),
 ) -> "Results":
     """Measures a model on benchmarks.
 
@@ -295,6 +296,7 @@ def evaluate(
         overwrite: Whether results that are in `out` already may be lost.
         cache: Where the vectors that a model of zoo makes of images and texts are kept, so that
             further runs need not encode them; None encodes all anew.
+        beside: Models whose published figures stand beside these results, in a list or by commas.
 
     Returns:
         The results.
@@ -314,6 +316,7 @@ def evaluate(
         presets=_named(presets, "presets", Preset),
         overwrite=overwrite,
         cache=cache,
+        beside=_named(beside, "beside"),
     )
     if isinstance(model, str | Path):
         model = load(model)

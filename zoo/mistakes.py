@@ -13,7 +13,7 @@ from zoo.support.names import ROOMS, imported, meant, paths
 LONGEST = 400
 START = {
     "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
-    "validate": "name --benchmarks, and --ckpt_path or --model.backbone.name",
+    "validate": "name --benchmarks, and --ckpt_path or --model",
 }
 LISTED = "`--help` lists what can be given"
 # jsonargparse tries a value against each of its types, and says what is wrong for every one

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import listed, whole_number
 
 BOTH = ("fit", "validate")
 
@@ -44,6 +44,11 @@ def count_or_name(text: str) -> int | str:
 def kept_in(text: str) -> dict[str, Any] | None:
     """Returns the settings of the cache of vectors: a folder, or none of it."""
     return None if text == "off" else {"folder": text}
+
+
+def names(text: str) -> list[str]:
+    """Returns names that are given by commas."""
+    return listed(text, "--beside")
 
 
 FLAGS = (
@@ -111,6 +116,13 @@ FLAGS = (
         "where the vectors of images and texts are kept, so that further runs need not encode "
         "them, or `off`; `zoo doctor` says where that is and how much it holds",
         type=kept_in,
+        commands=("validate",),
+    ),
+    Flag(
+        "beside",
+        "A,B",
+        "models whose published figures stand beside the run's (`zoo ls models`)",
+        type=names,
         commands=("validate",),
     ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),

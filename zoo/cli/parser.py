@@ -33,7 +33,7 @@ EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", "familiar_with", "cache", "overwrite"),
+    "validate": ("out", "presets", "familiar_with", "cache", "beside", "overwrite"),
 }
 
 
@@ -86,7 +86,7 @@ def _layer(flag: list[str]) -> int:
         return 5
     short = {known.name: 3 for known in FLAGS if known.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
-    layers |= {"presets": 4, "out": 4, "familiar_with": 4, "cache": 4}
+    layers |= {"presets": 4, "out": 4, "familiar_with": 4, "cache": 4, "beside": 4}
     return (short | layers).get(name, 5)
 
 
@@ -280,7 +280,7 @@ class Benchmarks(Classes):
 
 
 ACTIONS: dict[str, type[Short]] = {
-    **dict.fromkeys(("out", "familiar_with", "cache"), Short),
+    **dict.fromkeys(("out", "familiar_with", "cache", "beside"), Short),
     "benchmarks": Benchmarks,
     "presets": Classes,
 }

@@ -40,6 +40,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             that the model was trained on.
         cache: Where the vectors of images and texts are kept, so that further runs need not encode
             them; null encodes all anew. Heads that read tokens keep none.
+        beside: Models whose published figures stand beside the run's (`zoo ls models`).
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -61,6 +62,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         background: str | None = None,
         familiar_with: str | None = None,
         cache: EmbeddingCache | None = EmbeddingCache(),
+        beside: list[str] | None = None,
     ) -> None:
         super().__init__()
         self.quiet, self.cache = quiet, cache
@@ -77,6 +79,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             upright=upright,
             background=background,
             familiar_with=familiar_with,
+            beside=beside,
         )
 
     def check_files(self) -> None:

@@ -34,6 +34,7 @@ from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
+from zoo.results.published import figures
 from zoo.results.report import CUT, SCALE, Results, refuse_results, report
 from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref
@@ -70,6 +71,7 @@ class Evaluation(Ranged):
         familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
             file, a file of captions, `coco` for COCO's training captions, or `training` for those
             that the model was trained on.
+        beside: Models whose published figures stand beside the run's (`zoo ls models`).
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -91,6 +93,7 @@ class Evaluation(Ranged):
         upright: bool = False,
         background: str | None = None,
         familiar_with: str | None = None,
+        beside: list[str] | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -112,6 +115,9 @@ class Evaluation(Ranged):
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self.familiar_with = familiar_with
+        self.beside = tuple(beside or ())
+        for model in self.beside:
+            figures(model)  # or there are none of it, which is said before anything is measured
         self.familiarity: Familiarity | None = None
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
@@ -414,6 +420,7 @@ class Evaluation(Ranged):
             notes,
             self.out,
             self.familiarity,
+            self.beside,
         )
 
     def _rows(

@@ -19,6 +19,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import ZooError, near, need
 from zoo.results.averages import Average, averages
+from zoo.results.beside import beside_table
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.plan import Plan
@@ -40,6 +41,7 @@ HEADER = b"zoo"
 CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
+BESIDE = "beside"
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,16 @@ class Results:
 
     def _tables_of(self, counted: Counted) -> tuple[TextTable, ...]:
         averaged, split = averages_table(counted.averages), splits_table(counted.splits)
-        return self._table(counted), averaged, split
+        return self._table(counted), averaged, split, self.published(counted)
+
+    def published(self, counted: Counted) -> TextTable:
+        """Returns published figures of what was counted, of the models that were named.
+
+        Metrics that the first preset has too stand with that one alone.
+        """
+        first = () if counted is self.counted[0] else self.metrics
+        own = [metric for metric in counted.metrics if metric not in first]
+        return beside_table(self.header.get(BESIDE, ()), counted.preset, own, counted.averages)
 
     def _table(self, counted: Counted) -> TextTable:
         said = [f"preset {counted.preset}: {counted.says}"]
@@ -198,6 +209,7 @@ def report(
     scoring: Mapping[str, Any],
     out: Path | None,
     familiarity: Familiarity | None = None,
+    beside: Sequence[str] = (),
 ) -> Results:
     """Counts the cases under the presets and writes results.json and cases.parquet.
 
@@ -211,6 +223,7 @@ def report(
         scoring: What results say of the scoring.
         out: Folder of both files; nothing is written where None.
         familiarity: What splits the cases, None where they are not split.
+        beside: Models whose published figures stand beside the run's.
 
     Raises:
         ZooError: The files cannot be written.
@@ -236,6 +249,8 @@ def report(
             for run, subset in plan.absent
         ],
     }
+    if beside:
+        header[BESIDE] = list(beside)
     return finished(Results(header, (), cases), presets, out, familiarity)
 
 

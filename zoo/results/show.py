@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zoo.results.metrics import Metric
-from zoo.results.report import CUT, SHORT_LISTS, Results
+from zoo.results.report import BESIDE, CUT, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
     TextTable,
@@ -23,7 +23,7 @@ from zoo.support.provenance import random_weights
 
 UNBROKEN = 10_000  # columns
 MISSING = 16  # what a mean lacks, that is named one by one
-FOLDED = ("benchmark", "subset", "average", "")
+FOLDED = ("benchmark", "subset", "average", "metric or average", "")
 WORDS = (
     *FOLDED,
     "metric",
@@ -95,6 +95,11 @@ def _lines(results: Results) -> Iterator[RenderableType]:
         if counted.splits:
             yield Text("\nby the familiarity of bindings, each outcome alike")
             yield rich_table(splits_table(counted.splits))
+        published = results.published(counted)
+        if published.rows or (BESIDE in results.header and counted is results.counted[0]):
+            yield Text(f"\n{published.says[0]}")
+            yield from [rich_table(published)] if published.rows else []
+            yield from map(Text, published.says[1:])
         yield Text("")
     for name, benchmark in results.header["benchmarks"].items():
         if guessed := benchmark.get("baselines"):
