@@ -29,6 +29,24 @@ def test_one_case_holds_every_image_and_all_of_its_captions(tmp_path):
     assert contents.notes == {"coco_karpathy cases": "2 in the file, 5,000 as published (images)"}
 
 
+def test_captions_are_cleaned_where_that_is_asked_for(tmp_path):
+    (tmp_path / "flickr30k").mkdir()
+    long = " ".join(["Word"] * 40)
+    captions = ['A man\'s "t-shirt", (red); #1: ok!', f"{long}."]
+    records = [{"image": "flickr30k-images/1007129816.jpg", "caption": captions}]
+    (tmp_path / "aro").mkdir()
+    (tmp_path / "aro" / "flickr30k_test.json").write_text(json.dumps(records))
+    plain, cleaned = (Retrieval("flickr30k", pre_caption=asked) for asked in (False, True))
+    (case,), (clean,) = (benchmark.read(tmp_path).cases for benchmark in (plain, cleaned))
+    assert case.texts == tuple(captions)
+    assert clean.texts == ("a man's t-shirt , red 1 ok", " ".join(["word"] * 30))
+    assert clean.match.tolist() == case.match.tolist()
+    assert cleaned.read(tmp_path).notes["captions"] == "cleaned by pre_caption"
+    assert "captions" not in plain.read(tmp_path).notes
+    assert plain.subsets[0].published
+    assert not cleaned.subsets[0].published
+
+
 def test_a_karpathy_file_gives_its_test_split(shared_data, tmp_path):
     (tmp_path / "coco").mkdir()
     (tmp_path / "coco" / "dataset_coco.json").write_bytes(

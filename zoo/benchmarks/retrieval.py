@@ -1,5 +1,6 @@
 """Retrieval: every image against every caption of a test split, both ways."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from zoo.benchmarks.annotations import count_notes, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.captioned import read_captioned
 from zoo.errors import ZooError, near
+from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.karpathy import KarpathyJson
@@ -73,18 +75,21 @@ class Retrieval(Benchmark):
     Args:
         source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader
             of captions.
+        pre_caption: Whether captions are cleaned before they are encoded, as BLIP's and ARO's code
+            does: lower case, a blank for each of . ! " ( ) * # : ; ~, and 30 words at most. No
+            published value stands beside them.
     """
 
     name = "retrieval"
     behind_colon = "source"
 
-    def __init__(self, source: str | Reader | None = None) -> None:
+    def __init__(self, source: str | Reader | None = None, pre_caption: bool = False) -> None:
         if isinstance(source, str) and source not in SUBSETS:
             raise ZooError(
                 f"retrieval has no source {source!r}{near(source, SUBSETS)}: "
                 f"name one of {', '.join(SUBSETS)}, or give a reader in YAML"
             )
-        self.source = source
+        self.source, self.pre_caption = source, pre_caption
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -94,13 +99,15 @@ class Retrieval(Benchmark):
             return (
                 Subset(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),
             )
-        return tuple(SUBSETS.values()) if self.source is None else (SUBSETS[self.source],)
+        asked = SUBSETS.values() if self.source is None else (SUBSETS[self.source],)
+        return tuple(replace(s, published={}) if self.pre_caption else s for s in asked)
 
     def read(self, root: Path) -> Contents:
         """Returns a case for each source whose captions are there."""
         if isinstance(self.source, Reader):
             pairs = _of_reader(self.source)
-            return Contents([gallery(self.subsets[0].name, pairs)], list(self.source.files), [])
+            case = gallery(self.subsets[0].name, self._cleaned(pairs))
+            return Contents([case], list(self.source.files), [], self._note())
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
             path = locate(root, subset)
@@ -110,13 +117,22 @@ class Retrieval(Benchmark):
             pairs, files = (
                 _flickr8k(path) if subset.name == "flickr8k" else (_test_split(path), [path])
             )
-            case = gallery(subset.name, pairs)
+            case = gallery(subset.name, self._cleaned(pairs))
             counts.append((subset, len(case.images)))
             contents.cases.append(case)
             contents.files.extend(files)
         notes = count_notes(counts)
         contents.notes.update({key: f"{note} (images)" for key, note in notes.items()})
+        contents.notes.update(self._note())
         return contents
+
+    def _cleaned(self, pairs: list[Pair]) -> list[Pair]:
+        if not self.pre_caption:
+            return pairs
+        return [(image, pre_caption(caption)) for image, caption in pairs]
+
+    def _note(self) -> dict[str, str]:
+        return {"captions": "cleaned by pre_caption"} if self.pre_caption else {}
 
 
 def _of_reader(reader: Reader) -> list[Pair]:

@@ -163,7 +163,7 @@ def _finding(
         there = np.array([_uncropped(i) in found and i not in unfit for i in case.images])
         if case.gallery:
             n, scorable = n + len(case.texts), scorable + int(case.match[there].any(0).sum())
-        elif case.judged_by.by_image:
+        elif case.prompts:
             n, scorable = n + len(case.images), scorable + int(there.sum())
         else:
             n, scorable = n + 1, scorable + int(there.all())

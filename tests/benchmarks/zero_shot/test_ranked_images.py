@@ -101,7 +101,8 @@ def test_they_have_no_interval_and_so_has_no_mean_that_takes_them() -> None:
 
 def test_a_case_that_cannot_be_ranked_is_refused() -> None:
     match = np.array([[True, False], [True, False]])
-    assert "without an image of its own" in MeanAveragePrecision11().lacks(match)
+    assert "has a class without images" in MeanAveragePrecision11().lacks(match)
+    assert "has a class without images" in RocAuc().lacks(match)
     assert "has 3 classes where there have to be two" in RocAuc().lacks(np.eye(3, dtype=bool))
     assert not RocAuc().lacks(np.eye(2, dtype=bool))
     assert replace(case_of(match, RocAuc())).judged_by.name == "roc_auc"

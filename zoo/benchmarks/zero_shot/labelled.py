@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Protocol
+from zoo.benchmarks.protocols.base import Protocol, protocol_of
 from zoo.benchmarks.zero_shot.prompts import Prompts
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -75,6 +75,13 @@ class Labelled:
                         f"{k:,} classes, from 0 to {k - 1}: mend the label or add the name"
                     )
                 match[i, label] = True
+        unseen = np.flatnonzero(~match.any(0))
+        if protocol_of(protocol).lacks(match) and len(unseen):
+            raise ZooError(
+                f"{self.origin} has no image of class {unseen[0]}, {prompts.names[unseen[0]]!r}, "
+                "and an order of images by a class without any cannot be graded: add one, or take "
+                "the name away"
+            )
         every = prompts.of_classes()
         return Case(
             self.images, prompts.names, match, protocol, subset, "all", argmax=True, prompts=every
