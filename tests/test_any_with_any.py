@@ -13,8 +13,7 @@ import yaml
 from lightning import Trainer
 
 import zoo.heads
-import zoo.objectives
-from tests.support.parallel import SMALL, shipped
+from tests.support.parallel import SMALL, shipped, with_heads
 from tests.support.runs import losses, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import TextInput, Tuning
@@ -32,9 +31,13 @@ from zoo.objectives.base import Objective
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.negclip import NegCLIP
+from zoo.objectives.read_clip import READCLIP
 from zoo.objectives.siglip import SigLIP
+from zoo.objectives.triplet_clip import TripletCLIP
 from zoo.optim import Optimization
 from zoo.pieces.views import Grid
+from zoo.positives.paraphrases import Paraphrases
+from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.units.sampler import UnitSampler
 
@@ -43,7 +46,6 @@ HEADS: list[tuple[type[Head], dict[str, Any]]] = [
     (cls, (SMALL | FEW).get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)
 ]
 HEADS.append((CrossModal, SMALL["CrossModal"] | {"granularity": "global"}))
-OBJECTIVES: list[type[Objective]] = shipped(zoo.objectives, Objective)
 
 
 def data(made_root: Path, **changed: Any) -> CaptionDataModule:
@@ -53,6 +55,8 @@ def data(made_root: Path, **changed: Any) -> CaptionDataModule:
         "batch_size": 4,
         "workers": 0,
         "negatives": NegCLIPSwap(),
+        "positives": Paraphrases(made_root / "beside.jsonl"),
+        "negative_images": NegativeImages(made_root / "beside.jsonl"),
         "units": UnitSampler(str(made_root / "units.jsonl")),
         "evaluation": Evaluation([f"pairs:{made_root / 'pairs.csv'}"], str(made_root), workers=0),
     }
@@ -84,12 +88,7 @@ def tower() -> dict[str, torch.Tensor]:
     return Backbone("zoo-tiny").state_dict()
 
 
-@pytest.mark.parametrize(
-    ("head", "settings"),
-    HEADS,
-    ids=lambda value: value.__name__ if isinstance(value, type) else None,
-)
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(("objective", "head", "settings"), with_heads(HEADS))
 def test_every_pair_trains_a_step_and_is_measured(
     made_root: Path,
     tmp_path: Path,
@@ -130,6 +129,8 @@ def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(
 LACKING = {
     "negatives": (NegCLIP, {"negatives": None}, "needs sentence negatives"),
     "units": (CSCLIP, {"units": None}, "needs units"),
+    "positives": (READCLIP, {"positives": None}, "needs further positives"),
+    "negative images": (TripletCLIP, {"negative_images": None}, "needs negative images"),
 }
 
 

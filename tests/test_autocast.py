@@ -12,8 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import zoo.objectives
-from tests.support.parallel import shipped
+from tests.support.parallel import with_heads
 from tests.support.runs import last_checkpoint, losses
 from tests.test_chunks import HEADS, batch
 from zoo.backbones.backbone import Backbone
@@ -36,8 +35,7 @@ def step(bf16: bool, objective: type[Objective], head: partial[Head]) -> tuple[T
     return loss, torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
 
 
-@pytest.mark.parametrize(("head", "settings"), HEADS)
-@pytest.mark.parametrize("objective", shipped(zoo.objectives, Objective))
+@pytest.mark.parametrize(("objective", "head", "settings"), with_heads(HEADS))
 def test_every_pair_learns_in_bf16_what_it_learns_in_fp32(
     objective: type[Objective], head: type[Head], settings: dict[str, Any]
 ) -> None:

@@ -55,12 +55,30 @@ CLASSES = {
     "cs_clip.md": "zoo.objectives.CSCLIP",
     "fsc_clip.md": "zoo.objectives.FSCCLIP",
     "siglip.md": "zoo.objectives.SigLIP",
+    "ce_clip.md": "zoo.objectives.CECLIP",
+    "degla.md": "zoo.objectives.DeGLA",
+    "read_clip.md": "zoo.objectives.READCLIP",
+    "clic.md": "zoo.objectives.CLIC",
+    "con_clip.md": "zoo.objectives.CoNCLIP",
+    "triplet_clip.md": "zoo.objectives.TripletCLIP",
+    "tic.md": "zoo.objectives.TIC",
+    "super_clip.md": "zoo.objectives.SuperCLIP",
     "linear.md": "zoo.heads.Linear",
     "cross_modal.md": "zoo.heads.CrossModal",
     "max_sim.md": "zoo.heads.MaxSim",
     "structure_guided.md": "zoo.heads.StructureGuided",
 }
-UNMEASURED = {"structure_guided.md"}
+UNMEASURED = {
+    "ce_clip.md",
+    "clic.md",
+    "con_clip.md",
+    "degla.md",
+    "read_clip.md",
+    "structure_guided.md",
+    "super_clip.md",
+    "tic.md",
+    "triplet_clip.md",
+}
 
 
 def text_of(page: str) -> str:

@@ -131,39 +131,57 @@ class TextBank:
 class Batch:
     """One step's rows on this rank.
 
-    Captions, negatives, units and foils are rows of the text bank; -1 is missing. A row without a
-    caption is filling: neither row nor column.
+    Captions, negatives, positives, units and foils are rows of the text bank; -1 is missing. A row
+    without a caption is filling: neither row nor column.
 
     Args:
-        images: Images, `[B, 3, H, W]`, or Encoded once a store or the module has encoded them.
+        images: Images, `[I, 3, H, W]`, or Encoded once a store or the module has encoded them. The
+            first B are those of the rows, negative images follow.
         texts: The text bank, or Encoded once a store or the module has encoded it.
         captions: The caption of each row, `[B]`.
         negatives: The sentence negatives of each row, `[B, K]`.
+        positives: Further texts that are true of each row's image, `[B, P]`.
+        negative_images: The image that each row's caption does not fit, a row of `images`, `[B]`;
+            -1 is missing.
         units: The units of each row, `[B, N]`.
         foils: The foil of each unit, `[B, N]`.
         image_ids: A hash that is equal for the rows of one image, `[B]`.
         hashes: The bank's hashes, `[T]`.
         samples: Indices into the data set, `[B]`.
         primary: How many of the rows count towards the batch size.
+        bank: The text bank that `texts` were encoded from, for what reads token ids; None where
+            they came encoded.
+        teacher_images: The images as a teacher encodes them, where there is one.
+        teacher_texts: The texts of the bank as a teacher encodes them, where there is one.
     """
 
     images: Tensor | Encoded
     texts: TextBank | Encoded
     captions: Tensor
     negatives: Tensor
+    positives: Tensor
+    negative_images: Tensor
     units: Tensor
     foils: Tensor
     image_ids: Tensor
     hashes: Tensor
     samples: Tensor
     primary: int
+    bank: TextBank | None = None
+    teacher_images: Encoded | None = None
+    teacher_texts: Encoded | None = None
 
     def __len__(self) -> int:
         return len(self.captions)
 
     def with_encoded(self, images: Encoded, texts: Encoded) -> "Batch":
-        """Returns the batch with both sides encoded."""
-        return replace(self, images=images, texts=texts)
+        """Returns the batch with both sides encoded; a text bank stays beside its texts."""
+        bank = self.texts if isinstance(self.texts, TextBank) else self.bank
+        return replace(self, images=images, texts=texts, bank=bank)
+
+    def with_teacher(self, images: Encoded, texts: Encoded) -> "Batch":
+        """Returns the batch with what a teacher makes of its images and texts."""
+        return replace(self, teacher_images=images, teacher_texts=texts)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
         """Returns the batch on a device."""
@@ -227,6 +245,7 @@ class TowerShapes:
         scale: The backbone's own scale, a factor and no logarithm.
         bias: The backbone's own bias, None where it has none.
         cuts: Whether texts come shorter than the context.
+        vocabulary: How many token ids the text tower knows.
     """
 
     width: int
@@ -238,3 +257,4 @@ class TowerShapes:
     scale: float
     bias: float | None = None
     cuts: bool = False
+    vocabulary: int = 0

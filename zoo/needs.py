@@ -10,6 +10,7 @@ from zoo.pieces.segments import Segments
 from zoo.pieces.views import Views
 from zoo.support.names import classes
 
+SOME_POSITIVES = "zoo.positives.OtherCaption"  # of data with several captions an image
 SOME_NEGATIVES = "zoo.negatives.NegCLIPSwap"  # made of captions alone
 
 
@@ -19,12 +20,18 @@ class Needs:
 
     Args:
         negatives: Whether sentence negatives are needed.
+        positives: Whether further positives of captions are needed.
+        negative_images: Whether negative images are needed.
         generators: Names of generators of which one is needed; () allows any.
         units: Whether units and foils are needed.
         image_keys: The image tokens that are read.
         text_keys: The text tokens that are read.
         pooled: Whether pooled vectors are read. What only they depend on is frozen where neither
             head nor objective says so.
+        pooled_texts: Whether those of texts are read, where those of images are not.
+        teacher: The share of a copy of the towers that a step keeps, where such a teacher is
+            wanted; 1 keeps it frozen. None wants none.
+        token_ids: Whether the token ids of texts are read, which texts that come encoded lack.
         bias: Whether the head must have a bias.
         views: What makes the views of an image that are encoded in its place where pairs are
             measured; None where the image itself is.
@@ -33,11 +40,16 @@ class Needs:
     """
 
     negatives: bool = False
+    positives: bool = False
+    negative_images: bool = False
     generators: tuple[str, ...] = ()
     units: bool = False
     image_keys: frozenset[TokenKey] = frozenset()
     text_keys: frozenset[TokenKey] = frozenset()
     pooled: bool = False
+    pooled_texts: bool = False
+    teacher: float | None = None
+    token_ids: bool = False
     bias: bool = False
     views: Views | None = None
     segments: Segments | None = None
@@ -60,10 +72,16 @@ class Provides:
     Args:
         negatives: What makes the negatives, one name a column.
         units: Whether units and foils are there.
+        encoded: Whether images and texts come encoded, without pixels and token ids.
+        positives: What finds further positives, one name a column.
+        negative_images: Whether negative images are there.
     """
 
     negatives: tuple[str, ...] = ()
     units: bool = False
+    encoded: bool = False
+    positives: tuple[str, ...] = ()
+    negative_images: bool = False
 
 
 class Needing(Protocol):
@@ -126,10 +144,32 @@ def refuse_lacking(name: str, needs: Needs, provides: Provides) -> None:
             "`--data.units zoo.units.UnitSampler --data.units.file F.jsonl`, or "
             "data.init_args.units in the YAML"
         )
+    if needs.positives and not provides.positives:
+        raise ZooError(
+            f"{name} needs further positives of captions, and the data brings none: set "
+            f"`--data.positives {SOME_POSITIVES}`, or data.init_args.positives in the YAML "
+            "(`zoo ls positives` lists others)"
+        )
+    if needs.negative_images and not provides.negative_images:
+        raise ZooError(
+            f"{name} needs negative images, and the data has none: set "
+            "`--data.negative_images zoo.sources.NegativeImages --data.negative_images.file "
+            "F.jsonl`, or data.init_args.negative_images in the YAML"
+        )
+    if needs.token_ids and provides.encoded:
+        raise ZooError(
+            f"{name} reads the token ids of captions, and data.features brings texts that are "
+            "encoded: set data.features to null"
+        )
+    if needs.teacher is not None and provides.encoded:
+        raise ZooError(
+            f"{name} needs what a teacher makes of images and texts, and data.features brings them "
+            "encoded: set data.features to null"
+        )
 
 
 def not_needed(needs: Iterable[Needs], provides: Provides) -> list[str]:
-    """Finds the texts that would be encoded for nothing.
+    """Finds the texts and images that would be encoded for nothing.
 
     Args:
         needs: What each part of the model needs.
@@ -141,6 +181,8 @@ def not_needed(needs: Iterable[Needs], provides: Provides) -> list[str]:
     needs = list(needs)
     unasked = {
         "negatives": provides.negatives and not any(n.negatives or n.generators for n in needs),
+        "positives": provides.positives and not any(n.positives for n in needs),
+        "negative_images": provides.negative_images and not any(n.negative_images for n in needs),
         "units": provides.units and not any(n.units for n in needs),
     }
     return [what for what, idle in unasked.items() if idle]

@@ -6,7 +6,7 @@ columns.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from torch import Tensor
 from zoo.batch import Batch, Encoded, pad_to
 from zoo.errors import ZooError
 from zoo.heads import answers
-from zoo.heads.base import Head
+from zoo.heads.base import Head, without_autocast
 from zoo.support import distributed as gather
 
 
@@ -101,24 +101,32 @@ class Scores:
             candidates against it.
         mask_same_text: Whether true texts with a row's own words stop being candidates against
             it.
+        prepared_texts: The batch's texts as the head prepares them, where it has.
 
     Attributes:
-        images: The encoded images as the backbone gave them, for terms that read tokens.
+        images: The rows' encoded images as the backbone gave them, for terms that read tokens.
         texts: The encoded texts as the backbone gave them, for terms that read tokens.
     """
 
     def __init__(
-        self, head: Head, batch: Batch, mask_same_image: bool = False, mask_same_text: bool = False
+        self,
+        head: Head,
+        batch: Batch,
+        mask_same_image: bool = False,
+        mask_same_text: bool = False,
+        prepared_texts: Encoded | None = None,
     ) -> None:
         if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
             raise TypeError("scores are made of an encoded batch")
         self.head, self.batch = head, batch
-        self.images, self.texts = batch.images, batch.texts
+        self.images, self.texts = first(batch.images, len(batch)), batch.texts
         if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
         self._images = answers.prepare_images(head, self.images)
-        self._texts = answers.prepare_texts(head, self.texts)
+        self._texts = (
+            answers.prepare_texts(head, self.texts) if prepared_texts is None else prepared_texts
+        )
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
 
     @property
@@ -220,6 +228,81 @@ class Scores:
         logits = answers.block(self.head, images.items, self._texts.rows(rows)).T
         return Block(logits, None, images.exists.expand(len(logits), -1))
 
+    def turned_round(self) -> tuple[Batch, "Scores"]:
+        """Scores negative images in place of images.
+
+        A row's caption is then its first negative, and its caption the only negative. A row without
+        a negative or a negative image is filling.
+
+        Returns:
+            The batch turned round, and its scores.
+        """
+        batch = self.batch
+        assert isinstance(batch.images, Encoded)
+        negatives = batch.negatives[:, 0]
+        there = self.rows & (batch.negative_images >= 0) & (negatives >= 0)
+        turned = replace(
+            batch,
+            images=batch.images.rows(batch.negative_images),
+            captions=torch.where(there, negatives, -1),
+            negatives=batch.captions[:, None],
+            negative_images=torch.full_like(batch.negative_images, -1),
+        )
+        masks = self.mask_same_image, self.mask_same_text
+        return turned, Scores(self.head, turned, *masks, prepared_texts=self._texts)
+
+    def image_vectors(self, teacher: bool = False) -> Tensor:
+        """Returns this rank's images as pooled vectors at unit length, whatever the head.
+
+        Args:
+            teacher: Whether as the teacher encodes them.
+
+        Returns:
+            The vectors in at least fp32, `[B, D]`.
+        """
+        images = self.batch.teacher_images if teacher else self.images
+        if images is None:
+            raise ValueError("the batch has no teacher: state one in Needs")
+        return _unit(first(images, len(self.batch)).pooled)
+
+    def text_vectors(self, rows: Tensor, teacher: bool = False) -> Tensor:
+        """Returns texts as pooled vectors at unit length, for terms that no head scores.
+
+        Args:
+            rows: Rows of the text bank, of any shape; -1 is missing.
+            teacher: Whether as the teacher encodes them.
+
+        Returns:
+            The vectors in at least fp32, `[..., D]`. A missing text gives another's, for the caller
+            to mask.
+        """
+        texts = self.batch.teacher_texts if teacher else self.texts
+        if texts is None:
+            raise ValueError("the batch has no teacher: state one in Needs")
+        vectors = _unit(texts.rows(rows.reshape(-1)).pooled)
+        return vectors.reshape(*rows.shape, -1)
+
+    def texts_against_texts(self, rows: Tensor, columns: Tensor) -> Block:
+        """Compares this rank's texts with texts of all ranks, whatever the head.
+
+        Args:
+            rows: Rows of the text bank, `[B]`; -1 is missing.
+            columns: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+
+        Returns:
+            Cosines of the towers' own vectors, not scaled, `[B, W B]` or `[B, W B K]`. Columns of
+            `[B]` have matches.
+        """
+        flat = columns.reshape(-1)
+        others = gather.gather(self.text_vectors(flat))
+        with without_autocast(others):
+            cosines = self.text_vectors(rows) @ others.T
+        return Block(
+            cosines,
+            self._own_columns(len(rows)) if columns.ndim == 1 else None,
+            gather.gather(flat >= 0).expand(len(rows), -1),
+        )
+
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
         """Computes this rank's share of a mean over all ranks, times W.
 
@@ -232,10 +315,41 @@ class Scores:
         Returns:
             The share, a scalar; 0 with a graph where no value is valid.
         """
-        count = gather.sum_over_ranks(valid.sum().to(values.dtype)).clamp(min=1)
+        count = self.count(valid).to(values.dtype).clamp(min=1)
         return torch.where(valid, values, torch.zeros_like(values)).sum() * (
             gather.world_size() / count
         )
+
+    def total(self, values: Tensor, valid: Tensor) -> Tensor:
+        """Computes this rank's share of a sum over all ranks, times W; see `mean`.
+
+        Args:
+            values: The values, of any shape.
+            valid: Which of them count, of the same shape.
+
+        Returns:
+            The share, a scalar.
+        """
+        return torch.where(valid, values, torch.zeros_like(values)).sum() * gather.world_size()
+
+    def count(self, valid: Tensor) -> Tensor:
+        """Counts what is valid on all ranks, a scalar."""
+        return gather.sum_over_ranks(valid.sum())
+
+    def column_means(self, values: Tensor, valid: Tensor) -> Tensor:
+        """Averages each column over the rows of all ranks, for what an objective remembers.
+
+        Args:
+            values: The values, `[B, m]`.
+            valid: Which of them count, `[B, m]`.
+
+        Returns:
+            The means without gradient, `[m]`, the same on all ranks; nan where no value counts.
+        """
+        counted = torch.where(valid, values, torch.zeros_like(values))
+        sums = torch.stack([counted.sum(0), valid.sum(0).to(values.dtype)])
+        means: Tensor = torch.div(*gather.sum_over_ranks(sums))
+        return means
 
     def false_negative_shares(self) -> dict[str, Tensor]:
         """Measures how many caption columns are false negatives.
@@ -335,3 +449,13 @@ class Scores:
         )
         own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
         return same_image, same_text, columns[None] & exists[:, None] & ~own
+
+
+def first(items: Encoded, n: int) -> Encoded:
+    """Returns the first n items: of a batch's images, those of its rows."""
+    return items if len(items) == n else items.map(lambda t: t[:n])
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    """Returns vectors at unit length, raised from half types to fp32."""
+    return F.normalize(vectors if vectors.dtype.itemsize >= 4 else vectors.float(), dim=-1)

@@ -44,6 +44,8 @@ LEFT_OUT = {
     "pe_core_b_16.yaml": "tower only",
     "finetune_trohn_img.yaml": "made images are needed",
     "tf_trohn_img.yaml": "made images are needed",
+    "con_clip.yaml": "negative images are needed",
+    "triplet_clip.yaml": "negative images are needed",
 }
 SMALL_HEAD = {"layers": 2, "width": 64, "ffn": 128, "attention_heads": 2}
 

@@ -157,6 +157,8 @@ class Steps:
             texts=bank,
             captions=rows(captions)[:, 0],
             negatives=rows(negatives),
+            positives=rows([[]] * len(image_ids)),
+            negative_images=torch.full((len(image_ids),), MISSING),
             units=rows(units),
             foils=rows(foils),
             image_ids=images,

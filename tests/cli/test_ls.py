@@ -38,6 +38,7 @@ def base_of(what: str) -> type:
         "views",
         "segments",
         "negatives",
+        "positives",
         "readers",
         "datamodules",
         "published_weights",

@@ -87,7 +87,7 @@ def test_a_broken_image_is_an_error_or_a_filling_row(tmp_path):
 
 def row(sample, caption, negatives=(), pairs=(), image_id="x"):
     picture = torch.full((3, 2, 2), float(sample))
-    return BatchRow(picture, caption, negatives, pairs, image_id, sample)
+    return BatchRow(picture, caption, negatives, [], pairs, image_id, sample)
 
 
 def words(batch, index):

@@ -14,11 +14,16 @@ def cosine_score(images: Tensor, texts: Tensor, log_scale: Tensor) -> Score:
     """Returns the logit of CS-CLIP's Eq. 2: cos(v, t) / tau, with 1 / tau = exp(log_scale)."""
 
     def score(i: int, t: int) -> Tensor:
-        dot = sum(a * b for a, b in zip(images[i], texts[t], strict=True))
-        norms = [sum(a * a for a in x).sqrt() for x in (images[i], texts[t])]
-        return dot / norms[0] / norms[1] * log_scale.exp()
+        return cosine(images[i], texts[t]) * log_scale.exp()
 
     return score
+
+
+def cosine(a: Tensor, b: Tensor) -> Tensor:
+    """Returns the cosine of two vectors."""
+    dot = sum(x * y for x, y in zip(a, b, strict=True))
+    norms = [sum(x * x for x in vector).sqrt() for vector in (a, b)]
+    return dot / norms[0] / norms[1]
 
 
 def zero() -> Tensor:

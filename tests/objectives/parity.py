@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from tests.objectives.loops import cosine_score
-from tests.support.helpers import Case, attached, random_pooled
+from tests.support.helpers import SHAPES, Case, attached, random_pooled
 from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
 from zoo.objectives.base import Loss, Objective
@@ -39,6 +39,8 @@ def loss_of(
     masks: tuple[bool, bool] = (False, False),
 ) -> Loss:
     batch = case.batch(images, texts)
+    objective.attach(SHAPES, head, trains=True)
+    objective.double()
     return objective(batch, Scores(head, batch, *masks))
 
 

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from zoo.batch import MISSING, Batch, Encoded, TokenKey, TowerShapes
+from zoo.batch import MISSING, Batch, Encoded, TextBank, TokenKey, TowerShapes
 from zoo.heads.base import Head
 
-WIDTH, PATCHES, PREFIX, CONTEXT = 6, 4, 1, 7
+WIDTH, PATCHES, PREFIX, CONTEXT, VOCABULARY = 6, 4, 1, 7, 9
 SHAPES = TowerShapes(
-    WIDTH, image_width=5, text_width=3, patches=PATCHES, prefix=PREFIX, context=CONTEXT, scale=7.0
+    WIDTH,
+    image_width=5,
+    text_width=3,
+    patches=PATCHES,
+    prefix=PREFIX,
+    context=CONTEXT,
+    scale=7.0,
+    vocabulary=VOCABULARY,
 )
 
 
@@ -35,20 +42,29 @@ class Case:
     foils: Tensor
     image_ids: Tensor
     n_texts: int
+    bank: TextBank | None = None
+    positives: Tensor | None = None
+    negative_images: Tensor | None = None
 
     def batch(self, images: Encoded, texts: Encoded, hashes: Tensor | None = None) -> Batch:
         rows = len(self.captions)
+        none = self.captions.new_empty(rows, 0)
         return Batch(
             images=images,
             texts=texts,
             captions=self.captions,
             negatives=self.negatives,
+            positives=none if self.positives is None else self.positives,
+            negative_images=torch.full((rows,), MISSING)
+            if self.negative_images is None
+            else self.negative_images,
             units=self.units,
             foils=self.foils,
             image_ids=self.image_ids,
             hashes=torch.arange(self.n_texts) if hashes is None else hashes,
             samples=torch.arange(rows),
             primary=rows,
+            bank=self.bank,
         )
 
 
@@ -62,8 +78,8 @@ def random_case(
 ) -> Case:
     """Returns a case with shared captions, units and foils.
 
-    Some rows are of one image, some negatives, units and foils are missing, and filling rows stand
-    at the end.
+    Some rows are of one image, some texts are missing, and filling rows stand at the end. Negative
+    images stand behind the images of the rows, as many again.
     """
     g = torch.Generator().manual_seed(seed)
 
@@ -79,10 +95,26 @@ def random_case(
         foils=draw(rows, units),
         image_ids=torch.randint(rows, (rows,), generator=g),
         n_texts=n_texts,
+        bank=TextBank(
+            torch.randint(VOCABULARY, (n_texts, CONTEXT), generator=g),
+            torch.randint(2, CONTEXT + 1, (n_texts,), generator=g),
+            torch.arange(n_texts),
+        ),
     )
     case.foils[case.units < 0] = MISSING
-    for rows_of_text in (case.captions, case.negatives, case.units, case.foils):
-        rows_of_text[rows - filling :] = MISSING
+    case.positives = draw(rows, 2, absent=missing * 1.5)
+    case.negative_images = (rows + torch.arange(rows)).masked_fill(
+        torch.rand(rows, generator=g) < missing, MISSING
+    )
+    for some in (
+        case.captions,
+        case.negatives,
+        case.positives,
+        case.negative_images,
+        case.units,
+        case.foils,
+    ):
+        some[rows - filling :] = MISSING
     return case
 
 

@@ -16,9 +16,13 @@ SHAPES = ("square", "circle", "triangle")
 def make_root(root: Path, n: int = 12) -> Path:
     """Writes n images, captions.tsv, units.jsonl, pairs.csv and recipe.yaml into `root`.
 
+    beside.jsonl has for each caption a paraphrase, a negative and an image of the negative.
+
     Returns `root`.
     """
-    (root / "pictures").mkdir(parents=True, exist_ok=True)
+    for folder in ("pictures", "negative_pictures"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    beside = []
     rows, units, pairs = ["filepath\ttitle"], [], ["image,caption,foil,subset"]
     for i, (color, shape) in enumerate(list(product(COLORS, SHAPES))[:n]):
         other, below = COLORS[(i + 1) % 4], SHAPES[(i + 1) % 3]
@@ -27,9 +31,19 @@ def make_root(root: Path, n: int = 12) -> Path:
         caption = f"a {color} {shape} above a {other} {below}"
         rows.append(f"{path}\t{caption}")
         units.append(record(i, path, caption, (color, shape), (other, below)))
+        negative_path = root / "negative_pictures" / path.name
+        draw(other, shape, color, below).save(negative_path)
+        texts_beside = {
+            "caption": caption,
+            "positive": f"a {other} {below} below a {color} {shape}",
+            "negative": f"a {other} {shape} above a {color} {below}",
+            "negative_image": str(negative_path),
+        }
+        beside.append(json.dumps(texts_beside))
         pairs.append(f"{path},{caption},a {other} {shape} above a {color} {below},colours")
     (root / "captions.tsv").write_text("\n".join(rows) + "\n")
     (root / "units.jsonl").write_text("".join(json.dumps(unit) + "\n" for unit in units))
+    (root / "beside.jsonl").write_text("\n".join(beside) + "\n")
     (root / "pairs.csv").write_text("\n".join(pairs) + "\n")
     (root / "recipe.yaml").write_text(RECIPE.replace("ROOT", str(root)))
     return root

@@ -5,13 +5,14 @@ It is taken on one process with a joined batch, or on each rank with its part of
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -28,7 +29,7 @@ from tests.support.helpers import (
     random_pooled,
     random_tokens,
 )
-from zoo.batch import Encoded, TokenKey, concatenate
+from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.heads.base import Head
 from zoo.objectives.base import Objective
 from zoo.scores import Scores
@@ -36,6 +37,9 @@ from zoo.support import distributed as gather
 
 SMALL = {"CrossModal": {"width": 8, "ffn": 16, "layers": 2, "attention_heads": 2, "chunk": 5}}
 VARIANTS = {"CrossModal": [{"granularity": "local"}, {"granularity": "global"}]}
+
+
+ALWAYS = {"CLIP", "CSCLIP", "FSCCLIP", "NegCLIP", "SigLIP"}
 
 
 def on_ranks(ranks: int, work: Callable[..., None], *arguments: Any) -> None:
@@ -76,6 +80,27 @@ def shipped(package: ModuleType, base: type) -> list[type]:
     return sorted(
         (cls for cls in found if not cls.__abstractmethods__), key=lambda cls: cls.__name__
     )
+
+
+def with_heads(heads: Sequence[tuple[type[Head], dict[str, Any]]]) -> list[Any]:
+    """Returns every shipped objective with every one of some heads and its settings.
+
+    Objectives of `ALWAYS` meet every head in every run. The terms of the others go through the same
+    few methods of Scores: each meets one head in every run, and all in a slow one.
+    """
+    found = shipped(zoo.objectives, Objective)
+    return [
+        pytest.param(
+            objective,
+            *head,
+            marks=[pytest.mark.slow]
+            if objective.__name__ not in ALWAYS and (i + j) % len(heads)
+            else [],
+            id=f"{objective.__name__}-{head[0].__name__}{j}",
+        )
+        for i, objective in enumerate(found)
+        for j, head in enumerate(heads)
+    ]
 
 
 def heads() -> dict[str, Head]:
@@ -124,18 +149,20 @@ class Step(nn.Module):
         torch.manual_seed(0)
         needs, also = objective.needs, head.needs
         pooled = also.pooled or needs.pooled
+        objective.attach(SHAPES, head, trains=True)
         self.image_tower = Tower(
             also.image_keys | needs.image_keys, pooled, SHAPES.image_width
         ).double()
         self.text_tower = Tower(
-            also.text_keys | needs.text_keys, pooled, SHAPES.text_width
+            also.text_keys | needs.text_keys, pooled or needs.pooled_texts, SHAPES.text_width
         ).double()
-        self.head, self.objective, self.masked = head, objective, masked
+        self.head, self.objective, self.masked = head, objective.double(), masked
 
     def forward(self, part: "Part") -> Tensor:
         batch = part.case.batch(
             self.image_tower(part.images), self.text_tower(part.texts), part.hashes
         )
+        batch = batch.with_teacher(part.images, part.texts)
         scores = Scores(self.head, batch, self.masked, self.masked)
         return self.objective(batch, scores).total
 
@@ -153,22 +180,22 @@ class Part:
 def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> Part:
     """Returns a rank's part of the batch.
 
-    Rank 1 has no negative, no second unit, shorter texts and two rows of filling; rank 0 has none
-    of these.
+    Rank 1 has no negative, no second positive and unit, shorter texts and two rows of filling;
+    rank 0 has none of these.
     """
     case = random_case(rank, rows=5, filling=2 * rank)
     if rank == 1:
         case.negatives.fill_(-1)
-        case.units[:, 1] = case.foils[:, 1] = -1
+        case.units[:, 1] = case.foils[:, 1] = case.positives[:, 1] = -1
         case.n_texts -= 2
-        for rows in (case.captions, case.units, case.foils):
+        for rows in (case.captions, case.positives, case.units, case.foils):
             rows.clamp_(max=case.n_texts - 1)
     images, texts = (
-        Encoded(random_pooled(rank, 5).detach()),
+        Encoded(random_pooled(rank, 10).detach()),
         Encoded(random_pooled(rank + 10, case.n_texts).detach()),
     )
     for key in sorted(image_keys):
-        tokens, images.masks[key] = random_tokens(rank, 5, key, image=True)
+        tokens, images.masks[key] = random_tokens(rank, 10, key, image=True)
         images.tokens[key] = tokens.detach()
     for key in sorted(text_keys):
         tokens, mask = random_tokens(rank + 10, case.n_texts, key, image=False)
@@ -187,13 +214,29 @@ def joined(parts: list[Part]) -> Part:
             [v.where(v < 0, v + offset) for v, offset in zip(values, offsets, strict=True)]
         )
 
+    total = sum(len(p.case.captions) for p in parts)
+    behind = [total, *(total + len(p.case.captions) for p in parts[:-1])]  # of two parts
     names = ("captions", "negatives", "units", "foils")
     case = Case(
         *(rows(n) for n in names),
         torch.cat([p.case.image_ids for p in parts]),
         sum(p.case.n_texts for p in parts),
     )
-    images, texts = concatenate([p.images for p in parts]), concatenate([p.texts for p in parts])
+    case.bank = TextBank(
+        *(
+            torch.cat([getattr(p.case.bank, name)[: p.case.n_texts] for p in parts])
+            for name in ("ids", "lengths", "hashes")
+        )
+    )
+    case.positives = rows("positives")
+    case.negative_images = torch.cat(
+        [
+            pointers.where(pointers < 0, pointers - len(pointers) + start)
+            for start, pointers in zip(behind, (p.case.negative_images for p in parts), strict=True)
+        ]
+    )
+    halves = [p.images.map(lambda t, k=k: t.chunk(2)[k]) for k in (0, 1) for p in parts]
+    images, texts = concatenate(halves), concatenate([p.texts for p in parts])
     return Part(case, images, texts, torch.cat([p.hashes for p in parts]))
 
 
@@ -205,10 +248,12 @@ def parts_for(step: Step, ranks: int) -> list[Part]:
 
 
 def gradients(step: nn.Module, given: Part) -> dict[str, Tensor]:
-    """Returns the loss and the gradient of every trained parameter."""
+    """Returns the loss, the gradient of every trained parameter, and what is remembered."""
     loss = step(given)
     loss.backward()
     named = {
         n.removeprefix("module."): p.grad for n, p in step.named_parameters() if p.requires_grad
     }
-    return {"loss": loss.detach()} | {n: g for n, g in named.items() if g is not None}
+    remembered = {n.removeprefix("module."): b.clone() for n, b in step.named_buffers()}
+    given_back = {n: g for n, g in named.items() if g is not None}
+    return {"loss": loss.detach()} | given_back | remembered

@@ -41,6 +41,8 @@ def make_published(root: Path) -> Path:
         "neg_clip",
         "laion_coco",
         "trohn_img",
+        "negated",
+        "triplets",
     ):
         (root / folder).mkdir(parents=True)
     _coco(root / "coco", pictures)
@@ -63,10 +65,28 @@ def make_published(root: Path) -> Path:
             f"coco/train2017/{i:012d}.jpg\t{texts[0]}\n" for i, (_, texts, _) in enumerate(pictures)
         )
     )
+    for folder in ("negated", "triplets"):
+        _with_negative_images(root / folder, pictures)
     return root
 
 
 Picture = tuple[bytes, list[str], tuple[tuple[str, str], tuple[str, str]]]
+
+
+def _with_negative_images(folder: Path, pictures: list[Picture]) -> None:
+    """Writes captions.tsv and negatives.jsonl, in which an image's negative is the next one."""
+    table, lines = ["filepath\ttitle"], []
+    for i, (_, texts, _) in enumerate(pictures):
+        j = (i + 1) % len(pictures)
+        table.append(f"coco/train2017/{i:012d}.jpg\t{texts[0]}")
+        line = {
+            "caption": texts[0],
+            "negative": pictures[j][1][0],
+            "negative_image": f"coco/train2017/{j:012d}.jpg",
+        }
+        lines.append(json.dumps(line))
+    (folder / "captions.tsv").write_text("\n".join(table) + "\n")
+    (folder / "negatives.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def _coco(folder: Path, pictures: list[Picture]) -> None:

@@ -201,7 +201,7 @@ def by_loops(case: Case, images: torch.Tensor, texts: torch.Tensor, scale: float
     ]
     missing = {
         name: [text < 0 for i in real for text in getattr(case, name)[i].tolist()]
-        for name in ("negatives", "units", "foils")
+        for name in ("negatives", "positives", "units", "foils")
     }
     same_image = [bool(case.image_ids[i] == case.image_ids[j]) for i, j in pairs]
     same_text = [captions[i] == captions[j] for i, j in pairs]
@@ -273,6 +273,6 @@ def test_texts_that_come_twice_are_told_and_so_is_the_speed(
     monkeypatch.setattr("zoo.module.zoo_module.time.perf_counter", lambda: 7.5)
     module._step_began = 7.0
     none = torch.zeros(0, 0, dtype=torch.long)
-    batch = Batch(none, bank, *[none] * 5, bank.hashes, none, 0)
+    batch = Batch(none, bank, *[none] * 7, bank.hashes, none, 0)
     module.on_train_batch_end(None, batch, 0)
     assert told == {"train/texts_a_second": pytest.approx(6.0)}

@@ -55,6 +55,15 @@ def after(steps: int, metrics: dict[int, float]) -> dict[int, float]:
     return {step: value for step, value in metrics.items() if step >= steps}
 
 
+def beside(made_root: Path) -> dict[str, Any]:
+    """Returns what makes further positives and negative images."""
+    file = {"init_args": {"file": str(made_root / "beside.jsonl")}}
+    return {
+        "positives": {"class_path": "zoo.positives.Paraphrases", **file},
+        "negative_images": {"class_path": "zoo.sources.NegativeImages", **file},
+    }
+
+
 @pytest.mark.parametrize(
     "model", [m if m == "CSCLIP" else pytest.param(m, marks=pytest.mark.slow) for m in MODELS]
 )
@@ -67,7 +76,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     arguments = [
         "fit",
         "--config",
-        str(variant(folder, made_root, MODELS[model], {"batch_size": 2})),
+        str(variant(folder, made_root, MODELS[model], {"batch_size": 2, **beside(made_root)})),
     ]
     unbroken = in_process(whole, arguments)
     unbroken.join()

@@ -190,6 +190,7 @@ class Backbone(Recorded, nn.Module):
             scale=math.exp(float(self.model.logit_scale)),
             bias=None if bias is None else float(bias),
             cuts=self.cuts_text and len(self.text_lengths) > 1,
+            vocabulary=self.vocabulary,
         )
 
     @property
@@ -200,6 +201,11 @@ class Backbone(Recorded, nn.Module):
         """
         return self._texts.cuts
 
+    @property
+    def vocabulary(self) -> int:
+        """How many token ids the text tower knows."""
+        return int(getattr(self.model, "text", self.model).vocab_size)
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, built on first use, since token ids can be encoded without it.
@@ -207,12 +213,11 @@ class Backbone(Recorded, nn.Module):
         Raises:
             ZooError: The tokenizer cannot be loaded, or has more ids than the text tower.
         """
-        vocabulary = getattr(self.model, "text", self.model).vocab_size
         return build_tokenizer(
             self._known_as,
             self._config["text_cfg"],
             self.text.tokenizer,
-            vocabulary,
+            self.vocabulary,
             self.context,
             self._texts.end,
         )
@@ -340,7 +345,11 @@ class Backbone(Recorded, nn.Module):
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
     def freeze(
-        self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
+        self,
+        image_keys: frozenset[TokenKey],
+        text_keys: frozenset[TokenKey],
+        pooled: bool,
+        pooled_texts: bool = False,
     ) -> list[str]:
         """Freezes the parameters that none of the outputs asked for depends on.
 
@@ -348,6 +357,7 @@ class Backbone(Recorded, nn.Module):
             image_keys: The tokens asked of the image tower.
             text_keys: The tokens asked of the text tower.
             pooled: Whether the pooled vectors are asked for.
+            pooled_texts: Whether those of texts are, where those of images are not.
 
         Returns:
             The names of all frozen parameters, those of untuned towers included.
@@ -356,7 +366,8 @@ class Backbone(Recorded, nn.Module):
             ZooError: A tower cannot give the tokens.
         """
         self.check_keys(image_keys, text_keys)
-        reached = {id(p) for p in leaves(self._outputs(image_keys, text_keys, pooled))}
+        outputs = self._outputs(image_keys, text_keys, pooled, pooled or pooled_texts)
+        reached = {id(p) for p in leaves(outputs)}
         frozen = []
         for name, parameter in self.named_parameters():
             if id(parameter) not in reached:
@@ -366,7 +377,10 @@ class Backbone(Recorded, nn.Module):
         return frozen
 
     def _outputs(
-        self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey], pooled: bool
+        self,
+        image_keys: frozenset[TokenKey],
+        text_keys: frozenset[TokenKey],
+        *pooled: bool,
     ) -> list[Tensor]:
         """Returns what the towers give of one blank image and one blank text, with its graph."""
         was_training = self.training
@@ -380,7 +394,9 @@ class Backbone(Recorded, nn.Module):
             ]
         self.train(was_training)
         return [
-            t for item in items for t in (*item.tokens.values(), *([item.pooled] if pooled else []))
+            t
+            for item, asked in zip(items, pooled, strict=True)
+            for t in (*item.tokens.values(), *([item.pooled] if asked else []))
         ]
 
     def train(self, mode: bool = True) -> "Backbone":

@@ -117,8 +117,10 @@ def read_weights(file: Path) -> Weights:
         for key, value in state.items()
         if isinstance(value, Tensor)
     }
-    prefix = _prefix(file, state)
     settings = _recorded_settings(held)
+    if settings:
+        state = {key: value for key, value in state.items() if not key.startswith("teacher.")}
+    prefix = _prefix(file, state)
     own = {
         key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)
     }

@@ -45,6 +45,12 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     try:
         recipe = parser.parse_object({"module": recipe_of(checkpoint)})
         module: ZooModule = parser.instantiate(recipe).module
+        module.teacher = None  # training alone asks it
+        checkpoint["state_dict"] = {
+            name: tensor
+            for name, tensor in checkpoint["state_dict"].items()
+            if not name.startswith("teacher.")
+        }
         module.on_load_checkpoint(checkpoint)
     except ArgumentError as error:
         raise ZooError(

@@ -27,6 +27,7 @@ from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
+from zoo.positives.other_caption import OtherCaption
 from zoo.results.metrics import Metric
 from zoo.scenes.cache import render_scenes
 from zoo.scenes.sheet import contact_sheet
@@ -161,6 +162,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         [str(folder)],
         batch_size=64,
         negatives=NegCLIPSwap() if needs.negatives else None,
+        positives=OtherCaption() if needs.positives else None,
         # a scene has one relation: without replacement its entities are drawn as well
         units=UnitSampler(str(folder / "units.train.jsonl"), with_replacement=False)
         if needs.units

@@ -56,6 +56,7 @@ NAMING = {
     "--model.head.views": "views",
     "--model.head.segments": "segments",
     "--data.negatives": "negatives",
+    "--data.positives": "positives",
     "--data.train": "readers",
     "--data": "datamodules",
     "--benchmarks": "benchmarks",

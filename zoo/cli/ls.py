@@ -28,6 +28,7 @@ LISTS = {
     "views": ("views of an image that a head compares", "--model.head.views"),
     "segments": ("segments of a text that a head compares", "--model.head.segments"),
     "negatives": ("generators of sentence negatives", "--data.negatives"),
+    "positives": ("finders of further positives", "--data.positives"),
     "readers": ("formats of captions", "--data.train"),
     "datamodules": ("data to train on or to measure", "--data"),
     "benchmarks": ("what a model is measured on", "--benchmarks"),

@@ -21,20 +21,25 @@ from zoo.datamodules.checks import (
     check_companions,
     check_context,
     check_count,
+    check_negative_images,
     check_texts,
     notes_on_images,
+    refuse_beside_joined,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
+from zoo.datamodules.joined import JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
-from zoo.datamodules.texts import CaptionTexts, DrawnOnce, check_units
+from zoo.datamodules.texts import CaptionTexts, DrawnOnce, captions_of_images, check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.needs import Provides
 from zoo.negatives.base import NegativeGenerator
+from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
+from zoo.sources.negative_images import FoundImages, NegativeImages
 from zoo.sources.pictures import Decoding
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
@@ -63,14 +68,18 @@ class CaptionDataModule(Ranged, CaptionData):
             devices must divide it.
         val_batch_size: Rows of one validation step over all devices; `batch_size` where None.
         negatives: Makers of sentence negatives, one column each.
+        positives: Finders of further texts that are true of a caption's image, one column each.
+        negative_images: Images that captions do not fit, from a file.
+        joined: Whether every row is two images in one with both of their captions (CLIC), which
+            brings a further positive, the captions the other way round.
         source_negatives: Whether one of the negatives that came with a caption is drawn as a
             further column, the first.
         units: Draws units and foils from a units file.
         hard_images: Whether every row brings one of its companions, with that one's own caption and
             negatives (NegCLIP). In validation, only companions that are never rows by themselves
             come along (TROHN-Img).
-        redraw: Whether negatives and units are drawn anew in every epoch. Otherwise they are drawn
-            once, before the first.
+        redraw: Whether negatives, positives and units are drawn anew in every epoch. Otherwise they
+            are drawn once, before the first.
         features: Encodes images and texts once, for frozen towers, and reads them from a folder.
             Augmentation is off and `redraw` is false then.
         captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one for each
@@ -105,6 +114,9 @@ class CaptionDataModule(Ranged, CaptionData):
         batch_size: PositiveInt = 128,
         val_batch_size: PositiveInt | None = None,
         negatives: NegativeGenerator | list[NegativeGenerator] | None = None,
+        positives: PositiveGenerator | list[PositiveGenerator] | None = None,
+        negative_images: NegativeImages | None = None,
+        joined: bool = False,
         source_negatives: bool = False,
         units: UnitSampler | None = None,
         hard_images: bool = False,
@@ -132,6 +144,18 @@ class CaptionDataModule(Ranged, CaptionData):
         self.generators = (
             [negatives] if isinstance(negatives, NegativeGenerator) else list(negatives or ())
         )
+        self.positives = (
+            [positives] if isinstance(positives, PositiveGenerator) else list(positives or ())
+        )
+        self.negative_images, self.joined = negative_images, joined
+        if joined:
+            refuse_beside_joined(
+                features=features,
+                units=units,
+                negative_images=negative_images,
+                source_negatives=source_negatives,
+                hard_images=hard_images,
+            )
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
         self.redraw, self.features = redraw, features
         self.captions_per_image: Literal["all", "one"] = captions_per_image
@@ -154,7 +178,11 @@ class CaptionDataModule(Ranged, CaptionData):
         """What the batches hold."""
         names = tuple(generator.name for generator in self.generators)
         return Provides(
-            (("source",) if self.source_negatives else ()) + names, self.units is not None
+            (("source",) if self.source_negatives else ()) + names,
+            self.units is not None,
+            encoded=self.features is not None,
+            positives=("joined",) * self.joined + tuple(g.name for g in self.positives),
+            negative_images=self.negative_images is not None,
         )
 
     @property
@@ -187,7 +215,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @cached_property
     def texts(self) -> CaptionTexts:
-        """The maker of negatives and units, its units file checked against the captions."""
+        """The maker of texts, its units file checked against the captions."""
         records = {}
         if self.units is not None:
             splits = self._splits
@@ -199,7 +227,23 @@ class CaptionDataModule(Ranged, CaptionData):
 
             records = check_units(self.units, chain.from_iterable(read_once), whole)
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
-        return made_by(self.seed, self.generators, self.source_negatives, self.units, records)
+        in_use = (split.samples[index] for split in self._splits for index in split.kept)
+        return made_by(
+            self.seed,
+            self.generators,
+            self.source_negatives,
+            self.units,
+            records,
+            self.positives,
+            captions_of_images(in_use) if self.positives else {},
+        )
+
+    @cached_property
+    def found_images(self) -> FoundImages:
+        """The negative images that are there."""
+        if self.negative_images is None:
+            return FoundImages()
+        return self.negative_images.found(self.finder, self.tolerate_missing)
 
     def check_files(self) -> None:
         """Looks for captions, images, units and benchmarks, before a model is built.
@@ -208,7 +252,7 @@ class CaptionDataModule(Ranged, CaptionData):
             ZooError: Some of them are not there.
         """
         # each is kept, so that `setup` looks for nothing again
-        _ = self.finder, self.sources, self.texts
+        _ = self.finder, self.sources, self.texts, self.found_images
         super().check_files()
 
     def check_devices(self, world: int) -> None:
@@ -230,7 +274,7 @@ class CaptionDataModule(Ranged, CaptionData):
         self.check_devices(self.trainer.world_size)
         self._store = None
         if self.features is not None:
-            drawn = self.generators or self.source_negatives or self.units is not None
+            drawn = self.generators or self.positives or self.source_negatives or self.units
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
         self.check_files()
         for note in self._checked():
@@ -244,6 +288,8 @@ class CaptionDataModule(Ranged, CaptionData):
         if self.hard_images:
             yield from check_companions(train)
         yield from check_texts(train, self.texts)
+        if self.negative_images is not None:
+            yield from check_negative_images(train, self.found_images, self.negative_images.file)
         refused = self.overlong == "error"
         self.overlong_found = check_context(self._splits, self._backbone.tokenizer, refused)
         yield from self.overlong_found.notes()
@@ -283,7 +329,7 @@ class CaptionDataModule(Ranged, CaptionData):
         if self.features is not None:
             store, images = self._encoded_once()
             collate = StoredCollate(store.images, store.texts)
-        data = CaptionDataset(
+        data = (JoinedDataset if self.joined else CaptionDataset)(
             source.samples,
             source.entries(self.captions_per_image),
             self.texts,
@@ -291,6 +337,7 @@ class CaptionDataModule(Ranged, CaptionData):
             self.seed,
             companions=self._companions(source, fixed),
             tolerate_broken=self.tolerate_broken,
+            negative_images=self.found_images,
         )
         sampler = GlobalBatchSampler(
             len(data),
@@ -334,6 +381,7 @@ class CaptionDataModule(Ranged, CaptionData):
             )
             asked = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
             images = [image for source in asked for image in source.images]
+            images += self.found_images.by_caption.values()
             texts = [
                 text
                 for source in asked
@@ -406,6 +454,11 @@ class CaptionDataModule(Ranged, CaptionData):
             "negatives": [
                 {**spec(generator), **generator.describe()} for generator in self.generators
             ],
+            "joined": self.joined,
+            "positives": [
+                {**spec(generator), **generator.describe()} for generator in self.positives
+            ],
+            "negative_images": self.negative_images and self.negative_images.describe(),
             "units": units,
             "overlong": {} if cut is None else {"checked": cut.checked, "cut": cut.cut},
         }

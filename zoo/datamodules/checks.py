@@ -5,15 +5,34 @@ A check raises ZooError where they do not hold what is asked. A note is a senten
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from zoo.backbones.overlong import overlong
 from zoo.backbones.tokenizer import Tokenize
 from zoo.datamodules.texts import CaptionTexts, usable_negatives
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
+from zoo.sources.negative_images import FoundImages
 from zoo.sources.source import Source
 
 OVERLONG_SAMPLE = 10_000
+
+
+def refuse_beside_joined(**given: object) -> None:
+    """Refuses what rows of two images cannot have.
+
+    Args:
+        given: Arguments of the data by name; None and False are not given.
+
+    Raises:
+        ZooError: One is given.
+    """
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ZooError(
+                f"data.joined makes a row of two images, and data.{name} is of one: set one of the "
+                f"two to {'null' if value is not True else 'false'}"
+            )
 
 
 def check_count(train: Source, expected: int | None) -> None:
@@ -62,6 +81,8 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
     samples = [train.samples[index] for index in train.kept]
     for generator in texts.generators:
         generator.check(sample.caption for sample in samples)
+    for positive in texts.positive_generators:
+        positive.check((sample.caption for sample in samples), texts.of_image)
     if texts.from_source:
         with_one = sum(bool(usable_negatives(sample)) for sample in samples)
         if not with_one:
@@ -78,6 +99,27 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
                 "extract units from the captions that are trained on"
             )
         yield from _share(with_units, len(samples), "units")
+
+
+def check_negative_images(train: Source, images: FoundImages, file: Path) -> Iterator[str]:
+    """Yields a note where some training captions have no negative image.
+
+    Args:
+        train: The training captions.
+        images: The negative images that are there.
+        file: The file that names them.
+
+    Raises:
+        ZooError: No caption has one.
+    """
+    captions = [train.samples[index].caption for index in train.rows]
+    with_one = sum(images.of(caption) is not None for caption in captions)
+    if not with_one:
+        raise ZooError(
+            f"{file} has a negative image for no training caption: name the captions that are "
+            "trained on"
+        )
+    yield from _share(with_one, len(captions), "a negative image")
 
 
 @dataclass(frozen=True)

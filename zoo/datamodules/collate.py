@@ -48,7 +48,8 @@ class Collate:
         negatives = [list(row.negatives) for row in rows]
         units = [[None if pair is None else pair[0] for pair in row.pairs] for row in rows]
         foils = [[None if pair is None else pair[1] for pair in row.pairs] for row in rows]
-        roles = [captions, *negatives, *units, *foils]
+        positives = [list(row.positives) for row in rows]
+        roles = [captions, *negatives, *positives, *units, *foils]
         asked = [text for role in roles for text in role if text is not None]
         distinct = list(dict.fromkeys(asked))
         texts, hashes, in_bank = self.texts(distinct, len(asked))
@@ -60,11 +61,17 @@ class Collate:
                 dtype=torch.long,
             )
 
+        further = [row.negative_image for row in rows if row.negative_image is not None]
+        behind = iter(range(len(rows), len(rows) + len(further)))
         return Batch(
-            images=self.images([row.image for row in rows]),
+            images=self.images([*(row.image for row in rows), *further]),
             texts=texts,
             captions=pointers([[text] for text in captions])[:, 0],
             negatives=pointers(negatives),
+            positives=pointers(positives),
+            negative_images=torch.tensor(
+                [MISSING if row.negative_image is None else next(behind) for row in rows]
+            ),
             units=pointers(units),
             foils=pointers(foils),
             image_ids=torch.tensor([stable_hash(row.image_id) for row in rows]),

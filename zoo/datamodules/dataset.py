@@ -18,6 +18,7 @@ from zoo.batch import MISSING
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
 from zoo.sources.images import BrokenImage, ImageFinder
+from zoo.sources.negative_images import FoundImages
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import UnitAndFoil
@@ -35,17 +36,21 @@ class BatchRow:
         image: What `RowImages` gave.
         caption: The caption, None in a filling row.
         negatives: K sentence negatives, None where one is missing.
+        positives: P further positives, None where one is missing.
         pairs: N pairs of a unit and its foil, None where one is missing.
         image_id: Id of the image.
         sample: Position in the source, -1 in a filling row.
+        negative_image: What `RowImages` gave for the negative image, None where there is none.
     """
 
     image: Tensor
     caption: str | None
     negatives: Sequence[str | None]
+    positives: Sequence[str | None]
     pairs: Sequence[UnitAndFoil | None]
     image_id: str
     sample: int
+    negative_image: Tensor | None = None
 
 
 class RowImages(Protocol):
@@ -111,6 +116,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         companions: Positions in `samples` that may come along as hard images.
         tolerate_broken: Whether an image that cannot be decoded makes a filling row. Otherwise it
             raises ZooError.
+        negative_images: Negative images by caption.
     """
 
     def __init__(
@@ -122,7 +128,9 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         seed: int = 0,
         companions: Collection[int] = (),
         tolerate_broken: bool = False,
+        negative_images: FoundImages = FoundImages(),  # noqa: B008  a frozen dataclass
     ) -> None:
+        self.negative_images = negative_images
         self.samples, self.entries, self.texts, self.images = samples, entries, texts, images
         self.seed, self.companions, self.tolerate_broken = (
             seed,
@@ -164,8 +172,14 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         if index == MISSING:
             return self._filling(MISSING)
         sample = self.samples[index]
+        other = self.negative_images.of(sample.caption)
         try:
             image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
+            negative = (
+                None
+                if other is None
+                else self.images(other, seed_of(self.seed, epoch, index, "negative_image"))
+            )
         except BrokenImage as error:
             if not self.tolerate_broken:
                 raise BrokenImage(
@@ -176,12 +190,20 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             image,
             sample.caption,
             self.texts.negatives(sample, epoch, index),
+            self.texts.positives(sample, epoch, index),
             self.texts.pairs(sample, epoch, index),
             sample.image_id,
             index,
+            negative,
         )
 
     def _filling(self, index: int) -> BatchRow:
         return BatchRow(
-            self.blank, None, [None] * len(self.texts.names), [None] * self.texts.n_units, "", index
+            self.blank,
+            None,
+            [None] * len(self.texts.names),
+            [None] * len(self.texts.positive_generators),
+            [None] * self.texts.n_units,
+            "",
+            index,
         )

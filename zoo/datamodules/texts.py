@@ -1,12 +1,13 @@
-"""Texts: what stands beside a caption in a batch, its negatives, units and foils."""
+"""Texts: what stands beside a caption in a batch: negatives, positives, units and foils."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
+from zoo.positives.base import PositiveGenerator
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.units.record import UnitRecord
@@ -25,6 +26,8 @@ class CaptionTexts:
         from_source: Whether one of the sample's own negatives is drawn, as the first column.
         units: Draws units and foils; None where none are wanted.
         records: Records of units by caption id.
+        positive_generators: Finders of further positives, one column each.
+        of_image: The captions of each image by its id, where positives are wanted.
     """
 
     seed: int = 0
@@ -32,6 +35,8 @@ class CaptionTexts:
     from_source: bool = False
     units: UnitSampler | None = None
     records: dict[str, UnitRecord] = field(default_factory=dict)
+    positive_generators: Sequence[PositiveGenerator] = ()
+    of_image: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,6 +66,21 @@ class CaptionTexts:
             made.append(negative)
         return made
 
+    def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
+        """Returns a further positive of each generator, None where there is none."""
+        found: list[str | None] = []
+        for k, generator in enumerate(self.positive_generators):
+            draws = self._random(epoch, index, f"positive/{k}")
+            others = self.of_image.get(sample.image_id, (sample.caption,))
+            positive: object = generator.positive(sample.caption, others, draws)
+            if not (positive is None or isinstance(positive, str)):
+                raise ZooError(
+                    f"{type(generator).__name__}.positive returned a {type(positive).__name__} for "
+                    f"the caption {sample.caption!r}: return a text, or None where there is none"
+                )
+            found.append(positive)
+        return found
+
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
         """Returns n_units draws of (unit, foil or None), None for a draw that finds nothing."""
         record = self.records.get(sample.caption_id)
@@ -77,6 +97,7 @@ class DrawnOnce(CaptionTexts):
     """The texts beside a caption, drawn once: every epoch has what the first would have."""
 
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
+    _positives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
     _pairs: dict[tuple[int, Sample], list[UnitAndFoil | None]] = field(default_factory=dict)
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
@@ -86,6 +107,13 @@ class DrawnOnce(CaptionTexts):
             self._negatives[place] = super().negatives(sample, 0, index)
         return self._negatives[place]
 
+    def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
+        """Returns the further positives of the first epoch."""
+        place = index, sample
+        if place not in self._positives:
+            self._positives[place] = super().positives(sample, 0, index)
+        return self._positives[place]
+
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
         """Returns the units and foils of the first epoch."""
         place = index, sample
@@ -94,9 +122,10 @@ class DrawnOnce(CaptionTexts):
         return self._pairs[place]
 
     def all_of(self, sample: Sample, index: int) -> list[str]:
-        """Returns every text that comes with the sample: caption, negatives, units and foils."""
+        """Returns every text that comes with the sample: caption and all beside it."""
         beside = [
             *self.negatives(sample, 0, index),
+            *self.positives(sample, 0, index),
             *(text for pair in self.pairs(sample, 0, index) if pair for text in pair),
         ]
         return [sample.caption, *(text for text in beside if text is not None)]
@@ -150,3 +179,11 @@ def check_units(
                 "extract units from the captions that are trained on"
             )
     return records
+
+
+def captions_of_images(samples: Iterable[Sample]) -> dict[str, list[str]]:
+    """Returns the captions of each image by its id, in the order of the samples."""
+    found: dict[str, list[str]] = {}
+    for sample in samples:
+        found.setdefault(sample.image_id, []).append(sample.caption)
+    return found

@@ -23,17 +23,21 @@ def keep_own_objective(
 ) -> None:
     """Puts an objective's tensors in the place of another's, which say nothing of the model.
 
+    Where the objective has a teacher, it is a copy of the checkpoint's towers.
+
     Args:
         state: The checkpoint's tensors, changed here.
         recorded: Class path of the objective that they were trained with.
         objective: The objective of the run.
-        own: Its tensors, by its own names.
+        own: The module's tensors.
     """
     if recorded == spec(objective)["class_path"]:
         return
-    for name in [name for name in state if name.startswith("objective.")]:
+    for name in [name for name in state if name.startswith(("objective.", "teacher."))]:
         del state[name]
-    state.update({f"objective.{name}": tensor for name, tensor in own.items()})
+    state.update({name: tensor for name, tensor in own.items() if name.startswith("objective.")})
+    copies = {f"teacher.{name}": tensor.clone() for name, tensor in state.items()}
+    state.update({name: tensor for name, tensor in copies.items() if name in own})
 
 
 def refuse_half_an_average(checkpoint: Checkpoint, callbacks: Iterable[object]) -> None:

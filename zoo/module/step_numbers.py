@@ -35,7 +35,7 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
     if stage == "val":
         # what runs of different objectives can be compared by
         numbers["loss_captions"] = clip_loss(batch, scores).detach()
-    for name in ("negatives", "units", "foils"):
+    for name in ("negatives", "positives", "units", "foils"):
         asked = getattr(batch, name)
         if asked.shape[1]:
             numbers[f"missing_{name}"] = scores.mean(

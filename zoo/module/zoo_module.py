@@ -36,6 +36,7 @@ from zoo.module.checkpoint import (
 )
 from zoo.module.in_place import changed_in_place
 from zoo.module.step_numbers import step_numbers
+from zoo.module.teacher import Teacher
 from zoo.module.weights import Weights
 from zoo.needs import needs_of
 from zoo.objectives.base import Loss, Objective, loss_of
@@ -100,11 +101,16 @@ class ZooModule(Ranged, LightningModule):
         self.image_keys = frozenset[TokenKey]().union(*(need.image_keys for need in needs))
         self.text_keys = frozenset[TokenKey]().union(*(need.text_keys for need in needs))
         self.frozen = backbone.freeze(
-            self.image_keys, self.text_keys, any(need.pooled for need in needs)
+            self.image_keys,
+            self.text_keys,
+            any(need.pooled for need in needs),
+            any(need.pooled_texts for need in needs),
         )
         self.objective.attach(
             backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text")
         )
+        decay = needs[1].teacher
+        self.teacher = None if decay is None else Teacher(backbone, decay)
         self.origin: dict[str, Any] = {}
         # the file that the weights were read from, where Lightning did not read it
         self.checkpoint: str | None = None
@@ -172,6 +178,7 @@ class ZooModule(Ranged, LightningModule):
 
     def encode(self, batch: Batch) -> Batch:
         """Returns the batch with images and texts encoded; what came encoded stays as it is."""
+        batch = batch if self.teacher is None else self.teacher.encode(batch)
         images, texts = batch.images, batch.texts
         if not isinstance(images, Encoded):
             images = self.backbone.encode_images(images, self.image_keys)
@@ -261,8 +268,10 @@ class ZooModule(Ranged, LightningModule):
             average_scalars(self)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Takes the optimiser's step and clamps the head's scale."""
+        """Takes the optimiser's step, clamps the head's scale and moves the teacher."""
         super().optimizer_step(*args, **kwargs)
+        if self.teacher is not None:
+            self.teacher.follow(self.backbone)
         self._weights.stepped = True
         # here, since callbacks write checkpoints before `on_train_batch_end` of the module
         self.head.clamp_scale()
@@ -392,8 +401,7 @@ class ZooModule(Ranged, LightningModule):
             refuse_half_an_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]
         if "state_dict" not in checkpoint:
             return  # a strategy that splits parameters has checked and loaded it
-        objective = self.objective
-        keep_own_objective(checkpoint["state_dict"], recorded, objective, objective.state_dict())
+        keep_own_objective(checkpoint["state_dict"], recorded, self.objective, self.state_dict())
         self.refuse_other_shapes(checkpoint)
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:

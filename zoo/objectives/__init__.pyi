@@ -1,9 +1,17 @@
 from .base import Loss as Loss
 from .base import Objective as Objective
+from .ce_clip import CECLIP as CECLIP
+from .clic import CLIC as CLIC
 from .clip import CLIP as CLIP
 from .clip import clip_loss as clip_loss
+from .con_clip import CoNCLIP as CoNCLIP
 from .cs_clip import CSCLIP as CSCLIP
+from .degla import DeGLA as DeGLA
 from .fsc_clip import FSCCLIP as FSCCLIP
 from .negclip import NegCLIP as NegCLIP
 from .negclip import negclip_loss as negclip_loss
+from .read_clip import READCLIP as READCLIP
 from .siglip import SigLIP as SigLIP
+from .super_clip import SuperCLIP as SuperCLIP
+from .tic import TIC as TIC
+from .triplet_clip import TripletCLIP as TripletCLIP

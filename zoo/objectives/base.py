@@ -6,6 +6,7 @@ An objective is written for the whole batch; ranks are the business of `Scores`.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from zoo.batch import Batch, TowerShapes
@@ -66,6 +67,28 @@ class Objective(Recorded, nn.Module, ABC):
         Returns:
             The loss, scaled so that DDP's mean over ranks has its gradient.
         """
+
+
+class TextScale(nn.Module):
+    """What cosines between texts are multiplied with, which no head scores.
+
+    It is the head's scale where that is of the towers' own cosines (Cosine, MaxSim). With another
+    head it is the backbone's at the start, which is then not trained.
+    """
+
+    held: Tensor | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("held", None)
+
+    def attach(self, shapes: TowerShapes, head: Head) -> None:
+        """Settles whose scale it is, when the model is built."""
+        self.held = None if head.scales_cosine else torch.tensor(float(shapes.scale))
+
+    def forward(self, scores: Scores) -> Tensor:
+        """Returns the scale, a positive scalar."""
+        return scores.head.scale if self.held is None else self.held
 
 
 def loss_of(objective: Objective, batch: Batch, scores: Scores) -> Loss:

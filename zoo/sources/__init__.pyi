@@ -1,2 +1,3 @@
+from .negative_images import NegativeImages as NegativeImages
 from .sample import ImageRef as ImageRef
 from .sample import Sample as Sample

@@ -24,6 +24,7 @@ ROOMS = {
     "views": "Views",
     "segments": "Segments",
     "negatives": "NegativeGenerator",
+    "positives": "PositiveGenerator",
     "readers": "Reader",
     "datamodules": "LightningDataModule",
     "benchmarks": "Benchmark",

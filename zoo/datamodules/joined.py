@@ -1,0 +1,78 @@
+"""Joined pairs: two images side by side with both captions, as CLIC makes them."""
+
+from dataclasses import replace
+from random import Random
+from typing import TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.datamodules.dataset import BatchRow, CaptionDataset
+from zoo.sources.seeds import seed_of
+
+SIDE_BY_SIDE, STACKED = 2, 1  # axes of an image [3, H, W]
+
+T = TypeVar("T")
+
+
+class JoinedDataset(CaptionDataset):
+    """Rows of which each is the image of an entry and another one, squeezed into one image.
+
+    The caption is both captions. The first further positive is the same the other way round; those
+    of the generators follow, for both captions in an order that is drawn. There are no units and no
+    negative images.
+    """
+
+    def _row(self, epoch: int, index: int) -> BatchRow:
+        row, draws = super()._row(epoch, index), Random(seed_of(self.seed, epoch, index, "joined"))
+        partner = self.entries[draws.randrange(len(self.entries))]
+        other = super()._row(epoch, draws.choice(partner))
+        if row.caption is None or other.caption is None:
+            filling = self._filling(index)
+            return replace(filling, positives=[None, *filling.positives])
+        caption = joined_texts(row.caption, other.caption)
+        further = [
+            None if one is None or two is None else joined_texts(*_shuffled((one, two), draws))
+            for one, two in zip(row.positives, other.positives, strict=True)
+        ]
+        axis = draws.choice((SIDE_BY_SIDE, STACKED))
+        return replace(
+            row,
+            image=joined_images(_shuffled((row.image, other.image), draws), axis),
+            caption=caption,
+            negatives=self.texts.negatives(
+                replace(self.samples[index], caption=caption, negatives=()), epoch, index
+            ),
+            positives=[joined_texts(other.caption, row.caption), *further],
+            pairs=[None] * self.texts.n_units,
+            image_id=f"{row.image_id} {other.image_id}",
+            negative_image=None,
+        )
+
+
+def joined_texts(first: str, second: str) -> str:
+    """Returns two captions as two sentences."""
+    return " ".join(f"{text.strip().rstrip('.')}." for text in (first, second))
+
+
+def joined_images(images: list[Tensor], axis: int) -> Tensor:
+    """Squeezes two images of one size, `[3, H, W]`, into one of that size.
+
+    Args:
+        images: The images, in their order.
+        axis: Along which they stand, SIDE_BY_SIDE or STACKED.
+    """
+    half = list(images[0].shape[1:])
+    half[axis - 1] //= 2
+    rest = list(images[0].shape[1:])
+    rest[axis - 1] -= half[axis - 1]
+    squeezed = [
+        F.interpolate(image[None], size, mode="bicubic", antialias=True)[0]
+        for image, size in zip(images, (half, rest), strict=True)
+    ]
+    return torch.cat(squeezed, dim=axis)
+
+
+def _shuffled(pair: tuple[T, ...], draws: Random) -> list[T]:
+    return draws.sample(pair, len(pair))

@@ -1,0 +1,127 @@
+"""CE-CLIP (Zhang et al., CVPR 2024), as its public code has it.
+
+B images v_i with captions t_i; n_ik: the k-th negative of caption i, k = 1..K; s = cosine / tau.
+
+    L_IMC = -1/B sum_i log exp s(v_i, t_i) / [exp s(v_i, t_i) + sum_jk exp s(t_i, n_jk)]
+    L_CMR = 1/(B K) sum_ik max(0, theta_k + s(v_i, n_ik) - s(v_i, t_i))
+    L     = L_NegCLIP + lambda_imc L_IMC + lambda_cmr L_CMR
+
+After every step the threshold of the k-th kind of negatives follows what the step has seen:
+
+    theta_k <- min(max(mean_i s(v_i, t_i) - mean_i s(v_i, n_ik), 0), theta_max)
+"""
+
+import torch
+from torch import Tensor
+
+from zoo.batch import Batch, TowerShapes
+from zoo.errors import ZooError
+from zoo.heads.base import Head
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective, TextScale
+from zoo.objectives.clip import clip_loss
+from zoo.objectives.negclip import negclip_loss
+from zoo.scores import Block, Scores
+from zoo.support.ranges import NonNegativeNumber
+
+MOST_KINDS = 16
+
+
+class CECLIP(Objective):
+    """Negatives pushed from the caption, and ranked under it by a threshold that grows.
+
+    Each generator of negatives is a kind with a threshold of its own. Thresholds start at 0, are
+    kept in the checkpoint and rest in validation. A missing negative is no column of the first
+    term and counts as 0 in the second, as in the public code.
+
+    The code contrasts captions in three ways over time. Here is the one of February 2024, in which
+    image and caption are the pair to be found; the newest names the first caption's first negative
+    as right for every caption.
+
+    Args:
+        lambda_imc: Weight of the intra-modal contrast of captions and negatives.
+        lambda_cmr: Weight of the cross-modal ranking.
+        theta_max: The bound of the thresholds, in logits.
+        global_negatives: Whether negatives enter the global loss, as in the public script. Without
+            them it is CLIP's.
+    """
+
+    thresholds: Tensor
+
+    def __init__(
+        self,
+        lambda_imc: NonNegativeNumber = 0.2,
+        lambda_cmr: NonNegativeNumber = 0.2,
+        theta_max: NonNegativeNumber = 10.0,
+        global_negatives: bool = True,
+    ) -> None:
+        super().__init__()
+        self.text_scale = TextScale()
+        self.lambda_imc, self.lambda_cmr = lambda_imc, lambda_cmr
+        self.theta_max, self.global_negatives = theta_max, global_negatives
+        self.register_buffer("thresholds", torch.zeros(MOST_KINDS))
+
+    @property
+    def needs(self) -> Needs:
+        """Sentence negatives, and pooled vectors of texts for the intra-modal term."""
+        return Needs(negatives=True, pooled_texts=bool(self.lambda_imc))
+
+    def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        """Settles the scale of cosines between texts; see `Objective.attach`."""
+        self.text_scale.attach(shapes, head)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes the loss, and moves the thresholds in training; see `Objective.forward`.
+
+        Args:
+            batch: This rank's rows.
+            scores: The scores of those rows against the texts and images of all ranks.
+
+        Returns:
+            The loss.
+
+        Raises:
+            ZooError: There are more kinds of negatives than thresholds are kept.
+        """
+        right, wrong = scores.own(batch.captions), scores.own(batch.negatives)  # [B, 1], [B, K]
+        if wrong.logits.shape[1] > MOST_KINDS:
+            raise ZooError(
+                f"CECLIP keeps a threshold for each of {MOST_KINDS} generators at most, and the "
+                f"data has {wrong.logits.shape[1]}: name fewer in data.init_args.negatives"
+            )
+        whole = negclip_loss if self.global_negatives else clip_loss
+        parts = {"global": whole(batch, scores)}
+        if self.lambda_imc:
+            parts["intra_modal"] = self.lambda_imc * self.intra_modal(right, batch, scores)
+        if self.lambda_cmr:
+            parts["ranking"] = self.lambda_cmr * self.ranking(right, wrong, scores)
+            if self.training:
+                self.move_thresholds(right, wrong, scores)
+        return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
+
+    def intra_modal(self, right: Block, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_IMC: each caption with its image against the negatives of all rows."""
+        between = scores.texts_against_texts(batch.captions, batch.negatives)
+        # a bias is not of cosines between texts, and cancels in every other term
+        bias = 0.0 if scores.head.bias is None else scores.head.bias
+        own = Block(right.logits - bias, torch.zeros_like(batch.captions), right.candidate)
+        others = Block(self.text_scale(scores) * between.logits, None, between.candidate)
+        return scores.mean(own.beside(others).cross_entropy(scores.rows), scores.rows)
+
+    def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
+        """Computes L_CMR: each negative at least a threshold below its caption."""
+        theta = self.thresholds[: wrong.logits.shape[1]].clone()
+        hinge = (theta + wrong.logits - right.logits).relu()
+        counted = torch.where(wrong.candidate, hinge, torch.zeros_like(hinge))
+        return scores.mean(counted, scores.rows[:, None].expand_as(counted))
+
+    @torch.no_grad()
+    def move_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
+        """Sets the thresholds for the next step; a kind that the step lacks keeps its own."""
+        seen = scores.column_means(
+            torch.cat([right.logits, wrong.logits], dim=1),
+            torch.cat([scores.rows[:, None], wrong.candidate], dim=1),
+        )
+        gap = (seen[0] - seen[1:]).clamp(0, self.theta_max)
+        theta = self.thresholds[: len(gap)]
+        theta.copy_(torch.where(gap.isnan(), theta, gap.to(theta.dtype)))

@@ -1,0 +1,79 @@
+"""CLIC (Peleg et al., 2025).
+
+B images v_i, each with a caption t_i1, further positives t_i2 .. t_iP and negatives n_ik; all
+vectors at unit length in Eq. 6. The means over rows leave out those that lack a text.
+
+    L_cont = 1/P sum_p L_CLIP(v, t_p)                                                   Eq. 4
+    L_sneg = -1/(P B) sum_p sum_i log exp s(v_i, t_ip)
+                                      / [exp s(v_i, t_ip) + sum_k exp s(v_i, n_ik)]     Eq. 5
+    L_uni  = 1/B sum_i |t_i1 - t_i2|^2                                                  Eq. 6
+    L      = lambda_cont L_cont + lambda_sneg L_sneg + lambda_uni L_uni                 Eq. 7
+"""
+
+import torch
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
+from zoo.scores import Block, Scores
+from zoo.support.ranges import NonNegativeNumber
+
+
+class CLIC(Objective):
+    """Several texts that are true of an image, each against the image's own negatives.
+
+    Args:
+        lambda_cont: Weight of the contrastive loss.
+        lambda_sneg: Weight of the loss of own negatives.
+        lambda_uni: Weight of the distance between the caption and its first further positive.
+    """
+
+    def __init__(
+        self,
+        lambda_cont: NonNegativeNumber = 0.5,
+        lambda_sneg: NonNegativeNumber = 0.5,
+        lambda_uni: NonNegativeNumber = 1.0,
+    ) -> None:
+        super().__init__()
+        self.lambda_cont, self.lambda_sneg, self.lambda_uni = lambda_cont, lambda_sneg, lambda_uni
+
+    @property
+    def needs(self) -> Needs:
+        """Sentence negatives, further positives, and pooled vectors of texts."""
+        return Needs(negatives=True, positives=True, pooled_texts=True)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes Eq. 7; see `Objective.forward`."""
+        texts = [batch.captions, *batch.positives.T]
+        contrast = torch.stack([self.contrast(t, scores) for t in texts]).mean()  # Eq. 4
+        own = [self.own_negatives(t, batch, scores) for t in texts]
+        separate = torch.stack(own).mean()  # Eq. 5
+        parts = {
+            "contrast": self.lambda_cont * contrast,
+            "own_negatives": self.lambda_sneg * separate,
+            "invariance": self.lambda_uni * self.invariance(batch, scores),
+        }
+        return Loss(sum(parts.values(), start=scores.head.scale.new_zeros(())), parts)
+
+    def contrast(self, texts: Tensor, scores: Scores) -> Tensor:
+        """Computes CLIP's loss over the p-th texts, rows of the text bank, `[B]`."""
+        valid = scores.rows & (texts >= 0)
+        image_to_text = scores.images_against(texts).cross_entropy(valid)
+        text_to_image = scores.texts_against_images(texts).cross_entropy(valid)
+        return (scores.mean(image_to_text, valid) + scores.mean(text_to_image, valid)) / 2
+
+    def own_negatives(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
+        """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
+        valid = scores.rows & (texts >= 0)
+        own = scores.own(texts).beside(scores.own(batch.negatives))
+        own = Block(own.logits, torch.zeros_like(texts), own.candidate)
+        return scores.mean(own.cross_entropy(valid), valid)
+
+    def invariance(self, batch: Batch, scores: Scores) -> Tensor:
+        """Computes Eq. 6, a scalar."""
+        if not batch.positives.shape[1]:
+            return scores.head.scale.new_zeros(())
+        first, second = batch.captions, batch.positives[:, 0]
+        apart = (scores.text_vectors(first) - scores.text_vectors(second)).square().sum(-1)
+        return scores.mean(apart, scores.rows & (second >= 0))

@@ -1,0 +1,47 @@
+"""CoN-CLIP (Singh et al., 2024), as its public code has it.
+
+B images v_i with captions t_i; n_i: a caption that negates t_i, true of another image v~_i;
+kappa(x, y) = exp(x . y / tau).
+
+    L_1 = -1/B sum_i log kappa(v_i, t_i) / sum_j [kappa(v_i, t_j) + kappa(v_i, n_j)]
+    L_2 = -1/B sum_i log kappa(v_i, t_i) / sum_j [kappa(v_j, t_i) + kappa(v~_j, t_i)]
+    L_3 = -1/B sum_i log kappa(v~_i, n_i) / sum_j [kappa(v~_i, n_j) + kappa(v~_i, t_j)]
+    L   = (L_1 + L_2 + L_3) / 3
+"""
+
+from zoo.batch import Batch
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
+from zoo.scores import Scores
+
+
+class CoNCLIP(Objective):
+    """Captions, negated captions and negative images: each image against texts of both kinds.
+
+    Negatives of the first column are those that are true of negative images. A row without a
+    negative image is left out of the third mean, and has no further column in the second.
+    """
+
+    @property
+    def needs(self) -> Needs:
+        """Negated captions and negative images."""
+        return Needs(negatives=True, negative_images=True)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes the loss; see `Objective.forward`."""
+        turned, others = scores.turned_round()
+        texts = scores.images_against(batch.captions).beside(
+            scores.images_against(batch.negatives, true=False)
+        )
+        images = scores.texts_against_images(batch.captions).beside(
+            others.texts_against_images(batch.captions)
+        )
+        negated = others.images_against(turned.captions).beside(
+            others.images_against(turned.negatives, true=False)
+        )
+        parts = {
+            "image_to_text": scores.mean(texts.cross_entropy(scores.rows), scores.rows) / 3,
+            "text_to_image": scores.mean(images.cross_entropy(scores.rows), scores.rows) / 3,
+            "negative_image": others.mean(negated.cross_entropy(others.rows), others.rows) / 3,
+        }
+        return Loss(sum(parts.values(), start=scores.head.scale.new_zeros(())), parts)

@@ -1,0 +1,100 @@
+"""DeGLA (Hu et al., 2025): decoupled global and local alignment.
+
+B images v_i with captions t_i and negatives n_i1 .. n_iK, all at unit length; v', t', n': what the
+teacher, an exponential moving average of the towers, makes of them; s: the scale of the scores.
+
+    L_IGC     = -1/B sum_i log exp(s v_i . t_i) / [exp(s v_i . t_i) + sum_k exp(s v_i . n_ik)]
+    L_TGC     = -1/B sum_i log exp(10 t_i . t'_i) / [exp(10 t_i . t'_i) + sum_k exp(10 t_i . n_ik)]
+    L_distill = sum_i |v_i - v'_i|^2 + |t_i - t'_i|^2 + sum_k |n_ik - n'_ik|^2
+    L         = L_NegCLIP + lambda_igc L_IGC + lambda_tgc L_TGC + lambda_distill L_distill
+"""
+
+import torch
+from torch import Tensor
+
+from zoo.batch import Batch
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
+from zoo.objectives.negclip import negclip_loss
+from zoo.scores import Block, Scores
+from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
+
+
+class DeGLA(Objective):
+    """Each image and caption against its own negatives, while a teacher holds what was known.
+
+    The teacher's caption is the right answer for a caption. A missing negative is no candidate. As
+    published, the distillation is a sum over the rows of all devices and grows with the batch.
+
+    Args:
+        lambda_igc: Weight of the image-grounded contrast.
+        lambda_tgc: Weight of the text-grounded contrast.
+        lambda_distill: Weight of the distillation, published for 256 rows.
+        text_scale: What cosines of the text-grounded contrast are multiplied with.
+        decay: The share of the teacher that a step keeps; 1 is a frozen teacher.
+    """
+
+    def __init__(
+        self,
+        lambda_igc: NonNegativeNumber = 0.1,
+        lambda_tgc: NonNegativeNumber = 0.1,
+        lambda_distill: NonNegativeNumber = 0.005,
+        text_scale: PositiveNumber = 10.0,
+        decay: ClosedUnitInterval = 0.9996,
+    ) -> None:
+        super().__init__()
+        self.lambda_igc, self.lambda_tgc = lambda_igc, lambda_tgc
+        self.lambda_distill, self.text_scale, self.decay = lambda_distill, text_scale, decay
+
+    @property
+    def needs(self) -> Needs:
+        """Sentence negatives, pooled vectors and a teacher."""
+        return Needs(negatives=True, pooled=True, teacher=self.decay)
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes the loss; see `Objective.forward`."""
+        parts = {
+            "global": negclip_loss(batch, scores),
+            "image_grounded": self.lambda_igc * self.image_grounded(batch, scores),
+            "text_grounded": self.lambda_tgc * self.text_grounded(batch, scores),
+            "distillation": self.lambda_distill * self.distillation(batch, scores),
+        }
+        return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
+
+    def image_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_IGC, a scalar in nats."""
+        own = scores.own(batch.captions).beside(scores.own(batch.negatives))
+        return first_is_right(own.logits, own.candidate, scores)
+
+    def text_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_TGC, a scalar in nats."""
+        captions = scores.text_vectors(batch.captions)  # [B, D]
+        taught = scores.text_vectors(batch.captions, teacher=True)
+        answers = torch.cat([taught[:, None], scores.text_vectors(batch.negatives)], dim=1)
+        exists = torch.cat([scores.rows[:, None], batch.negatives >= 0], dim=1)
+        cosines = (captions[:, None] * answers).sum(-1)  # [B, 1 + K]
+        return first_is_right(self.text_scale * cosines, exists, scores)
+
+    def distillation(self, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_distill, a scalar."""
+        texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
+        moved = scores.text_vectors(texts) - scores.text_vectors(texts, teacher=True)
+        images = scores.image_vectors() - scores.image_vectors(teacher=True)
+        return scores.total(images.square().sum(-1), scores.rows) + scores.total(
+            moved.square().sum(-1), texts >= 0
+        )
+
+
+def first_is_right(logits: Tensor, exists: Tensor, scores: Scores) -> Tensor:
+    """Computes the mean cross-entropy of rows whose first column is right.
+
+    Args:
+        logits: The scores, `[B, 1 + K]`.
+        exists: Which columns count, `[B, 1 + K]`.
+        scores: The batch's.
+
+    Returns:
+        The mean over the rows of all ranks, a scalar in nats.
+    """
+    first = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
+    return scores.mean(Block(logits, first, exists).cross_entropy(scores.rows), scores.rows)

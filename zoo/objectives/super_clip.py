@@ -1,0 +1,109 @@
+"""SuperCLIP (Zhao et al., NeurIPS 2025), as its public code has it.
+
+B images with captions; x_i: the mean of the patches of image i; S_i: the token ids of caption i; N:
+training steps so far; c_v: the sum over these steps of the share of captions that have token v.
+
+    p_i     = softmax(A LayerNorm(x_i) + b), over the vocabulary
+    w_v     = log (N + 1/B) / (c_v + 1/B)
+    y_iv    = w_v [v in S_i] / sum_u w_u [u in S_i]
+    L_class = -1/B sum_i sum_v y_iv log p_iv
+    L       = L_CLIP + L_class
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zoo.batch import Batch, TokenKey, TowerShapes
+from zoo.errors import ZooError
+from zoo.heads.base import Head, without_autocast
+from zoo.needs import Needs
+from zoo.objectives.base import Loss, Objective
+from zoo.objectives.clip import clip_loss
+from zoo.scores import Scores
+from zoo.support.ranges import NonNegativeNumber
+
+PATCHES = TokenKey(project=False)
+
+
+class SuperCLIP(Objective):
+    """CLIP's loss, and the words of its caption told from an image's patches by a linear layer.
+
+    A token that most captions have weighs little: start and end token weigh nothing. Counts of
+    tokens are kept in the checkpoint and rest in validation. Padding is no token; in the public
+    code it is one, whose weight falls to nothing as the counts grow.
+
+    Args:
+        lambda_class: Weight of the classification.
+    """
+
+    token_shares: Tensor
+    steps: Tensor
+
+    def __init__(self, lambda_class: NonNegativeNumber = 1.0) -> None:
+        super().__init__()
+        self.lambda_class = lambda_class
+        self.words: nn.Sequential | None = None
+
+    @property
+    def needs(self) -> Needs:
+        """The last layer's patches after the norm, and the token ids of captions."""
+        return Needs(image_keys=frozenset({PATCHES}), token_ids=True)
+
+    def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
+        """Builds the classifier and the counts; see `Objective.attach`."""
+        linear = nn.Linear(shapes.image_width, shapes.vocabulary)
+        nn.init.normal_(linear.weight, std=shapes.image_width**-0.5)
+        nn.init.zeros_(linear.bias)
+        self.words = nn.Sequential(nn.LayerNorm(shapes.image_width), linear)
+        self.register_buffer("token_shares", torch.zeros(shapes.vocabulary))
+        self.register_buffer("steps", torch.zeros(()))
+
+    def forward(self, batch: Batch, scores: Scores) -> Loss:
+        """Computes the loss, and counts tokens in training; see `Objective.forward`.
+
+        Args:
+            batch: This rank's rows.
+            scores: The scores of those rows against the texts and images of all ranks.
+
+        Returns:
+            The loss.
+
+        Raises:
+            ZooError: Texts came encoded, without token ids.
+        """
+        clip = clip_loss(batch, scores)
+        told = self.lambda_class * self.classification(batch, scores)
+        return Loss(clip + told, {"clip": clip, "classification": told})
+
+    def classification(self, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_class, a scalar in nats."""
+        assert self.words is not None
+        present = self.present(batch)  # [B, V]
+        n = scores.count(scores.rows)
+        if self.training:
+            shares = scores.column_means(present, scores.rows[:, None].expand_as(present))
+            self.token_shares += shares.nan_to_num()
+            self.steps += n > 0
+        one = 1 / n.clamp(min=1)
+        weights = ((self.steps + one) / (self.token_shares + one)).log()
+        labels = F.normalize(present * weights, p=1, dim=1)
+        patches, mask = scores.images.tokens[PATCHES], scores.images.masks[PATCHES][..., None]
+        with without_autocast(patches):
+            patches = patches if patches.dtype is torch.float64 else patches.float()
+            mean_patch = (patches * mask).sum(1) / mask.sum(1).clamp(min=1)
+            log_p = self.words(mean_patch).log_softmax(1)
+        return scores.mean(-(labels * log_p).sum(1), scores.rows)
+
+    def present(self, batch: Batch) -> Tensor:
+        """Returns which tokens each caption has, 1 or 0, `[B, V]`."""
+        if batch.bank is None:
+            raise ZooError(
+                "SuperCLIP reads the token ids of captions, and the batch has encoded texts alone: "
+                "set data.features to null"
+            )
+        rows = batch.captions.clamp(min=0)
+        ids, lengths = batch.bank.ids[rows], batch.bank.lengths[rows]
+        real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        present = self.token_shares.new_zeros(len(ids), len(self.token_shares))
+        return present.scatter_reduce(1, ids, real.to(present.dtype), "amax")

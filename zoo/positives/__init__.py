@@ -1,0 +1,5 @@
+"""Positives: further texts that are true of the image of a caption."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

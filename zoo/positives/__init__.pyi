@@ -1,0 +1,3 @@
+from .base import PositiveGenerator as PositiveGenerator
+from .other_caption import OtherCaption as OtherCaption
+from .paraphrases import Paraphrases as Paraphrases

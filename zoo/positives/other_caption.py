@@ -1,0 +1,35 @@
+"""OtherCaption: another caption of the same image, of which COCO and Flickr have five."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+
+from zoo.errors import ZooError
+from zoo.language.text import same_words
+from zoo.positives.base import PositiveGenerator
+
+
+class OtherCaption(PositiveGenerator):
+    """Another caption of the same image, drawn among those of other words."""
+
+    name = "other_caption"
+
+    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+        """Draws another caption of the image; see `PositiveGenerator.positive`."""
+        different = [text for text in others if not same_words(text, caption)]
+        return rng.choice(different) if different else None
+
+    def check(self, captions: Iterable[str], of_image: Mapping[str, Sequence[str]]) -> None:
+        """Checks whether some image has two captions.
+
+        Args:
+            captions: The captions that are trained on.
+            of_image: The captions of each image.
+
+        Raises:
+            ZooError: None has.
+        """
+        if not any(len(set(texts)) > 1 for texts in of_image.values()):
+            raise ZooError(
+                "OtherCaption draws another caption of the same image, and no image has two: "
+                "give a file of paraphrases by zoo.positives.Paraphrases"
+            )

@@ -1,0 +1,93 @@
+"""Paraphrases: positives that somebody wrote, kept in a file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+from zoo.errors import ZooError
+from zoo.language.text import same_words
+from zoo.positives.base import PositiveGenerator
+from zoo.support.text_files import json_value
+
+
+class Paraphrases(PositiveGenerator):
+    """The paraphrases of a file, found by the text of the caption.
+
+    Args:
+        file: JSON lines of `{"caption", "positive"}`. Of several lines for one caption, one is
+            drawn.
+        strict: Whether a caption that the file does not have is refused at the start. Otherwise it
+            has no positive.
+
+    Raises:
+        ZooError: A line is broken, or its positive is its caption; the message names the line.
+    """
+
+    name = "paraphrases"
+
+    def __init__(self, file: Path, strict: bool = True) -> None:
+        self.file, self.strict = Path(file), strict
+        self._positives = _read(self.file)
+
+    def describe(self) -> dict[str, str]:
+        """Returns the generator and its file."""
+        return super().describe() | {"file": str(self.file)}
+
+    def check(self, captions: Iterable[str], of_image: Mapping[str, Sequence[str]]) -> None:
+        """Checks whether the file has the captions.
+
+        Args:
+            captions: The captions that are trained on.
+            of_image: Not used.
+
+        Raises:
+            ZooError: The file lacks captions, and `strict` is set.
+        """
+        captions = list(captions)
+        absent = [caption for caption in captions if _key(caption) not in self._positives]
+        if absent and self.strict:
+            raise ZooError(
+                f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
+                f"({absent[0][:60]!r}): add them, or set strict: false"
+            )
+
+    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+        """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
+        found = self._positives.get(_key(caption))
+        return rng.choice(found) if found else None
+
+
+def _key(caption: str) -> str:
+    return " ".join(caption.split())
+
+
+def _read(file: Path) -> dict[str, list[str]]:
+    positives: dict[str, list[str]] = {}
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooError(
+            f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., "positive": ..}}'
+        ) from error
+    for number, line in enumerate(lines, start=1):
+        caption, positive = _fields(line, f"{file}:{number}")
+        positives.setdefault(_key(caption), []).append(positive)
+    return positives
+
+
+def _fields(line: str, origin: str) -> tuple[str, str]:
+    try:
+        entry = json_value(line)
+        caption, positive = entry["caption"], entry["positive"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ZooError(
+            f'{origin} is not {{"caption": .., "positive": ..}} ({error}): mend the line'
+        ) from error
+    if not isinstance(caption, str) or not isinstance(positive, str):
+        raise ZooError(f"{origin} has a caption or positive that is not text: mend the line")
+    if same_words(caption, positive):
+        raise ZooError(
+            f"{origin} has the caption itself as its positive ({positive[:60]!r}): take the line "
+            "out"
+        )
+    return caption, positive

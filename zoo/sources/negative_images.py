@@ -1,0 +1,101 @@
+"""NegativeImages: for a caption, an image that it does not fit."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.sources.images import ImageFinder, OwnImages
+from zoo.sources.sample import ImageRef
+from zoo.support.spec import Recorded
+from zoo.support.text_files import json_value
+
+
+class NegativeImages(Recorded):
+    """The negative images of a file, found by the text of the caption.
+
+    Args:
+        file: JSON lines of `{"caption", "negative_image"}`, where the image is a path or a
+            reference such as coco:391895, and null if there is none. Other fields are left alone,
+            so that `zoo.negatives.Replay` may read negative captions from the same lines. The last
+            of several lines for one caption counts.
+
+    Raises:
+        ZooError: The file cannot be read, or a line is broken; the message names the line.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = Path(file)
+        self.images = _read(self.file)
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what results say of the negative images."""
+        return {"file": str(self.file), "captions": len(self.images)}
+
+    def found(self, finder: ImageFinder, tolerate_missing: bool) -> "FoundImages":
+        """Returns the images that are there.
+
+        Args:
+            finder: Finds images.
+            tolerate_missing: Whether some of them may be missing.
+
+        Raises:
+            ZooError: Images are missing and not tolerated, or all are missing.
+        """
+        known = finder.settled(self.images.values())
+        images = {text: known.get(ref, ref) for text, ref in self.images.items()}
+        distinct = dict.fromkeys(images.values())
+        missing = finder.missing(distinct)
+        if missing and (not tolerate_missing or len(missing) == len(distinct)):
+            raise ZooError(
+                f"{len(missing):,} of {len(distinct):,} negative images of {self.file} are missing "
+                f"({missing[0]}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to "
+                "leave out some"
+            )
+        absent = frozenset(missing)
+        return FoundImages({text: ref for text, ref in images.items() if ref not in absent})
+
+
+@dataclass(frozen=True)
+class FoundImages:
+    """Negative images that are there, by the text of their caption."""
+
+    by_caption: dict[str, ImageRef] = field(default_factory=dict)
+
+    def of(self, caption: str) -> ImageRef | None:
+        """Returns the negative image of a caption, or None where there is none."""
+        return self.by_caption.get(_key(caption))
+
+
+def _key(caption: str) -> str:
+    return " ".join(caption.split())
+
+
+def _read(file: Path) -> dict[str, ImageRef]:
+    images: dict[str, ImageRef] = {}
+    own = OwnImages(file.parent)
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooError(
+            f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., '
+            '"negative_image": ..}'
+        ) from error
+    for number, line in enumerate(lines, start=1):
+        caption, image = _fields(line, f"{file}:{number}")
+        if image is not None:
+            images[_key(caption)] = own.ref(image)
+    return images
+
+
+def _fields(line: str, origin: str) -> tuple[str, str | None]:
+    try:
+        entry = json_value(line)
+        caption, image = entry["caption"], entry["negative_image"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ZooError(
+            f'{origin} is not {{"caption": .., "negative_image": ..}} ({error}): mend the line'
+        ) from error
+    if not isinstance(caption, str) or not (image is None or isinstance(image, str)):
+        raise ZooError(f"{origin} has a caption or negative_image that is not text: mend the line")
+    return caption, image
