@@ -6,6 +6,7 @@ from . import negatives as negatives
 from . import objectives as objectives
 from . import units as units
 from .api import Model as Model
+from .api import as_mteb as as_mteb
 from .api import evaluate as evaluate
 from .api import load as load
 

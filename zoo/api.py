@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.model import is_published
+from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
@@ -29,8 +30,10 @@ from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, near
 from zoo.evaluation.foreign import scorer
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
+from zoo.evaluation.mteb import MtebEncoder
 from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
 from zoo.heads import answers
+from zoo.heads.cosine import Cosine
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
 from zoo.pieces.segments import Segments
@@ -271,6 +274,31 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
     except ArgumentError as error:
         raise ZooError(f"zoo.load: {sentence(str(error))}") from error
     return built
+
+
+def as_mteb(model: str | Path | Model, name: str | None = None) -> MtebEncoder:
+    """Makes of a model an encoder that MTEB measures.
+
+    Args:
+        model: A Model, or what `load` takes.
+        name: What MTEB's results call it, ORGANIZATION/NAME; zoo/ARCHITECTURE where None.
+
+    Returns:
+        The encoder. Its revision in MTEB's results is that of its weights, so that two checkpoints
+        of one name are told apart.
+
+    Raises:
+        ZooError: The model's head does not score by the cosine of pooled vectors, which is all that
+            MTEB compares.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    head, backbone = model.module.head, model.module.backbone
+    if type(head) is not Cosine:
+        raise ZooError(
+            f"MTEB compares vectors by their cosine, and {type(head).__name__} scores otherwise: "
+            "take a model whose head is Cosine"
+        )
+    return MtebEncoder(model, name or f"zoo/{backbone.name}", weights_hash(backbone)[:12])
 
 
 def evaluate(

@@ -1,0 +1,97 @@
+"""A model as an encoder of MTEB, so that a checkpoint enters its image and text tasks."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from zoo.errors import ZooError, need
+
+Batch = Mapping[str, Any]  # lists by modality, as MTEB's loaders give them
+
+
+class Towers(Protocol):
+    """What gives vectors, such as `zoo.Model`."""
+
+    def encode_images(self, images: list[Any]) -> NDArray[np.float32]:
+        """Returns L2-normalised vectors of PIL images, `[n, D]`."""
+
+    def encode_texts(self, texts: list[str]) -> NDArray[np.float32]:
+        """Returns L2-normalised vectors of texts, `[n, D]`."""
+
+
+class MtebEncoder:
+    """An encoder as MTEB's EncoderProtocol has it.
+
+    Args:
+        model: What gives the vectors.
+        name: The model's name in MTEB's results, ORGANIZATION/NAME.
+        revision: What tells its weights from others of that name.
+    """
+
+    def __init__(self, model: Towers, name: str, revision: str) -> None:
+        self.model, self.name, self.revision = model, name, revision
+
+    def encode(self, inputs: Iterable[Batch], **task: Any) -> NDArray[np.float32]:
+        """Encodes what a loader of MTEB brings.
+
+        Args:
+            inputs: Batches of texts, of images, or of pairs of both, whose vectors are added.
+            task: What MTEB says of its task, none of which changes a vector.
+
+        Returns:
+            Vectors, `[n, D]`.
+
+        Raises:
+            ZooError: A batch has neither texts nor images.
+        """
+        return np.concatenate([self._vectors(batch) for batch in inputs])
+
+    def _vectors(self, batch: Batch) -> NDArray[np.float32]:
+        encode = {"text": self.model.encode_texts, "image": self.model.encode_images}
+        found = [encode[side](list(batch[side])) for side in encode if side in batch]
+        if not found:
+            raise ZooError(
+                f"a batch of MTEB has {', '.join(batch)} and neither text nor image: "
+                "choose tasks of these two"
+            )
+        return np.asarray(sum(found), dtype=np.float32)
+
+    def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Tensor:
+        """Returns the cosine of each vector with each, `[n, m]`.
+
+        Args:
+            embeddings1: Vectors, `[n, D]`.
+            embeddings2: Vectors, `[m, D]`.
+        """
+        return _unit(embeddings1) @ _unit(embeddings2).T
+
+    def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Tensor:
+        """Returns the cosine of each vector with the one in its place, `[n]`.
+
+        Args:
+            embeddings1: Vectors, `[n, D]`.
+            embeddings2: Vectors, `[n, D]`.
+        """
+        return (_unit(embeddings1) * _unit(embeddings2)).sum(-1)
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        """What MTEB's results call the model, an object of its own.
+
+        Raises:
+            ZooError: MTEB is not installed.
+        """
+        need("mteb", "mteb")
+        from mteb.models.model_meta import ModelMeta
+
+        about = {"name": self.name, "revision": self.revision, "modalities": ["image", "text"]}
+        return ModelMeta.create_empty(about)
+
+
+def _unit(vectors: ArrayLike) -> Tensor:
+    found = torch.as_tensor(vectors, dtype=torch.float32)
+    return torch.nn.functional.normalize(torch.atleast_2d(found), dim=-1)
