@@ -5,6 +5,7 @@ in `test_bad_input`.
 """
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -272,10 +273,31 @@ SMALL = list(
             ("RESULTS --preset nope", "nope"),
             ("RESULTS --preset strict,", "has an empty name"),
             ("RESULTS --out RECIPE", "recipe.yaml"),
-            ("RESULTS --against nowhere", "nowhere"),
-            ("RESULTS --against BAD", "cases.parquet"),
-            ("RESULTS --againts RESULTS", "near: --against"),
             ("BAD/run", "cases.parquet"),
+        ),
+        rows(
+            "compare",
+            ("", "RUN"),
+            ("RESULTS", "1 run is given"),
+            ("RESULTS RESULTS", "is named twice"),
+            ("RESULTS nowhere", "nowhere"),
+            ("RESULTS BAD", "cases.parquet"),
+            ("RESULTS BAD/run", "cases.parquet"),
+            ("a=RESULTS a=RESULTS", "two runs are called a"),
+            ("a=RESULTS RESULTS", "has no name"),
+            ("a=RESULTS b=RESULTS --group seed", "the same recipe, data and seed"),
+            ("a=RESULTS b=RESULTS --group method", "method"),
+            ("a=RESULTS b=RESULTS --beside nope", "nope"),
+            ("a=RESULTS b=RESULTS --preset nope", "nope"),
+            ("a=RESULTS b=RESULTS --preset official,", "has an empty name"),
+            ("a=RESULTS b=RESULTS --metrics nope/*", "nope/*"),
+            ("a=RESULTS b=RESULTS --format tex", "tex"),
+            ("a=RESULTS b=RESULTS --plot forest.jpg", "a picture is png, svg or pdf"),
+            ("a=RESULTS b=RESULTS --plot RECIPE/a.png", "recipe.yaml"),
+            ("a=RESULTS b=RESULTS --rank_shifts ranks.png", "is not split by familiarity"),
+            ("a=RESULTS b=RESULTS --resamples 0", "--resamples"),
+            ("a=RESULTS b=RESULTS --seed x", "--seed"),
+            ("RESULTS --besides x", "near: --beside"),
         ),
         rows(
             "doctor",
@@ -457,7 +479,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def filled(arguments: tuple[str, ...], places: dict[str, str]) -> list[str]:
     out = []
     for argument in arguments:
-        word = argument.partition("/")[0].rpartition(":")[2]
+        word = re.split("[:=]", argument.partition("/")[0])[-1]
         out.append(argument.replace(word, places[word]) if word in places else argument)
     return out
 

@@ -31,7 +31,8 @@ from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
-from zoo.results.compare import differences, largest_difference, matched
+from zoo.results.comparison.common import common, largest_difference
+from zoo.results.comparison.differing import differences
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
@@ -45,8 +46,8 @@ def place(results: Results) -> list[tuple[object, ...]]:
 
 
 def assert_same(first: Results, second: Results) -> None:
-    assert largest_difference(matched(first.cases, second.cases)) < 1e-5
-    assert differences(matched(first.cases, second.cases)) == []
+    assert largest_difference(*common([first.cases, second.cases]).tables) < 1e-5
+    assert differences(*common([first.cases, second.cases]).tables) == []
     assert sorted(map(str, place(first))) == sorted(map(str, place(second)))
 
 
@@ -377,4 +378,4 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
-    assert largest_difference(matched(*found)) == 0.0
+    assert largest_difference(*common(found).tables) == 0.0

@@ -31,7 +31,8 @@ from zoo.evaluation import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.kept import KeptVectors, kept_vectors
 from zoo.evaluation.store import VectorStore
-from zoo.results.compare import differences, largest_difference, matched
+from zoo.results.comparison.common import common, largest_difference
+from zoo.results.comparison.differing import differences
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
@@ -66,9 +67,9 @@ def assert_equal(first: Results, second: Results) -> None:
 
 def assert_alike(first: Results, second: Results) -> None:
     """Other batches change last digits and no outcome."""
-    pairs = matched(first.cases, second.cases)
-    assert largest_difference(pairs) < 1e-5
-    assert differences(pairs) == []
+    tables = common([first.cases, second.cases]).tables
+    assert largest_difference(*tables) < 1e-5
+    assert differences(*tables) == []
 
 
 def test_a_second_run_encodes_nothing_and_scores_the_same_to_the_last_bit(tmp_path: Path) -> None:

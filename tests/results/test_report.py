@@ -24,13 +24,15 @@ from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.results import reading, report
-from zoo.results.compare import differences, matched, paired
+from zoo.results.comparison.common import common
+from zoo.results.comparison.differing import differences
+from zoo.results.comparison.paired import paired
+from zoo.results.comparison.rows import rows_of
 from zoo.results.outcomes import fingerprint
 from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Official, Strict
 from zoo.results.reading import read
 from zoo.results.report import Results
-from zoo.results.runs import BenchmarkRun
 from zoo.results.show import _absent, show
 from zoo.results.tables import TextTable
 
@@ -260,35 +262,6 @@ def test_a_recall_among_some_images_is_said_to_be_easier(
     )
 
 
-def test_rescore_against_another_run_lists_what_differs(
-    run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, _ = run
-    assert main([str(folder), "--against", str(folder)]) == 0
-    printed = capsys.readouterr().out
-    assert "0 outcomes differ" in printed
-    assert "scores differ by 0 at most" in printed
-
-
-def test_rescore_says_which_questions_it_does_not_compare_and_tests_under_each_preset(
-    tmp_path: Path, run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, results = run
-    assert results.cases["subset"][0].as_py() == "pairs"
-    fewer = results.cases.slice(1)
-    report.write(replace(results, cases=fewer), tmp_path / "fewer")
-    assert (
-        main([str(folder), "--against", str(tmp_path / "fewer"), "--preset", "official,strict"])
-        == 0
-    )
-    printed = " ".join(capsys.readouterr().out.split())
-    assert (
-        "in_memory/pairs: 1 outcomes of this run and 0 of the other are about questions" in printed
-    )
-    assert "both runs under preset official" in printed
-    assert "both runs under preset strict" in printed
-
-
 def test_outcomes_that_differ_come_with_their_margins(
     tmp_path: Path, run: tuple[Path, Results]
 ) -> None:
@@ -298,17 +271,17 @@ def test_outcomes_that_differ_come_with_their_margins(
     images = drawn_images(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     second = measured(evaluation(tmp_path, cases(images)), other, cosine())
-    runs = matched(first.cases, second.cases)
-    found = differences(runs)
+    tables = common([first.cases, second.cases]).tables
+    found = differences(*tables)
     assert found
     pairs = [d for d in found if d.metric == "i2t"]
     assert all(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    tests = {t.place: t for t in paired(runs)}
-    i2t = tests[BenchmarkRun("in_memory"), "pairs", "i2t"]
-    assert (i2t.n, i2t.first + i2t.second) == (5, len(pairs))
+    rows = {str(row.place): row for row in rows_of(tables, [Strict()], first.header)}
+    i2t = rows["in_memory/pairs/i2t"]
+    assert (i2t.n, sum(paired(i2t, *i2t.values).alone or ())) == (5, len(pairs))
 
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
@@ -316,7 +289,7 @@ def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path,
         evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), FakeBackbone(), cosine()
     )
     with pytest.raises(ZooError, match="not over the same cases"):
-        matched(run[1].cases, other.cases)
+        common([run[1].cases, other.cases])
 
 
 @pytest.mark.parametrize("short_of", ["cases.parquet", "results.json", ""])
@@ -411,9 +384,9 @@ def test_marks_of_the_format_stay_text() -> None:
     ]
     assert table.latex().splitlines()[2:6] == [
         r"\multicolumn{2}{l}{up \& down} \\",
-        r"a|b & 5 \% \\",
+        r"a$|$b & 5 \% \\",
         r"\midrule",
-        r"<x> \& y\_1 & \textbackslash{}\textasciitilde{}\textasciicircum{}\{\} \\",
+        r"$<$x$>$ \& y\_1 & \textbackslash{}\textasciitilde{}\textasciicircum{}\{\} \\",
     ]
     assert "<td>&lt;x&gt; &amp; y_1</td>" in table.html()
 

@@ -34,6 +34,10 @@ COMMANDS = {
         "zoo.cli.rescore:main",
         "make a run's metrics again from its cases.parquet, under another preset",
     ),
+    "compare": (
+        "zoo.cli.compare:main",
+        "set runs side by side: differences, intervals, p-values; Markdown, LaTeX, csv, a picture",
+    ),
     "doctor": (
         "zoo.cli.doctor:main",
         "say what a data root holds, what is missing and how to get it",

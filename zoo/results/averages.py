@@ -88,6 +88,51 @@ class Average:
     interval: str = ""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A mean and what it comes to among metrics.
+
+    Attributes:
+        name: Name of the mean, with the run in brackets where a benchmark was asked for twice.
+        mean: The mean.
+        shares: Metrics with their shares in the mean, which sum to 1.
+        missing: Names of the members that keep the mean from being taken.
+        left_out: Names of the members that a partial mean is taken without.
+    """
+
+    name: str
+    mean: Mean
+    shares: tuple[tuple[Metric, float], ...]
+    missing: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def taken(self) -> bool:
+        """Whether the mean has all that it needs."""
+        return bool(self.shares) and not self.missing
+
+
+def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Part]:
+    """Returns the means that have at least one of their members among the metrics.
+
+    Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
+
+    Args:
+        means: The means.
+        metrics: Metrics that were counted under one preset.
+    """
+    found: dict[Part, None] = {}
+    for run, chosen in _runs(metrics).items():
+        for mean in means:
+            taken = _take(mean, chosen)
+            used = [metric for metric, _ in taken.shares]
+            name = f"{mean.name} ({run})" if any(f.asked == run for f in used) else mean.name
+            lists = tuple(taken.shares), tuple(taken.missing), tuple(taken.left_out)
+            if any(metric.n for metric in used):
+                found[Part(name, mean, *lists)] = None
+    return list(found)
+
+
 def averages(
     preset: str,
     means: Sequence[Mean],
@@ -96,21 +141,13 @@ def averages(
 ) -> list[Average]:
     """Takes the means that have at least one of their members among the metrics.
 
-    Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
-
     Args:
         preset: Name of the preset that the means are of.
         means: The means.
         metrics: Metrics that were counted under the preset.
         observations: What the metrics were made of; without them, averages have no intervals.
     """
-    taken: dict[Average, None] = {}
-    for run, chosen in _runs(metrics).items():
-        for mean in means:
-            average = _average(preset, mean, chosen, observations or {}, run)
-            if average.n:
-                taken[average] = None
-    return list(taken)
+    return [_average(preset, part, observations or {}) for part in parts(means, metrics)]
 
 
 def _runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
@@ -126,34 +163,26 @@ def _runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
 
 
 def _average(
-    preset: str,
-    mean: Mean,
-    metrics: Sequence[Metric],
-    observations: Mapping[Metric, Observations | None],
-    run: BenchmarkRun | None,
+    preset: str, part: Part, observations: Mapping[Metric, Observations | None]
 ) -> Average:
-    taken = _take(mean, metrics)
-    used = [metric for metric, _ in taken.shares]
-    n, of = sum(f.n for f in used), sum(f.of for f in used)
+    used = [metric for metric, _ in part.shares]
     value = low = high = None
     how = ""
-    if used and not taken.missing:
-        value = sum(share * (metric.value or 0) for metric, share in taken.shares)
+    if part.taken:
+        value = sum(share * (metric.value or 0) for metric, share in part.shares)
         made_of = [observed for observed in map(observations.get, used) if observed is not None]
         if len(made_of) == len(used):
-            low, high, how = interval(made_of, [share for _, share in taken.shares])
+            low, high, how = interval(made_of, [share for _, share in part.shares])
             low, high = 100 * low, 100 * high
-    name = f"{mean.name} ({run})" if any(f.asked == run for f in used) else mean.name
-    members = tuple(str(m) for m in mean.members)
     return Average(
         preset,
-        name,
+        part.name,
         value,
-        mean.weighting,
-        members,
-        tuple(dict.fromkeys(taken.missing or taken.left_out)),
-        n,
-        of,
+        part.mean.weighting,
+        tuple(str(m) for m in part.mean.members),
+        tuple(dict.fromkeys(part.missing or part.left_out)),
+        sum(f.n for f in used),
+        sum(f.of for f in used),
         low,
         high,
         how,

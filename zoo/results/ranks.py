@@ -5,20 +5,16 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import combinations
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.compare import AS_KEPT, Matched, judged_by_both, matched
+from zoo.results.comparison.common import common
+from zoo.results.comparison.differing import AS_KEPT, judged_by_both
 from zoo.results.metrics import Place, Rules
-from zoo.results.outcomes import SCHEMA
 from zoo.results.splits import split_rows
 from zoo.results.statistics import benjamini_hochberg, mcnemar
 
 SIGNIFICANT = 0.05  # the q under which BindSplit calls a difference significant
-PICTURE = "rank_shifts.png"
-_BUCKET = SCHEMA.get_field_index("bucket")
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class Flip:
 
 
 def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[SplitTest]:
-    """Tests each pair of models on each split.
+    """Tests each pair of models on each split, over the questions that all were asked and scored.
 
     Args:
         models: Outcomes of each model by its name, tables of `outcomes.SCHEMA`. The buckets of the
@@ -81,12 +77,12 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
     Raises:
         ZooError: Two models were not asked the same.
     """
-    first = next(iter(models.values()))
-    columns = (first[name].to_pylist() for name in ("question", "bucket"))
-    buckets = dict(zip(*columns, strict=True))
+    tables = common(list(models.values()), list(models)).tables
+    split = tables[0]["bucket"].is_valid()
+    cases = dict(zip(models, (table.filter(split) for table in tables), strict=True))
     tests: dict[tuple[Place, str], list[SplitTest]] = {}
-    for (a, one), (b, other) in combinations(models.items(), 2):
-        for test in _of_pair((a, b), _with_buckets(matched(one, other), buckets), rules):
+    for (a, one), (b, other) in combinations(cases.items(), 2):
+        for test in _of_pair((a, b), one, other, rules):
             tests.setdefault((test.place, test.split), []).append(test)
     return [
         replace(test, q=float(q))
@@ -151,27 +147,16 @@ def picture(tests: Sequence[SplitTest]) -> bytes:
     return out.getvalue()
 
 
-def _of_pair(models: tuple[str, str], runs: Matched, rules: Rules) -> Iterator[SplitTest]:
-    for split, keep in split_rows(runs.first).items():
+def _of_pair(
+    models: tuple[str, str], one: pa.Table, other: pa.Table, rules: Rules
+) -> Iterator[SplitTest]:
+    for split, keep in split_rows(one).items():
         if split == EXCLUDED or not keep.any():
             continue
-        part = _where(runs, keep)
-        for place, _, first, second in judged_by_both(part, rules):
+        rows = pa.array(keep)
+        for place, _, first, second in judged_by_both(one.filter(rows), other.filter(rows), rules):
             a, b = first.value, second.value
             if len(a):
                 alone = int((a > b).sum()), int((b > a).sum())
                 values = float(a.mean()), float(b.mean())
                 yield SplitTest(place, split, models, len(a), values, alone, mcnemar(*alone))
-
-
-def _with_buckets(runs: Matched, buckets: Mapping[str, str | None]) -> Matched:
-    """Returns the outcomes about cases that have a bucket, with it."""
-    found = [buckets.get(question) for question in runs.first["question"].to_pylist()]
-    column = pa.array(found, pa.string())
-    first = runs.first.set_column(_BUCKET, SCHEMA.field(_BUCKET), column)
-    return _where(replace(runs, first=first), np.asarray(column.is_valid()))
-
-
-def _where(runs: Matched, keep: NDArray[np.bool_]) -> Matched:
-    rows = np.flatnonzero(keep)
-    return replace(runs, first=runs.first.take(rows), second=runs.second.take(rows))

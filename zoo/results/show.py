@@ -1,7 +1,7 @@
 """The report on the screen: metrics, averages and what is absent, readable at 100 columns."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any, Literal
 
@@ -13,7 +13,9 @@ from zoo.results.metrics import Metric
 from zoo.results.report import BESIDE, CUT, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
+    Bold,
     TextTable,
+    Underlined,
     averages_table,
     baselines_table,
     metrics_table,
@@ -36,14 +38,19 @@ WORDS = (
 
 def show(results: Results, console: Console | None = None) -> None:
     """Prints the results, on a console of its own without breaking a name in a file or pipe."""
-    (console or _wide_enough(results)).print(shown(results))
+    (console or wide_enough(_lines(results))).print(shown(results))
 
 
-def _wide_enough(results: Results) -> Console:
+def wide_enough(parts: Iterable[RenderableType]) -> Console:
+    """Returns the terminal, or a console for a file or pipe in which no table is broken.
+
+    Args:
+        parts: What will be printed.
+    """
     console = screen()
     if not console.is_terminal:
         unbroken = console.options.update(width=UNBROKEN)
-        tables = (part for part in _lines(results) if isinstance(part, Table))
+        tables = (part for part in parts if isinstance(part, Table))
         widths = (console.measure(table, options=unbroken).maximum for table in tables)
         console.width = max(console.width, *widths, 0)
     return console
@@ -162,14 +169,27 @@ def _shares(labels: dict[str, int]) -> str:
 
 
 def rich_table(made: TextTable) -> Table:
-    """Returns a table for the screen, words to the left and numbers to the right."""
+    """Returns a table for the screen, words to the left and numbers to the right.
+
+    Where its columns of words are not counted, their names tell which they are.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in made.header:
-        side: Literal["left", "right"] = "left" if name in WORDS else "right"
-        table.add_column(name, justify=side, overflow="fold", no_wrap=name not in FOLDED)
+    for i, name in enumerate(made.header):
+        words, folded = name in WORDS, name in FOLDED
+        if made.words is not None:
+            words = folded = i < made.words
+        side: Literal["left", "right"] = "left" if words else "right"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=not folded)
     for row in made.rows:
-        table.add_row(*row)
+        table.add_row(*map(_marked, row))
     return table
+
+
+def _marked(cell: str) -> RenderableType:
+    """Returns a cell with its mark, which a file or pipe shows by a sign alone."""
+    if isinstance(cell, Bold):
+        return Text(f"{cell}*", "bold")
+    return Text(f"{cell}~", "underline") if isinstance(cell, Underlined) else cell
 
 
 def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:

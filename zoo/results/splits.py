@@ -35,7 +35,7 @@ def by_split(
         return ()
     plain = replace(rules, macros={})
     chances = {part: Reference(chance=reference.chance) for part, reference in known.items()}
-    cases = cases.filter(pa.array(_splittable(cases)))
+    cases = cases.filter(pa.array(splittable(cases)))
     found = {
         (metric.asked, metric.subset, metric.metric, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
@@ -72,8 +72,12 @@ def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def _splittable(cases: pa.Table) -> NDArray[np.bool_]:
-    """Returns which outcomes are of a subset that has cases in a split."""
+def splittable(cases: pa.Table) -> NDArray[np.bool_]:
+    """Returns which outcomes are of a subset that has cases in a split.
+
+    Args:
+        cases: Table of `outcomes.SCHEMA`.
+    """
     columns = (cases[name].to_pylist() for name in ("benchmark", "run", "subset"))
     parts = list(zip(*columns, strict=True))
     split = {

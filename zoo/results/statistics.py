@@ -43,7 +43,7 @@ class Observations:
     def value(self) -> float:
         """The mean over groups of the rate inside each."""
         _, index, sizes = np.unique(self.group, return_inverse=True, return_counts=True)
-        return float((_sums(index, self.right) / sizes).mean())
+        return float((sums(index, self.right) / sizes).mean())
 
 
 def interval(
@@ -139,7 +139,7 @@ def _spread(outcomes: _Outcomes, value: float) -> float:
     The ratio is below 1 where groups differ. The rate of a small group is drawn towards the
     whole's.
     """
-    own = _sums(outcomes.group, outcomes.right)
+    own = sums(outcomes.group, outcomes.right)
     rate = (own + OUTCOMES_BORROWED * value) / (outcomes.size + OUTCOMES_BORROWED)
     whole = value * (1 - value)
     if whole < 1e-12:
@@ -157,7 +157,7 @@ def _design_effect(outcomes: _Outcomes) -> float:
     all alike inside an image give (Kish 1965).
     """
     images, n = outcomes.images, len(outcomes.right)
-    most = float(np.square(_sums(outcomes.image, outcomes.weight[outcomes.group])).sum())
+    most = float(np.square(sums(outcomes.image, outcomes.weight[outcomes.group])).sum())
     most /= outcomes.squares
     few = _student(images - 1)
     if images == n:
@@ -200,14 +200,14 @@ def _residuals(outcomes: _Outcomes) -> _Residuals:
     _, first, cell, cells = np.unique(
         group * outcomes.images + image, return_index=True, return_inverse=True, return_counts=True
     )
-    squared = _sums(group[first], np.square(cells, dtype=np.float64))
-    totals = _sums(group, left)
+    squared = sums(group[first], np.square(cells, dtype=np.float64))
+    totals = sums(group, left)
     across = float(np.square(size).sum() - squared.sum())
-    common = float(np.square(totals).sum() - np.square(_sums(cell, left)).sum())
+    common = float(np.square(totals).sum() - np.square(sums(cell, left)).sum())
     between = max(common / across, 0.0) if across else 0.0
     variance = float(np.square(left).mean())
     pairs = float(np.square(np.bincount(image)).sum()) - len(image)
-    common = float(np.square(_sums(image, left)).sum()) - len(image) * variance
+    common = float(np.square(sums(image, left)).sum()) - len(image) * variance
     correlation = min(max(common / pairs / variance, 0.0), 1.0) if variance > 0 else 0.0
     error = max(variance - between, 0.0) * (1 + correlation * (squared / size - 1)) / size
     trust = np.divide(between, between + error, out=np.zeros_like(error), where=error > 0)
@@ -227,7 +227,7 @@ def _together(outcomes: _Outcomes, residuals: _Residuals, weight: Floats) -> tup
         freedom of the former (Satterthwaite 1946). Infinity and no freedom where nothing varies.
     """
     weighted = weight[outcomes.group] * residuals.value
-    totals = np.square(_sums(outcomes.image, weighted))
+    totals = np.square(sums(outcomes.image, weighted))
     lost = residuals.lost * weight**2
     together = float(totals.sum() + lost @ residuals.squared)
     apart = float(np.square(weighted).sum() + lost @ outcomes.size)
@@ -244,7 +244,8 @@ def _student(degrees: float) -> float:
     return float((special.stdtrit(max(degrees, 1.0), 0.975) / Z) ** 2)
 
 
-def _sums(index: NDArray[np.int64], values: Floats) -> Floats:
+def sums(index: NDArray[np.int64], values: Floats) -> Floats:
+    """Returns the sum of the values of each index, from 0 up."""
     return np.bincount(index, values).astype(np.float64, copy=False)
 
 

@@ -1,5 +1,6 @@
 """Results as tables of text: rows as the report prints them, in Markdown, LaTeX and HTML."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -17,7 +18,21 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "\n": " ",
 }
+_MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # of a number, which is longer than a hyphen
+
+
+class Bold(str):
+    """A cell that is shown in bold."""
+
+
+class Underlined(str):
+    """A cell that is shown underlined."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +43,19 @@ class TextTable:
         header: Names of the columns.
         rows: Cells of each row.
         says: Lines that are to be read before the table.
+        words: How many columns are words; those after them are numbers, to the right in LaTeX and
+            Markdown. None aligns all to the left.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     says: tuple[str, ...] = ()
+    words: int | None = None
 
     def markdown(self) -> str:
         """Returns the table as GitHub reads it."""
-        lines = [_markdown(self.header), "|" + "---|" * len(self.header)]
+        rules = {"l": "---|", "r": "---:|"}
+        lines = [_markdown(self.header), "|" + "".join(rules[side] for side in self._sides)]
         lines += map(_markdown, self.rows)
         return "\n".join([*self.says, *([""] if self.says else []), *lines])
 
@@ -49,7 +68,7 @@ class TextTable:
         said = [rf"\multicolumn{{{n}}}{{l}}{{{_latex(line)}}} \\" for line in self.says]
         return "\n".join(
             [
-                rf"\begin{{tabular}}{{{'l' * n}}}",
+                rf"\begin{{tabular}}{{{self._sides}}}",
                 r"\toprule",
                 *said,
                 _latex_row(self.header),
@@ -66,6 +85,11 @@ class TextTable:
         body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in self.rows)
         head = f"<thead><tr>{_cells(self.header, 'th')}</tr></thead>"
         return f"<table>{said}{head}<tbody>{body}</tbody></table>"
+
+    @property
+    def _sides(self) -> str:
+        words = len(self.header) if self.words is None else self.words
+        return "l" * words + "r" * (len(self.header) - words)
 
 
 def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTable:
@@ -158,7 +182,12 @@ def _state(average: Average) -> str:
 
 
 def _markdown(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(map(_markdown_cell, cells))} |"
+
+
+def _markdown_cell(text: str) -> str:
+    cell = text.replace("|", "\\|").replace("\n", " ")
+    return _marked(text, cell, "**{}**", "<ins>{}</ins>")
 
 
 def _latex_row(cells: Iterable[str]) -> str:
@@ -166,8 +195,17 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    cell = _MINUS.sub("$-$", "".join(_LATEX.get(letter, letter) for letter in text))
+    return _marked(text, cell, r"\textbf{{{}}}", r"\underline{{{}}}")
 
 
 def _cells(cells: Iterable[str], tag: str) -> str:
-    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    shown = (_marked(cell, escape(cell), "<b>{}</b>", "<u>{}</u>") for cell in cells)
+    return "".join(f"<{tag}>{cell}</{tag}>" for cell in shown)
+
+
+def _marked(text: str, cell: str, bold: str, underlined: str) -> str:
+    """Returns a cell with the mark of its text around it."""
+    if isinstance(text, Bold):
+        return bold.format(cell)
+    return underlined.format(cell) if isinstance(text, Underlined) else cell

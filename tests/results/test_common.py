@@ -1,6 +1,6 @@
-"""Two runs side by side.
+"""Runs side by side.
 
-Which questions are the same, what counts as right, and whether do the runs differ?
+Which questions are the same, what counts as right, and do the runs differ?
 """
 
 from dataclasses import replace
@@ -9,9 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.support.compared import rows_under
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.results.compare import differences, largest_difference, matched, paired
+from zoo.results.comparison.common import Common, common, largest_difference
+from zoo.results.comparison.differing import AS_KEPT, differences
+from zoo.results.comparison.paired import paired
+from zoo.results.metrics import Rules
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
@@ -19,7 +23,6 @@ from zoo.results.statistics import paired_test
 from zoo.sources.sample import ImageRef
 
 OFFICIAL, STRICT = preset_of("official").rules, preset_of("strict").rules
-PLACE = (BenchmarkRun("aro"), "order", "i2t")
 
 
 def asked(
@@ -50,6 +53,15 @@ def gallery(n: int, right: bool) -> pa.Table:
     return table(rows(BenchmarkRun("retrieval"), case, case.judge(scores), frozenset()))
 
 
+def found_in(
+    runs: Common, rules: Rules = AS_KEPT
+) -> tuple[list[float], int, tuple[int, int] | None, float]:
+    """Values of both runs, number of questions, right in each alone, and p of the only metric."""
+    (row,) = rows_under(rules, runs.tables)
+    test = paired(row, *row.values)
+    return row.totals.tolist(), row.n, test.alone, test.p
+
+
 def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
     """A tie is right officially and wrong strictly.
 
@@ -57,13 +69,13 @@ def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
     """
     ties = run(*(asked(str(i), [1.0, 1.0]) for i in range(8)))
     right = run(*(asked(str(i), [2.0, 1.0]) for i in range(8)))
-    runs = matched(ties, right)
-    (official,), (strict,) = paired(runs, OFFICIAL), paired(runs, STRICT)
-    assert (official.first_value, official.second_value, official.p) == (1.0, 1.0, 1.0)
-    assert (strict.first_value, strict.second_value, strict.second) == (0.0, 1.0, 8)
-    assert strict.p == pytest.approx(2 / 2**8 / 2)
-    assert differences(runs, OFFICIAL) == []
-    assert len(differences(runs, STRICT)) == 8
+    runs = common([ties, right])
+    official, strict = found_in(runs, OFFICIAL), found_in(runs, STRICT)
+    assert official == ([1.0, 1.0], 8, (0, 0), 1.0)
+    assert strict[:3] == ([0.0, 1.0], 8, (0, 8))
+    assert strict[3] == pytest.approx(2 / 2**8 / 2)
+    assert differences(*runs.tables, OFFICIAL) == []
+    assert len(differences(*runs.tables, STRICT)) == 8
 
 
 def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_margins() -> None:
@@ -71,13 +83,13 @@ def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_mar
     alone = ("a", "a")
     first = run(asked("1", [3.0, 3.0, 1.0], identity), asked("2", [1.0, 1.0], alone))
     second = run(asked("1", [3.0, 3.0, 3.5], identity), asked("2", [1.0, 1.0], alone))
-    (test,) = paired(matched(first, second), STRICT)
-    assert (test.n, test.first, test.second) == (1, 1, 0)
-    (difference,) = differences(matched(first, second), STRICT)
+    runs = common([first, second])
+    assert found_in(runs, STRICT)[1:3] == (1, (1, 0))
+    (difference,) = differences(*runs.tables, STRICT)
     assert (difference.first_margin, difference.second_margin) == (2.0, -0.5)
 
 
-def test_runs_are_cut_to_the_questions_of_both_whatever_their_names() -> None:
+def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
     """Rows of a file move by one and one has another text.
 
     What a name says is then not what was asked.
@@ -87,38 +99,52 @@ def test_runs_are_cut_to_the_questions_of_both_whatever_their_names() -> None:
         asked("0", [1.0, 2.0], ("a", "another foil"), image="0"),
         *(asked(str(i + 1), [2.0, 1.0], ("a", f"foil {i}"), image=str(i)) for i in range(1, 6)),
     )
-    runs = matched(first, second)
-    (test,) = paired(runs)
-    assert (test.n, test.first, test.second) == (5, 0, 0)
+    runs = common([first, second])
+    assert found_in(runs)[1:3] == (5, (0, 0))
     assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}
     assert not runs.by_name
+    third = run(*(asked(str(i), [1.0, 2.0], ("a", f"foil {i}"), image=str(i)) for i in (4, 2, 9)))
+    runs = common([first, second, third])
+    assert [[case.as_py() for case in table["case"]] for table in runs.tables] == [
+        ["2", "4"],
+        ["3", "5"],
+        ["2", "4"],
+    ]
+    assert runs.left_out == {(BenchmarkRun("aro"), "order"): (4, 4, 1)}
 
 
 def test_galleries_that_lack_different_images_are_not_compared() -> None:
     whole, other = gallery(4, True), gallery(3, True)
-    with pytest.raises(ZooError, match="not over the same cases"):
-        matched(whole, other)
+    with pytest.raises(ZooError, match="clip is not over the same cases as base: none of its 18"):
+        common([whole, other], ["base", "clip"])
     pairs = run(asked("1", [2.0, 1.0]))
-    runs = matched(pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs]))
-    assert [test.place for test in paired(runs)] == [PLACE]
+    runs = common([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])
+    assert [str(row.place) for row in rows_under(AS_KEPT, runs.tables)] == ["aro/order/i2t"]
     assert runs.left_out == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
-    assert largest_difference(matched(whole, gallery(4, False))) == 1.0
+    assert largest_difference(*common([whole, gallery(4, False)]).tables) == 1.0
 
 
-def test_what_one_run_did_not_score_is_no_difference() -> None:
-    first = run(asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0]))
-    second = run(asked("1", [2.0, 1.0]), asked("2", [0.0, 0.0], scored=False))
-    runs = matched(first, second)
-    assert differences(runs) == []
-    assert [test.n for test in paired(runs)] == [1]
-    assert largest_difference(runs) == 0.0
+def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
+    first = run(asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0]), asked("3", [2.0, 1.0]))
+    second = run(
+        asked("1", [2.0, 1.0]), asked("2", [0.0, 0.0], scored=False), asked("3", [2.0, 1.0])
+    )
+    third = run(asked("1", [0.0, 0.0], scored=False), *(asked(n, [1.0, 2.0]) for n in "23"))
+    runs = common([first, second, third])
+    assert differences(*runs.tables[:2]) == []
+    (row,) = rows_under(AS_KEPT, runs.tables)
+    assert (row.n, row.of, row.totals.tolist()) == (1, 3, [1.0, 1.0, 0.0])
+    assert largest_difference(*runs.tables[:2]) == 0.0
+    assert runs.left_out == {}
+    assert runs.unscored == {(BenchmarkRun("aro"), "order"): (0, 1, 1)}
 
 
 def test_questions_that_come_twice_are_paired_in_their_order() -> None:
     first = run(asked("1", [1.0, 2.0], image="x"), asked("2", [2.0, 1.0], image="x"))
     second = run(asked("5", [2.0, 1.0], image="x"), asked("6", [2.0, 1.0], image="x"))
-    assert [d.case for d in differences(matched(first, second))] == ["1"]
-    assert [test.n for test in paired(matched(first, second))] == [2]
+    runs = common([first, second])
+    assert [d.case for d in differences(*runs.tables)] == ["1"]
+    assert found_in(runs)[1] == 2
 
 
 def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
@@ -133,10 +159,11 @@ def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
         )
         for right in (first_right, np.zeros(18, dtype=bool))
     ]
-    (test,) = paired(matched(*made))
-    assert (test.n, test.images) == (18, 6)
-    assert test.p == pytest.approx(paired_test(first_right, np.zeros(18), image))
-    assert test.p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))
+    (row,) = rows_under(AS_KEPT, common(made).tables)
+    assert (row.n, row.images) == (18, 6)
+    p = paired(row, *row.values).p
+    assert p == pytest.approx(paired_test(first_right, np.zeros(18), image))
+    assert p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))
 
 
 def test_runs_of_an_older_zoo_are_matched_by_name_images_and_answers() -> None:
@@ -145,7 +172,7 @@ def test_runs_of_an_older_zoo_are_matched_by_name_images_and_answers() -> None:
         [replace(row, question=None) for row in case]  # type: ignore[arg-type]
         for case in (asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0], image="other"))
     ]
-    runs = matched(run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0])))
+    runs = common([run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0]))])
     assert runs.by_name
-    assert [d.case for d in differences(runs)] == ["1"]
+    assert [d.case for d in differences(*runs.tables)] == ["1"]
     assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}

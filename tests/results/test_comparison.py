@@ -1,0 +1,403 @@
+"""Comparisons of published answers and of made runs: values, tests, marks, groups, notes."""
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import zoo
+from tests.support.compared import (
+    BIVLC,
+    MODELS,
+    golden,
+    outcomes,
+    published_bivlc,
+    published_sugarcrepe,
+    results,
+)
+from zoo.errors import ZooError
+from zoo.results.comparison.comparison import Comparison, Line
+from zoo.results.comparison.named import by_seed, shortened
+from zoo.results.outcomes import SCHEMA
+from zoo.results.report import Results, write
+
+
+@pytest.fixture(scope="module")
+def answers(shared_data: Path) -> dict[str, Results]:
+    return {model: published_sugarcrepe(shared_data, model) for model in MODELS}
+
+
+@pytest.fixture(scope="module")
+def sugarcrepe(answers: dict[str, Results]) -> Comparison:
+    return zoo.compare(answers, ["openai/ViT-B-32"], resamples=2000)
+
+
+@pytest.fixture(scope="module")
+def bivlc(shared_data: Path) -> Comparison:
+    return zoo.compare(
+        {model: published_bivlc(shared_data, model) for model in MODELS}, resamples=2000
+    )
+
+
+def lines(comparison: Comparison) -> dict[str, Line]:
+    return {str(line.place): line for line in comparison.lines}
+
+
+def mid_p(first: list[bool], second: list[bool]) -> float:
+    """McNemar's, by scipy's binomial law alone."""
+    pairs = list(zip(first, second, strict=True))
+    b, c = pairs.count((True, False)), pairs.count((False, True))
+    law = stats.binom(b + c, 0.5)
+    return min(1.0, float(2 * law.cdf(min(b, c)) - law.pmf(min(b, c))))
+
+
+def by_exchanges(images: list[str], apart: list[int]) -> float:
+    """The mid-p of exchanging answers image by image, image after image."""
+    totals: dict[str, int] = {}
+    for image, one in zip(images, apart, strict=True):
+        totals[image] = totals.get(image, 0) + one
+    most = sum(map(abs, totals.values()))
+    law = np.zeros(2 * most + 1)
+    law[most] = 1
+    for step in totals.values():
+        law = (np.roll(law, step) + np.roll(law, -step)) / 2
+    observed = abs(sum(totals.values()))
+    return float(2 * law[most + observed + 1 :].sum() + law[most + observed])
+
+
+def test_published_answers_to_sugarcrepe_differ_and_are_tested_as_scipy_says(
+    sugarcrepe: Comparison, shared_data: Path
+) -> None:
+    read = [golden(shared_data, f"SUGARCREPE_CORRECT_{model}.csv.gz") for model in MODELS]
+    subsets = dict.fromkeys(f"{row['type']}_{row['subtype']}" for row in read[0])
+    found = lines(sugarcrepe)
+    for subset in subsets:
+        own = [[r for r in rows if f"{r['type']}_{r['subtype']}" == subset] for rows in read]
+        first, second = ([row["correct"] == "1" for row in rows] for rows in own)
+        line = found[f"sugarcrepe/{subset}/i2t"]
+        (test,) = line.tests
+        assert line.n == len(first)
+        assert [value.value for value in line.values] == pytest.approx(
+            [100 * np.mean(first), 100 * np.mean(second)]
+        )
+        assert test.difference == pytest.approx(100 * (np.mean(second) - np.mean(first)))
+        assert test.by_question == pytest.approx(mid_p(first, second), rel=1e-9)
+        apart = [int(b) - int(a) for a, b in zip(first, second, strict=True)]
+        images = [row["filename"] for row in own[0]]
+        assert test.p == pytest.approx(by_exchanges(images, apart), rel=1e-6)
+        totals = {image: [0, 0] for image in images}
+        for image, one in zip(images, apart, strict=True):
+            totals[image][0] += one
+            totals[image][1] += 1
+        expected = stats.bootstrap(
+            tuple(np.array(list(totals.values())).T),
+            lambda total, size, axis: total.sum(axis) / size.sum(axis),
+            paired=True,
+            vectorized=True,
+            n_resamples=1500,
+            method="percentile",
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+        assert test.low is not None
+        assert test.high is not None
+        near = pytest.approx([100 * end for end in expected], abs=0.08 * (test.high - test.low))
+        assert [test.low, test.high] == near
+
+
+@pytest.mark.parametrize("metric", BIVLC)
+def test_published_answers_to_bivlc_are_tested_as_mcnemar_does(
+    metric: str, bivlc: Comparison, shared_data: Path
+) -> None:
+    """Every case has images of its own, so that images and questions are the same units."""
+    rows = [golden(shared_data, f"BiVLC_{model}.csv.gz") for model in MODELS]
+    right = [[row[f"{metric}_score"] == "True" for row in of] for of in rows]
+    whole = lines(bivlc)[f"bivlc {metric}, by cases"]
+    (test,) = whole.tests
+    assert whole.n == 2933
+    assert test.difference == pytest.approx(100 * (np.mean(right[1]) - np.mean(right[0])))
+    assert [test.p, test.by_question] == pytest.approx([mid_p(*right)] * 2, rel=1e-6)
+    swapped = [row["type"] == "swap" and row["subtype"] == "att" for row in rows[0]]
+    first, second = ([r for r, own in zip(of, swapped, strict=True) if own] for of in right)
+    (test,) = lines(bivlc)[f"bivlc/swap_att/{metric}"].tests
+    assert [test.p, test.by_question] == pytest.approx([mid_p(first, second)] * 2, rel=1e-6)
+
+
+def test_metrics_are_adjusted_over_all_pairs_and_averages_apart(sugarcrepe: Comparison) -> None:
+    for of_means in (False, True):
+        own = [line for line in sugarcrepe.lines if line.place.is_mean is of_means]
+        tests = [test for line in own for test in line.tests]
+        adjusted = stats.false_discovery_control([test.p for test in tests])
+        assert [test.q for test in tests] == pytest.approx(adjusted.tolist())
+
+
+def test_published_figures_stand_beside_what_they_are_of(sugarcrepe: Comparison) -> None:
+    line = lines(sugarcrepe)["sugarcrepe/add_att/i2t"]
+    assert line.values[0].value == pytest.approx(68.79, abs=0.01)
+    assert [figure.value for figure in line.published] == [pytest.approx(68.79, abs=0.05)]
+    record = next(r for r in sugarcrepe.records() if r["source"] is not None)
+    assert (record["run"], record["difference"]) == ("openai/ViT-B-32", None)
+    assert "(published)" in sugarcrepe.to_markdown()
+    assert any(note.startswith("published: ") for note in sugarcrepe.notes)
+
+
+def made(rates: dict[str, float], n: int = 400, **model: Any) -> dict[str, Results]:
+    """Runs that are right in a share of questions, the better in all that the worse have right."""
+    return {
+        name: results(outcomes([i < rate * n for i in range(n)]), model)
+        for name, rate in rates.items()
+    }
+
+
+def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> None:
+    comparison = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.795, "d": 0.8}))
+    (line,) = (line for line in comparison.lines if not line.place.is_mean)
+    assert [(value.best, value.level) for value in line.values] == [
+        (False, False),
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    shown = comparison.to_latex()
+    assert r"50.0 & \textbf{80.0} & \underline{79.5} & \textbf{80.0} \\" in shown
+    assert "| 50.0 | **80.0** | <ins>79.5</ins> | **80.0** |" in comparison.to_markdown()
+    assert "50.0 80.0* 79.5~ 80.0*" in " ".join(repr(comparison).split())
+    assert [test.second for test in line.against_first()] == ["b", "c", "d"]
+    assert [(t.first, t.second) for t in line.tests] == list(combinations("abcd", 2))
+    assert line.tests[0].alone == (0, 120)
+
+
+def seeds(k: int, seed: int, objective: str = "clip") -> dict[str, Any]:
+    return {
+        "recipe": {"objective": objective, "seed": seed},
+        "origin": {"data": {"seed": seed, "files": ["a"]}},
+        "checkpoint": f"runs/{k}/last.ckpt",
+        "weights_sha256": str(k),
+    }
+
+
+def seeded() -> dict[str, Results]:
+    """Three seeds of one recipe and two of another, of which the second has more right."""
+    found: dict[str, Results] = {}
+    rates = {"a_1": 50, "b_1": 62, "a_2": 54, "b_2": 66, "a_3": 52}
+    for k, (name, rate) in enumerate(rates.items()):
+        objective = "clip" if name[0] == "a" else "negclip"
+        right = outcomes([i < rate for i in range(100)])
+        found[name] = results(right, seeds(k, int(name[2:]), objective))
+    return found
+
+
+def test_runs_that_differ_in_nothing_but_their_seeds_are_taken_together() -> None:
+    runs = seeded()
+    assert by_seed(runs) == {"a": ["a_1", "a_2", "a_3"], "b": ["b_1", "b_2"]}
+    comparison = zoo.compare(runs, group="seed")
+    line = comparison.lines[0]
+    assert comparison.runs == ("a", "b")
+    assert [value.value for value in line.values] == pytest.approx([52, 64])
+    assert [value.deviation for value in line.values] == pytest.approx([2, 8**0.5])
+    assert [value.seeds for value in line.values] == [3, 2]
+    (test,) = line.tests
+    assert test.difference == pytest.approx(12)
+    assert test.low < 12 < test.high
+    assert test.alone is None
+    assert "52.0 ± 2.0" in repr(comparison)
+    assert r"52.0 $\pm$ 2.0" in comparison.to_latex()
+    said = " ".join(comparison.notes)
+    assert "a: mean and standard deviation of 3 seeds (a_1, a_2, a_3)" in said
+    assert "over other images and not over other seeds" in said
+
+
+@pytest.mark.parametrize(
+    ("names", "group"),
+    [
+        (("clip_1", "clip_10"), "clip"),
+        (("clip_10", "clip_11"), "clip"),
+        (("clip/seed_0", "clip/seed_1"), "clip"),
+        (("b32-s0", "b32-s1"), "b32"),
+        (("seed0/clip", "seed1/clip"), "clip"),
+        (("0", "1"), "0"),
+        (("first", "second"), "first"),
+    ],
+)
+def test_a_group_is_called_what_is_left_of_its_names_without_seeds(
+    names: tuple[str, str], group: str
+) -> None:
+    runs = {name: results(outcomes([True]), seeds(k, k)) for k, name in enumerate(names)}
+    assert list(by_seed(runs)) == [group]
+
+
+def test_runs_that_are_no_seeds_of_each_other_are_not_put_together() -> None:
+    runs = seeded()
+    alone = {name: runs[name] for name in ("a_1", "b_2")}
+    with pytest.raises(ZooError, match=r"b_2 is no other seed of a_1 \(recipe.objective negclip"):
+        zoo.compare(alone, group="seed")
+    again = {"a_1": runs["a_1"], "again": runs["a_1"]}
+    with pytest.raises(ZooError, match="a_1 and again have the same recipe, data and seed"):
+        zoo.compare(again, group="seed")
+    unknown = {name: results(outcomes([True])) for name in "ab"}
+    with pytest.raises(ZooError, match="neither says how its model was trained"):
+        zoo.compare(unknown, group="seed")
+    with pytest.raises(ZooError, match="put together by `seed` alone"):
+        zoo.compare(runs, group="objective")
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["measured/clip", "measured/cs_clip"], ["clip", "cs_clip"]),
+        (["a/clip/results", "a/negclip/results"], ["clip", "negclip"]),
+        (["a/clip/1", "a/negclip/1", "a/clip/2"], ["clip/1", "negclip/1", "clip/2"]),
+        (["runs", "runs/a"], ["runs", "runs/a"]),
+        (["a/one", "b/one"], ["a", "b"]),
+    ],
+)
+def test_runs_are_called_what_differs_in_their_paths(paths: list[str], names: list[str]) -> None:
+    assert shortened([Path(path) for path in paths]) == names
+
+
+def test_cases_that_not_all_runs_have_are_left_out_and_counted() -> None:
+    runs = {
+        "a": results(outcomes([True] * 9)),
+        "b": results(outcomes([True] * 6 + [None] * 2)),
+    }
+    comparison = zoo.compare(runs)
+    assert (comparison.lines[0].n, comparison.lines[0].of) == (6, 8)
+    assert "6 of 8" in repr(comparison)
+    said = " ".join(comparison.notes)
+    assert "swap_att: left out, since another run was not asked them: 1 outcomes of a" in said
+    assert "since one did not score them: 2 outcomes not scored of b" in said
+
+
+def test_metrics_are_chosen_by_patterns(
+    sugarcrepe: Comparison, answers: dict[str, Results]
+) -> None:
+    swaps = zoo.compare(answers, metrics=["sugarcrepe/swap_*", "*mean of 7*"], resamples=100)
+    assert [str(line.place) for line in swaps.lines] == [
+        "sugarcrepe/swap_obj/i2t",
+        "sugarcrepe/swap_att/i2t",
+        "sugarcrepe, mean of 7 subsets",
+    ]
+    whole = lines(sugarcrepe)["sugarcrepe/swap_obj/i2t"].tests[0]
+    assert swaps.lines[0].tests[0].p == whole.p
+    with pytest.raises(ZooError, match=r"--metrics 'aro/\*' is no metric or mean"):
+        zoo.compare(answers, metrics=["aro/*"])
+
+
+def test_a_further_preset_brings_the_metrics_that_it_counts_otherwise() -> None:
+    ties = outcomes([True] * 10)
+    tied = ties
+    for name, value in (("right", False), ("tie", True), ("correct_first", True)):
+        at = SCHEMA.get_field_index(name)
+        tied = tied.set_column(at, SCHEMA.field(at), pa.array([value] * 10))
+    runs = {"a": results(tied), "b": results(ties)}
+    found = zoo.compare(runs, presets=["official", "strict"])
+    assert [(line.place.preset, line.values[0].value) for line in found.lines] == [
+        ("official", 100.0),
+        ("strict", 0.0),
+    ]
+    same = zoo.compare({"a": results(ties), "b": results(ties)}, presets=["official", "strict"])
+    assert [line.place.preset for line in same.lines] == ["official"]
+
+
+def test_csv_and_json_hold_every_number_in_full(sugarcrepe: Comparison) -> None:
+    read = list(csv.DictReader(StringIO(sugarcrepe.to_csv())))
+    records = sugarcrepe.records()
+    assert len(read) == len(records)
+    for row, record in zip(read, records, strict=True):
+        assert list(row) == list(record)
+        for name, value in record.items():
+            assert row[name] == ("" if value is None else str(value))
+            if isinstance(value, float):
+                assert float(row[name]) == value
+    held = json.loads(sugarcrepe.to_json())
+    assert held["runs"] == list(MODELS)
+    assert held["lines"][0]["tests"][0]["p"] == sugarcrepe.lines[0].tests[0].p
+
+
+def test_pandas_holds_a_row_for_each_run_and_number(sugarcrepe: Comparison) -> None:
+    pytest.importorskip("pandas", reason="DataFrames are pandas': pip install 'zoo[pandas]'")
+    assert len(sugarcrepe.to_pandas()) == len(sugarcrepe.records())
+
+
+def test_without_pandas_a_sentence_says_what_to_install(
+    sugarcrepe: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ZooError, match="pandas"):
+        sugarcrepe.to_pandas()
+
+
+def cells(line: str) -> Iterator[str]:
+    return (cell.strip() for cell in line.removesuffix(r" \\").split(" & "))
+
+
+def test_latex_is_whole_tabulars_whose_rows_have_a_cell_for_each_column() -> None:
+    runs = made({"cs_clip & 100%": 0.5, "b{#}": 0.7, "c~^\\": 0.71})
+    text = zoo.compare(runs).to_latex()
+    body = [line for line in text.splitlines() if line and not line.startswith("%")]
+    depth, sides = 0, ""
+    for line in body:
+        bare = line.replace(r"\\", "").replace(r"\{", "").replace(r"\}", "")
+        assert bare.count("{") == bare.count("}")
+        if line.startswith(r"\begin{tabular}"):
+            depth, sides = depth + 1, line.removeprefix(r"\begin{tabular}{").removesuffix("}")
+            assert set(sides) <= {"l", "r"}
+        elif line.startswith(r"\end{tabular}"):
+            depth -= 1
+        elif not line.startswith(("\\toprule", "\\midrule", "\\bottomrule")):
+            assert depth == 1
+            assert line.endswith(r" \\")
+            assert len(list(cells(line))) == len(sides)
+            plain = line.removesuffix(r" \\").replace(" & ", " ")
+            assert not re.search(r"(?<!\\)[&%#_~^]", plain)
+            assert plain.count("$") % 2 == 0
+    assert depth == 0
+    assert r"cs\_clip \& 100\%" in text
+    assert "+20.0" in text
+
+
+def test_a_run_that_falls_behind_has_a_minus_in_latex() -> None:
+    assert "$-$20.0" in zoo.compare(made({"a": 0.7, "b": 0.5})).to_latex()
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([], "0 run is given, and one is compared with another"),
+        (["a"], "1 run is given"),
+        ("a", "compare takes a list of runs"),
+        (["a", "b/../a"], "b/../a is named twice: name each run once"),
+        (["a", "nowhere"], "nowhere holds no cases.parquet"),
+        (["a", "broken"], "broken does not hold whole results"),
+        (["a", "other"], "other is not over the same cases as a"),
+        (["a", "unscored"], "a, unscored have no case that all of them scored"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_a_sentence(
+    runs: list[str] | str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(results(outcomes([True, False])), tmp_path / "a")
+    write(results(outcomes([True, False], subset="another")), tmp_path / "other")
+    write(results(outcomes([None, None])), tmp_path / "unscored")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "cases.parquet").write_bytes(b"PAR1")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(ZooError, match=said):
+        zoo.compare(runs)
+
+
+def test_results_without_names_are_refused() -> None:
+    found = results(outcomes([True]))
+    with pytest.raises(ZooError, match="give them by name"):
+        zoo.compare([found, replace(found)])  # type: ignore[list-item]

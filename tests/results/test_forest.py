@@ -1,0 +1,64 @@
+"""The forest plot: a row for each number under its benchmark, full marks where q is small."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.lines import Line2D
+
+import zoo
+from tests.support.compared import outcomes, results
+from zoo.errors import ZooError
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.forest import FORMATS, drawn, forest, format_of
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    """One run that is far ahead of the first, and one that is hardly."""
+    rates = {"base": 50, "far": 90, "hardly": 52}
+    runs = {name: results(outcomes([i < n for i in range(100)])) for name, n in rates.items()}
+    return zoo.compare(runs, resamples=500)
+
+
+def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
+    (axes,) = forest(comparison).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "sugarcrepe",
+        "swap_att, i2t",
+        "averages",
+        "Attribute Binding",
+        "Binding",
+    ]
+    shown = [line for line in axes.lines if isinstance(line, Line2D) and line.get_zorder() == 2]
+    tests = [
+        t
+        for run in ("far", "hardly")
+        for line in comparison.lines
+        for t in line.tests
+        if (t.first, t.second) == ("base", run)
+    ]
+    assert [list(line.get_xdata()) for line in shown] == [[t.low, t.high] for t in tests]
+    assert "points above base" in axes.get_xlabel()
+
+
+def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Comparison) -> None:
+    (axes,) = forest(comparison).axes
+    marks = {
+        round(float(line.get_xdata()[0])): line for line in axes.lines if line.get_zorder() == 3
+    }
+    assert marks[40].get_markerfacecolor() == marks[40].get_markeredgecolor()
+    assert marks[2].get_markerfacecolor() == "white"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_picture_is_the_same_each_time(kind: str, comparison: Comparison) -> None:
+    once = drawn(comparison, kind)
+    assert once == drawn(comparison, kind)
+    assert once.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
+    assert format_of(Path(f"a.{kind.upper()}")) == kind
+
+
+def test_another_kind_of_picture_is_refused() -> None:
+    for name in ("a.jpg", "a"):
+        with pytest.raises(ZooError, match="a picture is png, svg or pdf"):
+            format_of(Path(name))

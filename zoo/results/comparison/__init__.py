@@ -1,0 +1,1 @@
+"""Comparison: several runs over the same questions, with paired intervals and tests."""

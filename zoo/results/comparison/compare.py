@@ -1,0 +1,232 @@
+"""Compare: reads runs, cuts them to the questions of all, and tests what they have in common."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.results.comparison.common import Common, Part, common
+from zoo.results.comparison.comparison import LEVEL, Comparison, Line, chosen, lines_of
+from zoo.results.comparison.named import SEED, by_seed, shortened
+from zoo.results.comparison.paired import RESAMPLES
+from zoo.results.comparison.rows import rows_of
+from zoo.results.presets.base import Preset
+from zoo.results.presets.named import preset_of
+from zoo.results.published import Figure, figures
+from zoo.results.ranks import SIGNIFICANT, flips, split_tests
+from zoo.results.reading import read
+from zoo.results.report import Results
+from zoo.support.provenance import random_weights
+
+PRESETS = ("official", "capabilities")
+
+Run = Results | Path | str
+Runs = Mapping[str, Run] | Sequence[Path | str]
+
+
+def compare(
+    runs: Runs,
+    beside: Sequence[str] = (),
+    group: str | None = None,
+    presets: Sequence[Preset | str] = PRESETS,
+    metrics: Sequence[str] = (),
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compares runs over the questions that all were asked and scored.
+
+    Args:
+        runs: Folders of results, or results and folders by the names that the tables give them. The
+            others are compared with the first.
+        beside: Models whose published figures stand beside.
+        group: `seed` puts runs together that differ in nothing but their seeds; None leaves each by
+            itself.
+        presets: Ways of counting and averaging, or their names. Metrics are those of the first.
+        metrics: Patterns of the metrics and means that are compared, as `sugarcrepe/*`; all where
+            none is given.
+        resamples: Number of resamples of images that an interval is made of.
+        seed: Seed of the resamples.
+
+    Raises:
+        ZooError: There are not two runs, a run cannot be read, the runs have no case in common, no
+            two differ in nothing but their seeds, or a name is not known.
+    """
+    if group not in (None, SEED):
+        raise ZooError(f"--group {group!r}: runs are put together by `{SEED}` alone")
+    if resamples < 1:
+        raise ZooError(f"--resamples {resamples}: give a whole number from 1 up")
+    others = {model: figures(model) for model in beside}
+    counted_by = [preset_of(preset) for preset in presets]
+    results = named(runs)
+    groups = by_seed(results) if group else {name: [name] for name in results}
+    shared = common([one.cases for one in results.values()], list(results))
+    first = next(iter(results.values()))
+    rows = rows_of(shared.tables, counted_by, first.header)
+    if not rows:
+        raise ZooError(
+            f"{', '.join(results)} have no case that all of them scored: measure them on the same "
+            "images"
+        )
+    at = {name: i for i, name in enumerate(results)}
+    members = [[at[name] for name in of] for of in groups.values()]
+    lines = lines_of(chosen(rows, metrics), list(groups), members, resamples, seed)
+    placed = tuple(_beside(line, others) for line in lines)
+    return Comparison(
+        tuple(groups),
+        placed,
+        tuple(_notes(results, groups, shared, placed, counted_by, others)),
+        tuple(others),
+        resamples,
+        seed,
+    )
+
+
+def named(runs: Runs) -> dict[str, Results]:
+    """Reads runs, by what tables call them.
+
+    Args:
+        runs: Folders of results, or results and folders by name.
+
+    Raises:
+        ZooError: There are not two runs, or one cannot be read.
+    """
+    if isinstance(runs, str | Path | Results):
+        raise ZooError("compare takes a list of runs, or a dictionary of them by name: give two")
+    if not isinstance(runs, Mapping):
+        if any(isinstance(run, Results) for run in runs):
+            raise ZooError(
+                "results have no names by which a table could tell them apart: give them by name, "
+                "as zoo.compare({'clip': results, 'cs_clip': others})"
+            )
+        paths = [Path(run) for run in runs]
+        runs = dict(zip(shortened(paths), paths, strict=True)) if paths else {}
+    if len(runs) < 2:
+        raise ZooError(
+            f"{len(runs)} run is given, and one is compared with another: name two or more folders "
+            "that `zoo validate --out` wrote"
+        )
+    return {
+        name: run if isinstance(run, Results) else read(Path(run)) for name, run in runs.items()
+    }
+
+
+def _beside(line: Line, others: Mapping[str, Sequence[Figure]]) -> Line:
+    """Returns the row with the figures of other models that were published of it.
+
+    A metric is found by its name, where it is asked for once and over all cases; a mean by its name
+    and preset.
+    """
+    place = line.place
+    if place.split:
+        return line
+    preset = place.preset if place.is_mean else ""
+    found = tuple(
+        figure
+        for of in others.values()
+        for figure in of
+        if (figure.name, figure.preset) == (str(place), preset)
+    )
+    return replace(line, published=found)
+
+
+def _notes(
+    results: Mapping[str, Results],
+    groups: Mapping[str, Sequence[str]],
+    shared: Common,
+    lines: Sequence[Line],
+    presets: Sequence[Preset],
+    beside: Iterable[str],
+) -> Iterator[str]:
+    names = list(results)
+    yield f"preset {presets[0].name}: {presets[0].says}"
+    for name, of in groups.items():
+        if len(of) > 1:
+            yield f"{name}: mean and standard deviation of {len(of)} seeds ({', '.join(of)})"
+    for name, counts in _by_benchmark(shared.left_out):
+        yield (
+            f"{name}: left out, since another run was not asked them: "
+            f"{_by_run(names, counts, 'outcomes')}"
+        )
+    for name, counts in _by_benchmark(shared.unscored):
+        yield (
+            f"{name}: left out of all runs, since one did not score them: "
+            f"{_by_run(names, counts, 'outcomes not scored')}"
+        )
+    if shared.by_name:
+        yield (
+            "a run of an older zoo keeps no hash of what it asked: cases of one name and with the "
+            "same images are taken to have the same texts"
+        )
+    for name, one in results.items():
+        random = random_weights(one.header["model"].get("weights", {}))
+        if random is not None:
+            yield f"{name}: {random}"
+    partial = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
+    if partial:
+        yield f"taken without members that were not measured: {', '.join(partial)}"
+    yield from _flips(results, presets[0])
+    yield from _legend(groups, lines, beside)
+
+
+def _flips(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
+    """Yields which pairs of runs are ordered otherwise on two splits, as BindSplit tests them."""
+    cases = {name: one.cases for name, one in results.items()}
+    first = next(iter(cases.values()))
+    if first["bucket"].null_count == len(first):
+        return
+    found = flips(split_tests(cases, preset.rules))
+    for flip in found:
+        yield (
+            f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
+            f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
+        )
+    if not found:
+        yield f"no significant flip: no pair is ordered otherwise at q {SIGNIFICANT}"
+
+
+def _legend(
+    groups: Mapping[str, Sequence[str]], lines: Sequence[Line], beside: Iterable[str]
+) -> Iterator[str]:
+    first = next(iter(groups))
+    yield (
+        "bold, or *: the best; underlined, or ~: not significantly worse than the best "
+        f"(q above {LEVEL})"
+    )
+    yield (
+        f"less {first}: difference in percentage points, with its 95 % interval over other images"
+    )
+    yield (
+        "p: two-sided mid-p of exchanging two runs' answers image by image, which is McNemar's "
+        "test where each image is asked about once; of means and grades, of drawn exchanges"
+    )
+    splits = ", split by split" if any(line.place.split for line in lines) else ""
+    means = ", and over all averages" if any(line.place.is_mean for line in lines) else ""
+    yield (
+        "q: p adjusted over all pairs of runs and all metrics"
+        f"{splits}{means} (Benjamini and Hochberg)"
+    )
+    if any(len(of) > 1 for of in groups.values()):
+        yield (
+            "intervals and tests of several seeds are of their mean answers, over other images and "
+            "not over other seeds: the standard deviation tells of those"
+        )
+    for figure in {f.source: f for line in lines for f in line.published}.values():
+        yield f"published: {figure.source}; {figure.protocol}"
+    there = {figure.model for line in lines for figure in line.published}
+    for model in beside:
+        if model not in there:
+            yield f"{model}: nothing that the runs have in common was published of it"
+
+
+def _by_benchmark(
+    counts: Mapping[Part, Sequence[int]],
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields the counts of each benchmark, whose subset is named where it is the only one."""
+    for benchmark in dict.fromkeys(benchmark for benchmark, _ in counts):
+        own = {subset: of for (run, subset), of in counts.items() if run == benchmark}
+        which = f"{len(own)} subsets" if len(own) > 1 else next(iter(own))
+        yield f"{benchmark}/{which}", tuple(map(sum, zip(*own.values(), strict=True)))
+
+
+def _by_run(names: Sequence[str], counts: Sequence[int], of: str) -> str:
+    return ", ".join(f"{n:,} {of} of {name}" for name, n in zip(names, counts, strict=True) if n)

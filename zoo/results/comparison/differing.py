@@ -1,0 +1,90 @@
+"""The outcomes that differ between two runs, with their margins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from zoo.results.metrics import Place, Rules, places
+from zoo.results.outcomes import Judged, judged
+from zoo.results.runs import BenchmarkRun
+
+AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An outcome that differs between two runs.
+
+    A margin is the worst right score minus the best wrong one.
+
+    Attributes:
+        run: The benchmark, as it was asked for.
+        subset: Name of the subset.
+        case: Id of the case.
+        query: Row or column that asks.
+        metric: Name of the metric.
+        first_right: Whether the first run is right.
+        second_right: Whether the second run is right.
+        first_margin: Margin of the first run.
+        second_margin: Margin of the second run.
+    """
+
+    run: BenchmarkRun
+    subset: str
+    case: str
+    query: int
+    metric: str
+    first_right: bool
+    second_right: bool
+    first_margin: float
+    second_margin: float
+
+
+def differences(first: pa.Table, second: pa.Table, rules: Rules = AS_KEPT) -> list[Difference]:
+    """Returns the outcomes that both runs scored and that differ, smallest margins first.
+
+    Args:
+        first: Outcomes of a run, one of `Common.tables`.
+        second: Outcomes of another.
+        rules: What counts as right. By default outcomes count as they are kept: every tie is wrong.
+    """
+    found = []
+    for place, rows, a, b in judged_by_both(first, second, rules):
+        for i in np.flatnonzero(a.value != b.value):
+            row = int(rows[i])
+            case, query = first["case"][row].as_py(), first["query"][row].as_py()
+            margins = (_margin(run, row, rules) for run in (first, second))
+            right = bool(a.right[i]), bool(b.right[i])
+            found.append(Difference(place[0], place[1], case, query, place[2], *right, *margins))
+    return sorted(found, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case))
+
+
+def judged_by_both(
+    first: pa.Table, second: pa.Table, rules: Rules
+) -> Iterator[tuple[Place, NDArray[np.int64], Judged, Judged]]:
+    """Yields each metric, its rows, and the counted outcomes that both runs scored.
+
+    Args:
+        first: Outcomes of a run, one of `Common.tables`.
+        second: Outcomes of another.
+        rules: What counts as right.
+    """
+    for place, rows in places(first).items():
+        a, b = (
+            judged(run.take(rows), rules.official_ties, rules.drop_identical)
+            for run in (first, second)
+        )
+        both = a.scored & b.scored
+        yield place, rows[a.row[both]], a.where(both), b.where(both)
+
+
+def _margin(run: pa.Table, row: int, rules: Rules) -> float:
+    scores = np.array(run["scores"][row].as_py(), dtype=np.float64)
+    match = np.array(run["match"][row].as_py(), dtype=bool)
+    identical = run["identical"][row].as_py()
+    dropped = rules.drop_identical and identical is not None
+    wrong = ~match & ~np.array(identical) if dropped else ~match
+    return float(scores[match].min() - scores[wrong].max())
