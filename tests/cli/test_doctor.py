@@ -1,11 +1,13 @@
 import json
 
+import numpy as np
 import pytest
 
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine, main
+from zoo.evaluation.store import EmbeddingCache
 from zoo.sources.images import ImageFinder
 
 
@@ -102,3 +104,22 @@ def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_
     lines = [line.partition(": `")[0].strip() for line in absent.splitlines()]
     assert "sugarcrepe (5 of 7 subsets: add_att, replace_att, replace_obj, ...)" in lines
     assert "bivlc" in lines
+
+
+def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkeypatch, capsys):
+    asked = ["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe"]
+    place = str(tmp_path / "kept")
+
+    def shown(*more):
+        main([*asked, *more])
+        return capsys.readouterr().out.splitlines()[-1].strip()
+
+    assert shown() == "none, since ZOO_EMBEDDINGS is off"
+    monkeypatch.setenv("ZOO_EMBEDDINGS", place)
+    assert shown() == f"none, in {place}"
+    EmbeddingCache().store.put({bytes([i]): np.zeros(512, np.float32) for i in range(200)})
+    line = f"200, 0.6 MiB, in {place} (--empty_cache drops them)"
+    assert shown() == shown("--cache", place) == line
+    assert shown("--empty_cache") == f"none, in {place}"
+    (tmp_path / "kept" / "embeddings.sqlite").write_text("no database " * 99)
+    assert "was damaged" in shown()
