@@ -35,7 +35,7 @@ def step(bf16: bool, objective: type[Objective], head: partial[Head]) -> tuple[T
     return loss, torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
 
 
-@pytest.mark.parametrize(("objective", "head", "settings"), with_heads(HEADS))
+@pytest.mark.parametrize(("objective", "head", "settings"), with_heads(HEADS, once=()))
 def test_every_pair_learns_in_bf16_what_it_learns_in_fp32(
     objective: type[Objective], head: type[Head], settings: dict[str, Any]
 ) -> None:

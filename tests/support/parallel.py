@@ -82,23 +82,27 @@ def shipped(package: ModuleType, base: type) -> list[type]:
     )
 
 
-def with_heads(heads: Sequence[tuple[type[Head], dict[str, Any]]]) -> list[Any]:
+def with_heads(
+    heads: Sequence[tuple[type[Head], dict[str, Any]]], once: Sequence[str] | None = None
+) -> list[Any]:
     """Returns every shipped objective with every one of some heads and its settings.
 
     Objectives of `ALWAYS` meet every head in every run. The terms of the others go through the same
-    few methods of Scores: each meets one head in every run, and all in a slow one.
+    few methods of Scores: those named in `once`, or all of them, meet one head in every run, and
+    all heads in a slow one.
     """
-    found = shipped(zoo.objectives, Objective)
+
+    def quick(name: str, place: int) -> bool:
+        return name in ALWAYS or (not place % len(heads) and (once is None or name in once))
+
     return [
         pytest.param(
             objective,
             *head,
-            marks=[pytest.mark.slow]
-            if objective.__name__ not in ALWAYS and (i + j) % len(heads)
-            else [],
+            marks=[] if quick(objective.__name__, i + j) else [pytest.mark.slow],
             id=f"{objective.__name__}-{head[0].__name__}{j}",
         )
-        for i, objective in enumerate(found)
+        for i, objective in enumerate(shipped(zoo.objectives, Objective))
         for j, head in enumerate(heads)
     ]
 
