@@ -84,7 +84,8 @@ def parser() -> Parser:
     parser.add_argument(
         "--beside",
         metavar="NAMES",
-        help="models, by commas, whose published figures stand beside, marked so",
+        help="models, by commas, of `zoo ls models`, whose published figures stand beside, marked "
+        "so",
     )
     parser.add_argument(
         "--group",
