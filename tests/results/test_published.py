@@ -1,6 +1,7 @@
 """Published figures: those of the tables that they are said to be of, under names of metrics."""
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ from tests.results.test_averages import COLUMNS
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results import published
-from zoo.results.averages import Mean
 from zoo.results.presets.named import preset_of
 from zoo.results.published import Figure, figures, is_metric, read
 from zoo.support.names import class_of
@@ -35,19 +35,27 @@ def values(model: str, source: str) -> dict[str, float]:
     return {f.name: f.value for f in figures(model) if source in f.source}
 
 
+@cache
+def subsets(benchmark: str) -> set[str]:
+    made = class_of(benchmark, "benchmarks", Benchmark)
+    return {*(getattr(made, "offers", ()) or (subset.name for subset in made().subsets))}
+
+
+@cache
+def averages(preset: str) -> set[str]:
+    return {mean.name for mean in preset_of(preset).means}
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_figure_has_the_name_of_a_metric_or_of_an_average(file: Path) -> None:
     for figure in read(file):
         assert 0 <= figure.value <= 100
         if is_metric(figure.name):
-            benchmark, subset = figure.name.partition("/")[0], figure.name.split("/", 1)[1]
+            benchmark, _, rest = figure.name.partition("/")
             assert figure.preset == ""
-            made = class_of(benchmark, "benchmarks", Benchmark)
-            offers = getattr(made, "offers", ()) or [s.name for s in made().subsets]
-            assert subset.rpartition("/")[0] in offers
+            assert rest.rpartition("/")[0] in subsets(benchmark)
         else:
-            means = [mean for mean in preset_of(figure.preset).means if isinstance(mean, Mean)]
-            assert figure.name in {mean.name for mean in means}
+            assert figure.name in averages(figure.preset)
 
 
 def test_vl_compos_figures_are_its_tables_in_two_decimals(shared_data: Path) -> None:

@@ -37,7 +37,7 @@ def settings(named: str) -> dict[str, Any]:
 
 
 def is_published(named: str) -> bool:
-    """Returns whether a text names a published model, whose name may be misspelt but not a path.
+    """Returns whether a text names a model as `settings` takes it.
 
     Args:
         named: The text.
