@@ -196,6 +196,10 @@ def test_clip_benchmarks_prompts_are_taken_where_they_are_asked_for(
         assert contents.cases[0].prompts[0] == (first,)
         assert contents.notes[f"{name} prompts"].startswith(said)
     assert asked("mnist").cases[0].texts == layouts.COLORS  # of three classes, not of two
+    (tmp_path / "zero_shot/eurosat/classnames.txt").write_text("a\nb\nc\n")
+    named = asked("eurosat")
+    assert named.cases[0].prompts[0] == ("a from above",)
+    assert named.notes["eurosat prompts"].startswith("class names of classnames.txt")
     with pytest.raises(ZooError, match="CLIP_benchmark has no templates of stl10: ask for it with"):
         asked("stl10")
 

@@ -60,7 +60,7 @@ class ZeroShot(PublishedSets):
     def prompts_of(self, one: LabelledSet, found: Labelled, folder: Path, root: Path) -> Prompts:
         """Returns the set's own prompts, or CLIP_benchmark's."""
         if self.prompts == "clip_benchmark":
-            return clip_benchmark_prompts(found, one.by_clip_benchmark, one.name)
+            return clip_benchmark_prompts(folder, found, one.by_clip_benchmark, one.name)
         return own_prompts(folder, found, one.by_open_clip)
 
 

@@ -2,7 +2,6 @@
 
 import ast
 import runpy
-from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,14 +71,16 @@ def _open_clip() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(metadata["IMAGENET_CLASSNAMES"]), templates
 
 
-def clip_benchmark_prompts(found: Labelled, keys: Sequence[str], called: str) -> Prompts:
+def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str) -> Prompts:
     """Returns the prompts that the package clip-benchmark has of a set.
 
-    Its class names are taken where it has as many as the data has classes, else the data's own.
+    Its class names are taken where the folder has no classnames.txt and the package has as many as
+    the data has classes; else the data's own.
 
     Args:
+        folder: The folder.
         found: The images.
-        keys: The set's names in that package.
+        key: The set's name in that package; empty where it has none.
         called: What messages call the set.
 
     Raises:
@@ -92,25 +93,25 @@ def clip_benchmark_prompts(found: Labelled, keys: Sequence[str], called: str) ->
             "the prompts of CLIP_benchmark are asked for, and clip_benchmark is not installed: "
             "pip install 'zoo[zeroshot]' brings it"
         )
-    folder = Path(spec.origin).with_name("datasets")
-    every = read_json(folder / "en_zeroshot_classification_templates.json")
-    templates = next((every[key] for key in keys if key in every), None)
+    package = Path(spec.origin).with_name("datasets")
+    templates = read_json(package / "en_zeroshot_classification_templates.json").get(key)
     if templates is None:
         raise ZooError(
             f"CLIP_benchmark has no templates of {called}: ask for it with its own prompts"
         )
-    named = read_json(folder / "en_classnames.json")
-    of_package = [tuple(named[key]) for key in keys if key in named]
-    fitting = (names for names in of_package if found.n in (None, len(names)))
-    names = next(fitting, of_package[0] if of_package and not found.names else ())
-    names_from = CLIP_BENCHMARK if names else OF_DATA
-    names = names or found.names
-    if not names:
+    placed_in = placed(templates, CLIP_BENCHMARK)
+    named = folder / NAMES
+    if named.is_file():
+        return Prompts(names_file(named), placed_in, str(named), CLIP_BENCHMARK, (named,))
+    names = tuple(read_json(package / "en_classnames.json").get(key, ()))
+    if names and (found.n in (None, len(names)) or not found.names):
+        return Prompts(names, placed_in, CLIP_BENCHMARK, CLIP_BENCHMARK)
+    if not found.names:
         raise ZooError(
-            f"neither {found.origin} nor CLIP_benchmark names the classes of {called}: ask for it "
-            f"with its own prompts, and write {NAMES}"
+            f"neither {found.origin} nor CLIP_benchmark names the classes of {called}: write "
+            f"{named}, one name a line in the order of the classes"
         )
-    return Prompts(names, placed(templates, CLIP_BENCHMARK), names_from, CLIP_BENCHMARK)
+    return Prompts(found.names, placed_in, OF_DATA, CLIP_BENCHMARK)
 
 
 def elevater_prompts(path: Path, name: str) -> Prompts:

@@ -15,8 +15,8 @@ class LabelledSet:
         n: Number of images of its test split, where all publications have the same; else None.
         by_open_clip: Whether its classes are ImageNet's 1,000, whose names and templates open_clip
             has.
-        by_clip_benchmark: Its names in CLIP_benchmark's file of class names, in the order in which
-            they are looked for.
+        by_clip_benchmark: Its name in CLIP_benchmark's files of prompts; empty where these do not
+            have it.
         by_elevater: Its name in ELEVATER's toolkit; empty where that does not have it.
         elevater_n: Number of images of ELEVATER's test split.
         elevater_metric: ELEVATER's metric.
@@ -25,7 +25,7 @@ class LabelledSet:
     name: str
     n: int | None = None
     by_open_clip: bool = False
-    by_clip_benchmark: tuple[str, ...] = ()
+    by_clip_benchmark: str = ""
     by_elevater: str = ""
     elevater_n: int | None = None
     elevater_metric: Metric = "accuracy"
@@ -35,9 +35,9 @@ class LabelledSet:
 SETS = {
     one.name: one
     for one in (
-        LabelledSet("imagenet1k", 50_000, True, ("imagenet1k",), "imagenet-1k", 50_000),
-        LabelledSet("imagenetv2", by_open_clip=True, by_clip_benchmark=("imagenet1k",)),
-        LabelledSet("imagenet_sketch", by_open_clip=True, by_clip_benchmark=("imagenet1k",)),
+        LabelledSet("imagenet1k", 50_000, True, "imagenet1k", "imagenet-1k", 50_000),
+        LabelledSet("imagenetv2", by_open_clip=True, by_clip_benchmark="imagenet1k"),
+        LabelledSet("imagenet_sketch", by_open_clip=True, by_clip_benchmark="imagenet1k"),
         LabelledSet("imagenet-a"),
         LabelledSet("imagenet-o"),
         LabelledSet("imagenet-r"),
@@ -45,53 +45,53 @@ SETS = {
             "caltech101",
             None,
             False,
-            ("caltech101", "caltech101_vtab"),
+            "caltech101",
             "caltech-101",
             6_084,
             "mean-per-class",
         ),
-        LabelledSet("cars", 8_041, False, ("cars",), "stanford-cars", 8_041),
-        LabelledSet("cifar10", 10_000, False, ("cifar10",), "cifar-10", 10_000),
-        LabelledSet("cifar100", 10_000, False, ("cifar100",), "cifar-100", 10_000),
-        LabelledSet("country211", 21_100, False, ("country211",), "country211", 21_100),
-        LabelledSet("dtd", 1_880, False, ("dtd",), "dtd", 1_880),
-        LabelledSet("eurosat", None, False, ("eurosat",), "eurosat_clip", 5_000),
-        LabelledSet("fer2013", None, False, ("fer2013",), "fer-2013", 3_589),
+        LabelledSet("cars", 8_041, False, "cars", "stanford-cars", 8_041),
+        LabelledSet("cifar10", 10_000, False, "cifar10", "cifar-10", 10_000),
+        LabelledSet("cifar100", 10_000, False, "cifar100", "cifar-100", 10_000),
+        LabelledSet("country211", 21_100, False, "country211", "country211", 21_100),
+        LabelledSet("dtd", 1_880, False, "dtd", "dtd", 1_880),
+        LabelledSet("eurosat", None, False, "eurosat", "eurosat_clip", 5_000),
+        LabelledSet("fer2013", None, False, "fer2013", "fer-2013", 3_589),
         LabelledSet(
             "fgvc_aircraft",
             3_333,
             False,
-            ("fgvc_aircraft",),
+            "fgvc_aircraft",
             "fgvc-aircraft-2013b-variants102",
             3_333,
             "mean-per-class",
         ),
         LabelledSet(
-            "flowers", 6_149, False, ("flowers",), "oxford-flower-102", 6_149, "mean-per-class"
+            "flowers", 6_149, False, "flowers", "oxford-flower-102", 6_149, "mean-per-class"
         ),
-        LabelledSet("food101", 25_250, False, ("food101",), "food-101", 25_250),
-        LabelledSet("gtsrb", 12_630, False, ("gtsrb",), "gtsrb", 12_630),
-        LabelledSet("hateful_memes", None, False, (), "hateful-memes", 500, "roc_auc"),
+        LabelledSet("food101", 25_250, False, "food101", "food-101", 25_250),
+        LabelledSet("gtsrb", 12_630, False, "gtsrb", "gtsrb", 12_630),
+        LabelledSet("hateful_memes", None, False, "", "hateful-memes", 500, "roc_auc"),
         LabelledSet(
             "kitti_distance",
             None,
             False,
-            ("kitti_closest_vehicle_distance",),
+            "kitti_closest_vehicle_distance",
             "kitti-distance",
             711,
         ),
-        LabelledSet("mnist", 10_000, False, ("mnist",), "mnist", 10_000),
-        LabelledSet("pcam", 32_768, False, ("pcam",), "patch-camelyon", 32_768),
-        LabelledSet("pets", 3_669, False, ("pets",), "oxford-iiit-pets", 3_669, "mean-per-class"),
-        LabelledSet("renderedsst2", 1_821, False, ("renderedsst2",), "rendered-sst2", 1_821),
-        LabelledSet("resisc45", None, False, ("resisc45",), "resisc45_clip", 25_200),
-        LabelledSet("stl10", None, False, ("stl10",)),
-        LabelledSet("sun397", None, False, ("sun397",)),
+        LabelledSet("mnist", 10_000, False, "mnist", "mnist", 10_000),
+        LabelledSet("pcam", 32_768, False, "pcam", "patch-camelyon", 32_768),
+        LabelledSet("pets", 3_669, False, "pets", "oxford-iiit-pets", 3_669, "mean-per-class"),
+        LabelledSet("renderedsst2", 1_821, False, "renderedsst2", "rendered-sst2", 1_821),
+        LabelledSet("resisc45", None, False, "resisc45", "resisc45_clip", 25_200),
+        LabelledSet("stl10", None, False, "stl10"),
+        LabelledSet("sun397", None, False, "sun397"),
         LabelledSet(
             "voc2007_multilabel",
             4_952,
             False,
-            ("voc2007_multilabel",),
+            "voc2007_multilabel",
             "voc-2007-classification",
             4_952,
             "11point_mAP",
