@@ -24,6 +24,7 @@ from tests.support.mistakes import contents, full_after
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.results import reading, report
+from zoo.results.brief import absent
 from zoo.results.comparison.common import common
 from zoo.results.comparison.differing import differences
 from zoo.results.comparison.paired import paired
@@ -33,7 +34,7 @@ from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Official, Strict
 from zoo.results.reading import read
 from zoo.results.report import Results
-from zoo.results.show import _absent, show
+from zoo.results.show import show
 from zoo.results.tables import TextTable
 
 
@@ -404,7 +405,7 @@ def test_what_is_absent_has_a_line_for_each_way_of_getting_it() -> None:
         {"benchmark": "b", "run": "", "subset": subset, "files": [f"{subset}.json"], "how": how}
         for subset, how in (("one", "clone it"), ("two", "clone it"), ("three", "ask for it"))
     ]
-    assert list(_absent(lacking)) == [
+    assert list(absent({"absent": lacking}, long=False)) == [
         "absent: b/one and 1 more (one.json): clone it",
         "absent: b/three (three.json): ask for it",
     ]

@@ -1,5 +1,6 @@
 """The flags that people use of `zoo fit` and `zoo validate`, and the settings they stand for."""
 
+import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,17 @@ class Flag:
 def named_class(text: str) -> dict[str, Any]:
     """Returns a class as a recipe names one."""
     return {"class_path": text}
+
+
+def switched(text: str) -> bool:
+    """Returns whether a switch is on.
+
+    Raises:
+        argparse.ArgumentTypeError: It is neither.
+    """
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text == "true"
 
 
 def count_or_name(text: str) -> int | str:
@@ -123,6 +135,21 @@ FLAGS = (
         "A,B",
         "models whose published figures stand beside the run's (`zoo ls models`)",
         type=names,
+        commands=("validate",),
+    ),
+    Flag(
+        "exclude_images",
+        "IDS",
+        "leave out cases of images that the model has seen, beside the full metrics: a file of "
+        "them, one a line, or of captions; `karpathy_train`, train and restval; `trained`, the "
+        "model's own, which count where none are named",
+        commands=("validate",),
+    ),
+    Flag(
+        "long",
+        "",
+        "print every subset, note and way of getting files, however many there are",
+        type=switched,
         commands=("validate",),
     ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),

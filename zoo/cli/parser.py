@@ -22,6 +22,7 @@ from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.recipes import filled, refuse_nested, shipped_recipes
 from zoo.errors import ZooError, near
 from zoo.familiarity.captions import COCO
+from zoo.familiarity.images import TRAINED
 from zoo.mistakes import sentence
 from zoo.support.arguments import listed
 from zoo.support.names import class_of, paths
@@ -31,9 +32,11 @@ from zoo.support.spec import class_path
 EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
 EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
+# what a flag means that stands alone
+ALONE = {"familiar_with": COCO, "exclude_images": TRAINED, "long": "true"}
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", "familiar_with", "cache", "beside", "overwrite"),
+    "validate": ("out", "presets", *ALONE, "cache", "beside", "overwrite"),
 }
 
 
@@ -86,7 +89,7 @@ def _layer(flag: list[str]) -> int:
         return 5
     short = {known.name: 3 for known in FLAGS if known.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
-    layers |= {"presets": 4, "out": 4, "familiar_with": 4, "cache": 4, "beside": 4}
+    layers |= {"presets": 4, "out": 4, "cache": 4, "beside": 4, **dict.fromkeys(ALONE, 4)}
     return (short | layers).get(name, 5)
 
 
@@ -280,7 +283,7 @@ class Benchmarks(Classes):
 
 
 ACTIONS: dict[str, type[Short]] = {
-    **dict.fromkeys(("out", "familiar_with", "cache", "beside"), Short),
+    **dict.fromkeys(("out", "cache", "beside", *ALONE), Short),
     "benchmarks": Benchmarks,
     "presets": Classes,
 }
@@ -312,8 +315,8 @@ class ZooParser(LightningArgumentParser):
                 added = self.add_argument(
                     f"--{flag.name}", *also, action=action, flag=flag, **nowhere
                 )
-                if flag.name == "familiar_with":
-                    added.nargs, added.const = "?", COCO
+                if flag.name in ALONE:
+                    added.nargs, added.const = "?", ALONE[flag.name]
             elif flag.name == "data_root":
                 many = "+" if command == "validate" else 1
                 self.add_argument(

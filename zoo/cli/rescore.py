@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from zoo.familiarity.captions import COCO, familiar_table, training_captions
+from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiar import Familiarity
+from zoo.results.leaks import trained_images
 from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
 from zoo.results.report import finished, refuse_results
@@ -21,8 +23,13 @@ def main(argv: list[str]) -> int:
     if given.familiar_with is not None:
         trained = training_captions(results.header["model"])
         familiarity = Familiarity(familiar_table(given.familiar_with, given.data_root, trained))
-    results = finished(results, presets, given.out, familiarity)
-    show(results)
+    seen = None
+    if given.exclude_images is not None:
+        captions = training_captions(results.header["model"])
+        own = trained_images(results.cases)
+        seen = seen_images(given.exclude_images, given.data_root, own, captions)
+    results = finished(results, presets, given.out, familiarity, seen)
+    show(results, long=given.long)
     return 0
 
 
@@ -51,11 +58,25 @@ def parser() -> Parser:
         "named",
     )
     parser.add_argument(
+        "--exclude_images",
+        metavar="IDS",
+        nargs="?",
+        const=TRAINED,
+        help="leave out cases of images that the model has seen, beside the full metrics: a file "
+        "of them, one a line, or of captions; `karpathy_train`, train and restval; `trained`, the "
+        "model's own, which count where none are named",
+    )
+    parser.add_argument(
         "--data_root",
         type=Path,
         nargs="+",
         default=[Path()],
-        help="where `--familiar_with coco` looks for its captions",
+        help="where `--familiar_with coco` and `--exclude_images karpathy_train` look",
+    )
+    parser.add_argument(
+        "--long",
+        action="store_true",
+        help="print every subset, note and way of getting files, however many there are",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="write over the results that --out holds"

@@ -41,6 +41,10 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         cache: Where the vectors of images and texts are kept, so that further runs need not encode
             them; null encodes all anew. Heads that read tokens keep none.
         beside: Models whose published figures stand beside the run's (`zoo ls models`).
+        exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
+            a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
+            and restval, or `trained` for those that the model was trained on.
+        long: Whether the table has every subset and note where there are many.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -63,9 +67,11 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         familiar_with: str | None = None,
         cache: EmbeddingCache | None = EmbeddingCache(),
         beside: list[str] | None = None,
+        exclude_images: str | None = None,
+        long: bool = False,
     ) -> None:
         super().__init__()
-        self.quiet, self.cache = quiet, cache
+        self.quiet, self.cache, self.long = quiet, cache, long
         self.evaluation: Evaluation = Evaluation(
             benchmarks,
             data_root,
@@ -80,6 +86,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             background=background,
             familiar_with=familiar_with,
             beside=beside,
+            exclude_images=exclude_images,
         )
 
     def check_files(self) -> None:
@@ -125,4 +132,4 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             and self.trainer is not None
             and self.trainer.is_global_zero
         ):
-            show(self.evaluation.results)
+            show(self.evaluation.results, long=self.long)

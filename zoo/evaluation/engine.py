@@ -26,6 +26,7 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import Known
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
+from zoo.familiarity.images import TRAINED, SeenImages, seen_images
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.pieces.segments import Segments
@@ -72,6 +73,9 @@ class Evaluation(Ranged):
             file, a file of captions, `coco` for COCO's training captions, or `training` for those
             that the model was trained on.
         beside: Models whose published figures stand beside the run's (`zoo ls models`).
+        exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
+            a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
+            and restval, or `trained` for those that the model was trained on.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -94,6 +98,7 @@ class Evaluation(Ranged):
         background: str | None = None,
         familiar_with: str | None = None,
         beside: list[str] | None = None,
+        exclude_images: str | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -119,6 +124,8 @@ class Evaluation(Ranged):
         for model in self.beside:
             figures(model)  # or there are none of it, which is said before anything is measured
         self.familiarity: Familiarity | None = None
+        self.exclude_images = exclude_images
+        self.seen: SeenImages | None = None
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
@@ -138,6 +145,8 @@ class Evaluation(Ranged):
             self._plan = make_plan(self.benchmarks, self.roots, self.finder)
             if self.familiar_with != TRAINING:
                 self.find_familiar()
+            if self.exclude_images != TRAINED:
+                self.find_seen()
 
     def find_familiar(self, trained: Mapping[str, Any] | None = None) -> None:
         """Reads the captions that `familiar_with` names, once.
@@ -153,6 +162,18 @@ class Evaluation(Ranged):
             table = familiar_table(self.familiar_with, self.roots, trained)
             self.familiarity = Familiarity(table)
             self.familiarity.check(self.plan)
+
+    def find_seen(self, captions: Mapping[str, Any] | None = None) -> None:
+        """Reads which images `exclude_images` names, once.
+
+        Args:
+            captions: What a checkpoint says of its training captions, None where it says nothing.
+
+        Raises:
+            ZooError: The images are not there, or the model does not say which they are.
+        """
+        if self.exclude_images is not None and self.seen is None:
+            self.seen = seen_images(self.exclude_images, self.roots, self.trained_images, captions)
 
     @property
     def plan(self) -> Plan:
@@ -203,6 +224,7 @@ class Evaluation(Ranged):
         """
         self.check_out()
         self.find_familiar(training_captions(about))
+        self.find_seen(training_captions(about))
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
             cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
@@ -277,6 +299,7 @@ class Evaluation(Ranged):
             f"{named} scores images against texts alone", "measure a model of zoo"
         )
         self.find_familiar(training_captions(about))
+        self.find_seen(training_captions(about))
 
         judged = (
             (q, asked.case.judge(scores_of(model, named, asked, self.finder, self.image_batch)))
@@ -421,6 +444,7 @@ class Evaluation(Ranged):
             self.out,
             self.familiarity,
             self.beside,
+            self.seen,
         )
 
     def _rows(

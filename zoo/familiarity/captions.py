@@ -22,6 +22,7 @@ from zoo.units.rules.rule import RuleExtractor
 log = logging.getLogger(__name__)
 # names that stand for captions
 COCO, TRAINING = "coco", "training"
+MEND = "name captions, or `coco`, by --familiar_with"
 COCO_FILES = ("coco/annotations/captions_train2014.json", "coco/dataset_coco.json")
 
 
@@ -42,7 +43,7 @@ def familiar_table(
             object an attribute.
     """
     if named == TRAINING:
-        return of_captions(_trained(trained))
+        return of_captions(trained_reader(trained, MEND))
     if named == COCO:
         return of_captions(_coco(roots))
     path = Path(named)
@@ -108,19 +109,24 @@ def _coco(roots: Sequence[Path]) -> Reader:
     )
 
 
-def _trained(described: Mapping[str, Any] | None) -> Reader:
+def trained_reader(described: Mapping[str, Any] | None, mend: str) -> Reader:
+    """Returns a reader of the captions that a model was trained on.
+
+    Args:
+        described: What it says of them (`Source.describe`), None where it says nothing.
+        mend: What the user can do where they cannot be had.
+
+    Raises:
+        ZooError: It does not say, or the file is not there or another one.
+    """
     if described is None:
-        raise ZooError(
-            "the model does not say which captions it was trained on: name captions, or `coco`, by "
-            "--familiar_with"
-        )
+        raise ZooError(f"the model does not say which captions it was trained on: {mend}")
     reader: Reader = built(described["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
         there = file.is_file()
         if not there or sha256(file) != described["files"].get(file.name):
             found = "is not the file" if there else "is not there,"
             raise ZooError(
-                f"{file} {found} that the model was trained on: put that file there, or name "
-                "captions by --familiar_with"
+                f"{file} {found} that the model was trained on: put that file there, or {mend}"
             )
     return reader

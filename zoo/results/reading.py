@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
 from zoo.results.averages import Average
+from zoo.results.leaks import Leak
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.presets.shipped import Official
@@ -125,14 +126,18 @@ def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _counted(preset: Mapping[str, Any]) -> Counted:
     preset = _named_anew(preset)
-    averages = (
-        Average(**{**a, "members": tuple(a["members"]), "missing": tuple(a["missing"])})
-        for a in preset["averages"]
-    )
     return Counted(
         preset["preset"],
         preset["says"],
         tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
-        tuple(averages),
+        tuple(map(_average, preset["averages"])),
         tuple(Metric(**metric) for metric in preset.get("splits", ())),
+        tuple(map(_average, preset.get("by_benchmark", ()))),
+        tuple(Leak(**leak) for leak in preset.get("leaks", ())),
+    )
+
+
+def _average(plain: Mapping[str, Any]) -> Average:
+    return Average(
+        **{**plain, "members": tuple(plain["members"]), "missing": tuple(plain["missing"])}
     )

@@ -6,7 +6,7 @@ Metrics can be counted again from the cases.
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
+from zoo.benchmarks.ceilings import as_plain, ceilings
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import ZooError, near, need
+from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average, averages
 from zoo.results.beside import beside_table
+from zoo.results.by_benchmark import by_benchmark
 from zoo.results.familiar import Familiarity, bucketed, summary
+from zoo.results.leaks import Leak, leaks
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
@@ -54,6 +58,8 @@ class Counted:
         metrics: Metrics in the order of the report.
         averages: Averages that were taken.
         splits: Metrics by the familiarity of bindings, where that was asked.
+        by_benchmark: The mean of each metric over the subsets of a benchmark, all cases alike.
+        leaks: Metrics without the images that the model has seen, where that was asked.
     """
 
     preset: str
@@ -61,6 +67,8 @@ class Counted:
     metrics: tuple[Metric, ...]
     averages: tuple[Average, ...]
     splits: tuple[Metric, ...] = ()
+    by_benchmark: tuple[Average, ...] = ()
+    leaks: tuple[Leak, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,6 +218,7 @@ def report(
     out: Path | None,
     familiarity: Familiarity | None = None,
     beside: Sequence[str] = (),
+    seen: SeenImages | None = None,
 ) -> Results:
     """Counts the cases under the presets and writes results.json and cases.parquet.
 
@@ -224,6 +233,7 @@ def report(
         out: Folder of both files; nothing is written where None.
         familiarity: What splits the cases, None where they are not split.
         beside: Models whose published figures stand beside the run's.
+        seen: Images whose cases are left out beside, None where none are.
 
     Raises:
         ZooError: The files cannot be written.
@@ -251,11 +261,15 @@ def report(
     }
     if beside:
         header[BESIDE] = list(beside)
-    return finished(Results(header, (), cases), presets, out, familiarity)
+    return finished(Results(header, (), cases), presets, out, familiarity, seen)
 
 
 def finished(
-    results: Results, presets: Sequence[Preset], out: Path | None, familiarity: Familiarity | None
+    results: Results,
+    presets: Sequence[Preset],
+    out: Path | None,
+    familiarity: Familiarity | None,
+    seen: SeenImages | None = None,
 ) -> Results:
     """Splits, counts and writes results.
 
@@ -264,6 +278,7 @@ def finished(
         presets: Ways of counting and averaging.
         out: Folder of the files; nothing is written where None.
         familiarity: What splits the cases, None where they stay as they are.
+        seen: Images whose cases are left out beside, None where none are.
 
     Raises:
         ZooError: The files cannot be written, or no case can be split.
@@ -275,6 +290,14 @@ def finished(
         header = {**results.header, "familiarity": said}
         results = Results(header, (), bucketed(results.cases, overlaps))
     results = results.recounted(presets)
+    if seen is not None:
+        known = references(results.header)
+        counted = (
+            replace(c, leaks=tuple(leaks(results.cases, seen, preset.rules, known)))
+            for c, preset in zip(results.counted, presets, strict=True)
+        )
+        header = {**results.header, "excluded": seen.describe()}
+        results = Results(header, tuple(counted), results.cases)
     if out is not None:
         write(results, out)
         if familiarity is None or overlaps is None:
@@ -309,7 +332,8 @@ def count(
         means = averages(preset.name, preset.means, found, observations)
         says = f"{preset.says}{_kept(preset, cases)}"
         splits = by_split(cases, preset.rules, known)
-        counted.append(Counted(preset.name, says, tuple(found), tuple(means), splits))
+        whole = tuple(by_benchmark(preset.name, found, observations))
+        counted.append(Counted(preset.name, says, tuple(found), tuple(means), splits, whole))
     return tuple(counted)
 
 
@@ -404,6 +428,7 @@ def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str,
         "citation": benchmark.citation,
         "notes": contents.notes,
         "baselines": contents.baselines,
+        "ceilings": as_plain(ceilings(contents.cases)),
         "files": {str(path): sha256(path) for path in _files(contents.files)},
         "subsets": {
             subset.name: {

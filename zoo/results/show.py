@@ -1,7 +1,8 @@
 """The report on the screen: metrics, averages and what is absent, readable at 100 columns."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 from typing import Any, Literal
 
@@ -9,6 +10,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from zoo.results.averages import Average
+from zoo.results.brief import BLIND, LONG, absent, ceilings_table, notes, summary_table
+from zoo.results.leaks import Leak, leaks_table, untold
 from zoo.results.metrics import Metric
 from zoo.results.report import BESIDE, CUT, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
@@ -24,6 +28,7 @@ from zoo.results.tables import (
 from zoo.support.provenance import random_weights
 
 UNBROKEN = 10_000  # columns
+MANY = 40  # metrics of a preset that are shown one by one
 MISSING = 16  # what a mean lacks, that is named one by one
 FOLDED = ("benchmark", "subset", "average", "metric or average", "")
 WORDS = (
@@ -36,9 +41,15 @@ WORDS = (
 )  # columns of words are aligned to the left
 
 
-def show(results: Results, console: Console | None = None) -> None:
-    """Prints the results, on a console of its own without breaking a name in a file or pipe."""
-    (console or wide_enough(_lines(results))).print(shown(results))
+def show(results: Results, console: Console | None = None, long: bool = False) -> None:
+    """Prints the results, on a console of its own without breaking a name in a file or pipe.
+
+    Args:
+        results: The results.
+        console: Where they are printed.
+        long: Whether nothing is shortened where there is much.
+    """
+    (console or wide_enough(_lines(results, long))).print(shown(results, long))
 
 
 def wide_enough(parts: Iterable[RenderableType]) -> Console:
@@ -70,16 +81,21 @@ def screen() -> Console:
     return terminal if terminal.is_terminal else Console(width=100)
 
 
-def shown(results: Results) -> RenderableType:
+def shown(results: Results, long: bool = False) -> RenderableType:
     """Returns the report.
 
-    It holds for each preset a table of metrics and one of averages. Notes and the subsets without
-    annotation files follow.
+    It holds for each preset a table of metrics and one of averages. What is told without the image,
+    notes and the subsets without annotation files follow. Many metrics are shown by benchmark.
+
+    Args:
+        results: The results.
+        long: Whether nothing is shortened where there is much.
     """
-    return Group(*_lines(results))
+    return Group(*_lines(results, long))
 
 
-def _lines(results: Results) -> Iterator[RenderableType]:
+def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
+    header, many = results.header, not long and len(results.metrics) > MANY
     random = random_weights(results.header["model"].get("weights", {}))
     for counted in results.counted:
         yield Text(f"preset {counted.preset}: {counted.says}")
@@ -87,18 +103,23 @@ def _lines(results: Results) -> Iterator[RenderableType]:
             yield Text(random, style="bold")
         first = () if counted is results.counted[0] else results.metrics
         own = [metric for metric in counted.metrics if metric not in first]
-        if own:
+        if many and own:
+            before = () if counted is results.counted[0] else results.counted[0].by_benchmark
+            known = [replace(average, preset=counted.preset) for average in before]
+            averages = [average for average in counted.by_benchmark if average not in known]
+            if averages:
+                yield rich_table(summary_table(averages, counted.metrics, header))
+            if not before:
+                yield from map(Text, _unscored(own))
+        elif own:
             yield rich_table(metrics_table(own))
         if len(own) < len(counted.metrics):
             which = "other metrics" if own else "metrics"
             yield Text(f"all {which} are as under preset {results.counted[0].preset}")
         if counted.averages:
-            yield rich_table(averages_table(counted.averages))
-            yield from (
-                Text(f"{a.name} is not taken, these are missing: {_named(a.missing)}")
-                for a in counted.averages
-                if a.value is None
-            )
+            taken = [a for a in counted.averages if a.value is not None or not many]
+            yield rich_table(averages_table(taken))
+            yield from map(Text, _not_taken(counted.averages, many))
         if counted.splits:
             yield Text("\nby the familiarity of bindings, each outcome alike")
             yield rich_table(splits_table(counted.splits))
@@ -107,6 +128,8 @@ def _lines(results: Results) -> Iterator[RenderableType]:
             yield Text(f"\n{published.says[0]}")
             yield from [rich_table(published)] if published.rows else []
             yield from map(Text, published.says[1:])
+        if "excluded" in header:
+            yield from _leaks(counted.leaks, header["excluded"], long)
         yield Text("")
     for name, benchmark in results.header["benchmarks"].items():
         if guessed := benchmark.get("baselines"):
@@ -115,29 +138,52 @@ def _lines(results: Results) -> Iterator[RenderableType]:
             yield Text("")
     if "familiarity" in results.header:
         yield from _familiarity(results.header["familiarity"])
-    yield from _remarks(results.metrics)
+    if many:
+        yield Text(f"to the right of chance, {BLIND}")
+    elif (blind := ceilings_table(header, long)).rows:
+        yield Text(BLIND)
+        yield rich_table(blind)
+    yield from _remarks(results.metrics, many)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
     for place, n in results.header["scoring"].get(CUT, {}).items():
         yield Text(f"{place}: {n:,} texts are longer than the context and lose their ends")
-    for name, benchmark in results.header["benchmarks"].items():
-        yield from (
-            Text(f"{name}, {subject}: {note}") for subject, note in benchmark["notes"].items()
-        )
-    yield from map(Text, _absent(results.header["absent"]))
+    yield from map(Text, notes(header, long))
+    yield from map(Text, absent(header, long))
+    if many:
+        yield Text(LONG)
 
 
-def _absent(lacking: list[dict[str, Any]]) -> Iterator[str]:
-    """Yields a line for each way of getting files, with the first subset that it brings."""
-    by_how: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for absent in lacking:
-        run = str(BenchmarkRun(absent["benchmark"], absent["run"]))
-        by_how.setdefault((run, absent["how"]), []).append(absent)
-    for (run, how), subsets in by_how.items():
-        first, more = subsets[0], len(subsets) - 1
-        others = f" and {more} more" if more else ""
-        files = " or ".join(first["files"])
-        yield f"absent: {run}/{first['subset']}{others} ({files}): {how}"
+def _leaks(found: Sequence[Leak], excluded: dict[str, Any], long: bool) -> Iterator[RenderableType]:
+    """Yields the metrics without the images that the model has seen, and what cannot be told."""
+    table = leaks_table(found, long)
+    yield Text(
+        f"\nwithout cases of the {excluded['images']:,} images of {excluded['named']}"
+        + ("" if table.rows else ": no case is about one of them")
+    )
+    if table.rows:
+        yield rich_table(table)
+    if lacking := untold(found):
+        yield Text(f"in neither part, as nothing tells whether it was seen: {lacking}")
+
+
+def _unscored(metrics: list[Metric]) -> Iterator[str]:
+    """Yields which benchmarks have no case whose images are there."""
+    scored = {f.asked for f in metrics if f.n}
+    lacking = dict.fromkeys(str(f.asked) for f in metrics if f.asked not in scored)
+    if lacking:
+        yield f"no case has its images: {', '.join(lacking)}"
+
+
+def _not_taken(averages: Iterable[Average], many: bool) -> Iterator[str]:
+    """Yields which averages are withheld and what they lack; where there is much, how much."""
+    withheld = [average for average in averages if average.value is None]
+    if many and withheld:
+        names = (f"{a.name} ({len(a.missing)} missing)" for a in withheld)
+        yield f"not taken: {'; '.join(names)}"
+        return
+    for average in withheld:
+        yield f"{average.name} is not taken, these are missing: {_named(average.missing)}"
 
 
 def _familiarity(said: dict[str, Any]) -> Iterator[Text]:
@@ -192,10 +238,11 @@ def _marked(cell: str) -> RenderableType:
     return Text(f"{cell}~", "underline") if isinstance(cell, Underlined) else cell
 
 
-def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
+def _remarks(metrics: tuple[Metric, ...], many: bool) -> Iterator[Text]:
     """Yields how many images are there, and how many of them the model was trained on.
 
-    Subsets of a benchmark of which there is no more to say share a line.
+    Subsets of a benchmark of which there is no more to say share a line, or have none where there
+    are many metrics.
     """
     subsets = {(f.asked, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
     found: dict[BenchmarkRun, list[str]] = {}
@@ -210,7 +257,7 @@ def _remarks(metrics: tuple[Metric, ...]) -> Iterator[Text]:
                 f"{run}/{subset}: {f.images:,} of {f.images_of:,} images found; the model was "
                 f"trained on {f.trained_on:,} of them"
             )
-        elif f.images < f.images_of:
+        elif f.images < f.images_of and not many:
             found.setdefault(run, []).append(f"{subset} {f.images:,} of {f.images_of:,}")
     for run, subsets_found in found.items():
         yield Text(f"{run}, images found: {', '.join(subsets_found)}")

@@ -1,0 +1,86 @@
+"""Which images a model has seen, and of which that cannot be told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.familiarity.images import SeenImages, seen_images
+from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.source import read as source_of
+
+
+def test_images_are_named_by_numbers_file_names_and_references(tmp_path: Path) -> None:
+    lines = [
+        "42",
+        "",
+        "COCO_val2014_000000000007.jpg",
+        "visual_genome:9",
+        "1007129816_e794419615.jpg",
+    ]
+    (tmp_path / "ids.txt").write_text("\n".join(lines))
+    seen = seen_images(str(tmp_path / "ids.txt"))
+    assert seen.images == {"coco:42", "coco:7", "visual_genome:9", "flickr:1007129816"}
+    assert seen.describe() == {"named": str(tmp_path / "ids.txt"), "images": 4}
+
+
+def test_karpathys_training_images_are_those_of_train_and_restval(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    sample = shared_data / "coco" / "dataset_coco_sample.json"
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "coco" / "dataset_coco.json").symlink_to(sample)
+    seen = seen_images("karpathy_train", [tmp_path / "nowhere", tmp_path])
+    images = json.loads(sample.read_text())["images"]
+    assert seen.images == {f"coco:{i['cocoid']}" for i in images if i["split"] == "restval"}
+    assert len(seen.images) == 74
+    assert seen_images(str(sample)).images == {f"coco:{i['cocoid']}" for i in images}
+    with pytest.raises(
+        ZooError, match=r"Karpathy's splits are not there: put coco/dataset_coco\.json"
+    ):
+        seen_images("karpathy_train", [tmp_path / "nowhere"])
+
+
+def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_data: Path) -> None:
+    own = seen_images("trained", trained=["coco:1", "val2014/COCO_val2014_000000000002.jpg"])
+    assert own.images == {"coco:1", "coco:2"}
+    reader = KarpathyJson(shared_data / "coco" / "dataset_coco_sample.json")
+    read = {sample.image for sample in reader.read()}
+    described = source_of(reader).describe()
+    assert len(seen_images("trained", captions=described).images) == len(read)
+    with pytest.raises(ZooError, match=r"was trained on: name images by --exclude_images"):
+        seen_images("trained")
+
+
+def test_what_cannot_be_told_is_neither_seen_nor_unseen() -> None:
+    seen = SeenImages("x", frozenset({"coco:1", "coco:2"}))
+    told = {i: seen.has(i) for i in ("coco:1", "coco:3", "flickr:1", "visual_genome:5")}
+    assert told == {"coco:1": True, "coco:3": False, "flickr:1": False, "visual_genome:5": None}
+    assert [seen.has(i) for i in ("published:a.png", "parquet:a#0#image", "file:a.png")] == [
+        None
+    ] * 3
+    own = SeenImages("x", frozenset({"file:a.png"}))
+    assert [own.has("file:a.png"), own.has("file:b.png"), own.has("coco:1")] == [True, False, False]
+    genome = SeenImages("x", frozenset({"visual_genome:5"}))
+    assert [genome.has("visual_genome:6"), genome.has("coco:1")] == [False, None]
+
+
+def test_visual_genomes_own_file_says_which_images_are_cocos(tmp_path: Path) -> None:
+    (tmp_path / "visual_genome").mkdir()
+    entries = [{"image_id": 5, "coco_id": 1, "width": 9}, {"image_id": 6, "coco_id": None}]
+    (tmp_path / "visual_genome" / "image_data.json").write_text(json.dumps(entries))
+    (tmp_path / "ids.txt").write_text("1\n")
+    seen = seen_images(str(tmp_path / "ids.txt"), [tmp_path])
+    assert [seen.has(f"visual_genome:{n}") for n in (5, 6)] == [True, False]
+    (tmp_path / "ids.txt").write_text("visual_genome:5\n")
+    seen = seen_images(str(tmp_path / "ids.txt"), [tmp_path])
+    assert [seen.has(f"coco:{n}") for n in (1, 2)] == [True, False]
+
+
+def test_a_file_without_an_image_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("\n")
+    with pytest.raises(
+        ZooError, match=r"ids\.txt names no image: give a file of images, one a line"
+    ):
+        seen_images(str(tmp_path / "ids.txt"))
