@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -9,7 +10,9 @@ import pytest
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.catalog import asked_for, benchmark, offered
 from zoo.errors import ZooError
+from zoo.results.suites import published
 from zoo.support import names
+from zoo.support.names import class_of
 from zoo.support.spec import spec
 
 
@@ -194,3 +197,16 @@ def test_a_subset_alone_has_the_cases_that_it_has_in_the_whole(tmp_path):
     assert [c.texts for c in part.cases] == [c.texts for c in whole.cases if c.subset == "swap_att"]
     assert part.files == [tmp_path / "sugarcrepe" / "swap_att.json"]
     assert part.absent == []
+
+
+@pytest.mark.parametrize("name", published())
+def test_what_is_published_says_whose_it_is_and_whether_a_revision_is_pinned(name: str) -> None:
+    cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
+    made_here = name.startswith("scene_")
+    assert bool(cls.licence and cls.citation) is not made_here
+    for hub in (*([cls.hub] if cls.hub else []), *cls.copies):
+        assert re.fullmatch(r"[0-9a-f]{40}", hub.revision) or hub in (cls.hub,)
+        assert ("unpinned" in str(hub)) is not bool(hub.revision)
+        assert ("(no revision is pinned)" in hub.fetch("x")) is not bool(hub.revision)
+    if cls.hub is not None:
+        assert any(cls.hub.id in subset.how for subset in cls().subsets)

@@ -93,7 +93,8 @@ def test_what_makes_no_sense_is_absent() -> None:
     gallery = Case((IMAGE,) * 2, ("a", "b"), np.eye(2, dtype=bool), "retrieval", "r", "0")
     pairs = Case((IMAGE,), ("a",), np.array([[True]]), "binary", "b", "0")
     ranked = Case((IMAGE,) * 2, ("a",), np.array([[True], [False]]), "ap", "m", "0")
-    assert ceilings([gallery, pairs, ranked]) == {}
+    classes = Case((IMAGE,) * 2, ("a", "b"), np.eye(2, dtype=bool), "classify", "z", "all")
+    assert ceilings([gallery, pairs, ranked, classes]) == {}
     hard = asking("a b", "b a", "a c", right=2, protocol="hard_positive")
     assert set(ceilings([hard])["a"]) == {"original", "augmented"}
 

@@ -59,6 +59,7 @@ from .vismin import VisMin as VisMin
 from .vl_checklist import VLCheckList as VLCheckList
 from .whatsup import WhatsUp as WhatsUp
 from .winoground import Winoground as Winoground
+from .winoground_t2i import WinogroundT2I as WinogroundT2I
 from .winoground_tags import WinogroundTags as WinogroundTags
 from .zero_shot.benchmark import Elevater as Elevater
 from .zero_shot.benchmark import ZeroShot as ZeroShot

@@ -169,6 +169,7 @@ class Benchmark(Recorded, ABC):
         licence: The licence of its annotations, empty where nothing is published.
         citation: What to cite, likewise.
         hub: The data set on huggingface.co that holds its files, None where none is read.
+        copies: Data sets there that hold its cases in other layouts, which are not read.
     """
 
     name: ClassVar[str]
@@ -178,6 +179,7 @@ class Benchmark(Recorded, ABC):
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     hub: ClassVar[Hub | None] = None
+    copies: ClassVar[tuple[Hub, ...]] = ()
 
     @property
     @abstractmethod

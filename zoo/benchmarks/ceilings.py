@@ -1,7 +1,7 @@
 """Ceilings: what a file of cases comes to for one who cannot see word order, images or answers.
 
 They are properties of the file, whatever is measured on it. Queries whose right answer is not found
-by choosing among texts or places, as those of a retrieval, have none.
+by choosing among a case's texts or places, as those of a retrieval or classification, have none.
 """
 
 import hashlib
@@ -123,7 +123,7 @@ def found_of(cases: Iterable[Case]) -> Ceilings:
     Args:
         cases: All cases of a benchmark that were read.
     """
-    asking = [case for case in cases if not case.gallery]
+    asking = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
     texts = _Texts(text for case in asking for text in (*case.texts, *case.asking))
     found: dict[str, dict[str, list[_Blind]]] = {}
     known: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}

@@ -17,6 +17,10 @@ class Hub:
     revision: str = ""
     gated: bool = False
 
+    def __str__(self) -> str:
+        pinned = f"at revision {self.revision}" if self.revision else "unpinned"
+        return f"{self.page} {pinned}{', gated' if self.gated else ''}"
+
     @property
     def page(self) -> str:
         """Its page."""
@@ -35,6 +39,8 @@ class Hub:
             f"`hf download --repo-type dataset {self.id}{revision}{wanted} "
             f"--local-dir DATA_ROOT/{folder}`"
         )
+        if not self.revision:
+            command += " (no revision is pinned)"
         if self.gated:
             return f"gated: accept its licence at {self.page}, `hf auth login`, then {command}"
         return command

@@ -81,6 +81,14 @@ class Retrieval(Benchmark):
     """
 
     name = "retrieval"
+    licence = (
+        "CC BY 4.0 of COCO's captions; of Flickr8k, research and education alone; of Flickr30k "
+        "none was read"
+    )
+    citation = (
+        "Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating Image Descriptions, "
+        "CVPR 2015, arXiv:1412.2306"
+    )
     behind_colon = "source"
 
     def __init__(self, source: str | Reader | None = None, pre_caption: bool = False) -> None:

@@ -8,13 +8,17 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import listed
 
+# its files are those of github.com/Sri-Harsha/scpp, byte for byte
+HUB = Hub("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
 HOW = (
-    "`git clone https://github.com/Sri-Harsha/scpp` and copy its data/*.json into "
-    "DATA_ROOT/sugarcrepe_pp; images are COCO's val2017, in DATA_ROOT/coco/val2017"
+    f"{HUB.fetch('sugarcrepe_pp', 'data/*.json')}, or `git clone "
+    "https://github.com/Sri-Harsha/scpp` and copy its data/*.json there; images are COCO's "
+    "val2017, in DATA_ROOT/coco/val2017"
 )
 PUBLISHED = {
     "replace_att": 788,
@@ -42,8 +46,15 @@ class SugarCrepePP(PublishedBenchmark):
     name = "sugarcrepe_pp"
     licence = "CC BY 4.0"
     citation = "Dumpala et al., SugarCrepe++ Dataset, NeurIPS 2024, arXiv:2406.11171"
+    hub = HUB
     published = tuple(
-        Subset(subset, (f"sugarcrepe_pp/{subset}.json",), n, HOW, chance={"i2t": 100 / 3})
+        Subset(
+            subset,
+            (f"sugarcrepe_pp/{subset}.json", f"sugarcrepe_pp/data/{subset}.json"),
+            n,
+            HOW,
+            chance={"i2t": 100 / 3},
+        )
         for subset, n in PUBLISHED.items()
     )
 
@@ -65,6 +76,7 @@ class SugarCrepePPText(PublishedBenchmark):
     name = "sugarcrepe_pp_text"
     licence = SugarCrepePP.licence
     citation = SugarCrepePP.citation
+    hub = HUB
     published = tuple(replace(subset, chance={"t2t": 100 / 3}) for subset in SugarCrepePP.published)
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:

@@ -35,7 +35,6 @@ def at_length(name: str) -> str:
 
 def _publication(cls: type[Benchmark]) -> list[str]:
     told = {"licence": cls.licence, "cite": cls.citation}
-    if cls.hub is not None:
-        revision = f" at revision {cls.hub.revision}" if cls.hub.revision else ""
-        told["hub"] = f"{cls.hub.page}{revision}{', gated' if cls.hub.gated else ''}"
+    told["hub"] = "" if cls.hub is None else str(cls.hub)
+    told["in other layouts, which are not read"] = "; ".join(map(str, cls.copies))
     return [f"  {what}: {text}" for what, text in told.items() if text]

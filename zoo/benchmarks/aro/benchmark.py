@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.aro.order import ordered
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
@@ -76,6 +77,12 @@ class ARO(PublishedBenchmark):
     citation = (
         "Yuksekgonul et al., When and why vision-language models behave like bags-of-words, "
         "ICLR 2023, arXiv:2210.01936"
+    )
+    copies = (
+        Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d"),
+        Hub("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),
+        Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861"),
+        Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf"),
     )
     published = (
         Subset(
