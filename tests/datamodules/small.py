@@ -9,6 +9,7 @@ import torch
 from lightning import LightningModule
 from PIL import Image
 from torch import Tensor
+from torchvision.transforms.functional import to_pil_image
 
 from zoo.batch import Batch
 from zoo.negatives.base import NegativeGenerator
@@ -36,14 +37,14 @@ def number(word: str) -> int:
     return 3 + int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
 
 
-def noisy(picture: Image.Image) -> Tensor:
+def noisy(picture: Image.Image | Tensor) -> Tensor:
     """A [3, 2, 2] image of the mean colour plus noise from torch's global generator."""
-    red, green, blue = picture.resize((1, 1)).getpixel((0, 0))
-    return torch.tensor([red, green, blue]).view(3, 1, 1) / 255 + torch.rand(3, 2, 2)
+    return still(picture) + torch.rand(3, 2, 2)
 
 
-def still(picture: Image.Image) -> Tensor:
-    red, green, blue = picture.resize((1, 1)).getpixel((0, 0))
+def still(picture: Image.Image | Tensor) -> Tensor:
+    image = to_pil_image(picture) if isinstance(picture, Tensor) else picture
+    red, green, blue = image.resize((1, 1)).getpixel((0, 0))
     return (torch.tensor([red, green, blue]).view(3, 1, 1) / 255).expand(3, 2, 2).clone()
 
 
@@ -103,6 +104,7 @@ class FakeBackbone(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.tokenizer, self.train_transform, self.eval_transform = WordTokenizer(), noisy, still
+        self.train_pixels, self.eval_pixels, self.least_side = noisy, still, 4
 
 
 class Watcher(LightningModule):

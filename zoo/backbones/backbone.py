@@ -19,6 +19,7 @@ from zoo.backbones.construction import adapt, compile_blocks, construct
 from zoo.backbones.encoding import in_chunks, leaves
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merged
+from zoo.backbones.preparation import from_pil, from_pixels, normalised
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
@@ -225,12 +226,28 @@ class Backbone(Recorded, nn.Module):
     @property
     def eval_transform(self) -> Callable[[Any], Tensor]:
         """From a PIL image to a tensor `[3, H, W]`, as the weights need it."""
-        return self._transform(None)
+        return from_pil(self.model.visual.preprocess_cfg, None)
 
     @property
     def train_transform(self) -> Callable[[Any], Tensor]:
         """The same for training images; all its randomness comes from torch's global generator."""
-        return self._transform(self.augmentation)
+        return from_pil(self.model.visual.preprocess_cfg, self.augmentation)
+
+    @property
+    def eval_pixels(self) -> Callable[[Tensor], Tensor]:
+        """From an image in uint8 to `[3, H, W]` in uint8, which `encode_images` normalises."""
+        return from_pixels(self.model.visual.preprocess_cfg, None)
+
+    @property
+    def train_pixels(self) -> Callable[[Tensor], Tensor]:
+        """The same for training images; all its randomness comes from torch's global generator."""
+        return from_pixels(self.model.visual.preprocess_cfg, self.augmentation)
+
+    @property
+    def least_side(self) -> int:
+        """The shorter side from which no crop of a training image needs enlarging, in pixels."""
+        least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
+        return math.ceil(max(self.image_size) / math.sqrt(least))
 
     def square_transform(self, side: int) -> Callable[[Any], Tensor]:
         """Returns what prepares images of a size that is not the tower's.
@@ -241,7 +258,8 @@ class Backbone(Recorded, nn.Module):
         Returns:
             From a PIL image to a tensor `[3, side, side]`.
         """
-        return self._transform(None, size=side, resize_mode="shortest")
+        settings = {**self.model.visual.preprocess_cfg, "size": side, "resize_mode": "shortest"}
+        return from_pil(settings, None)
 
     def fitted(self, images: Sequence[Tensor]) -> Tensor:
         """Returns prepared images of any sizes, `[3, h, w]`, resized to the tower's size."""
@@ -258,18 +276,6 @@ class Backbone(Recorded, nn.Module):
             mode=kind if kind in ("bilinear", "bicubic") else "bicubic",
             antialias=True,
         )
-
-    def _transform(
-        self, augmentation: Augmentation | None, **other: Any
-    ) -> Callable[[Any], Tensor]:
-        from open_clip.transform import PreprocessCfg, image_transform_v2
-
-        settings = PreprocessCfg(**{**self.model.visual.preprocess_cfg, **other})
-        crop = None if augmentation is None else {"scale": tuple(augmentation.crop_scale)}
-        transform: Callable[[Any], Tensor] = image_transform_v2(
-            settings, is_train=crop is not None, aug_cfg=crop
-        )
-        return transform
 
     def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
         """Checks that both towers can give the tokens asked for.
@@ -289,7 +295,7 @@ class Backbone(Recorded, nn.Module):
         """Encodes images.
 
         Args:
-            images: Prepared images, `[n, 3, H, W]`.
+            images: Prepared images, `[n, 3, H, W]`: normalised numbers, or pixels in uint8.
             keys: The tokens to give.
 
         Returns:
@@ -298,9 +304,15 @@ class Backbone(Recorded, nn.Module):
         """
         return self._encode(
             "image",
-            lambda rows: self._images(images[rows], keys),
+            lambda rows: self._images(self._numbers(images[rows]), keys),
             torch.arange(len(images), device=images.device),
         )
+
+    def _numbers(self, images: Tensor) -> Tensor:
+        if images.dtype != torch.uint8:
+            return images
+        numbers = normalised(images, self.model.visual.preprocess_cfg)
+        return numbers.to(next(self.parameters()).dtype)
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes the texts of a bank.

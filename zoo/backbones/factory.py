@@ -341,10 +341,23 @@ def parameters_of(name: str) -> int:
     Raises:
         ZooError: The name is unknown.
     """
+    return sum(parameters_by_tower(name).values())
+
+
+def parameters_by_tower(name: str) -> dict[str, int]:
+    """Returns how many parameters the towers of an architecture have, `image` and `text`.
+
+    Args:
+        name: The architecture, as `architecture` takes it.
+
+    Raises:
+        ZooError: The name is unknown.
+    """
     import open_clip
     import torch
 
     known, _ = architecture(name)
     with quiet(), torch.device("meta"):
         model = open_clip.create_model(known, device="meta", pretrained_text=False)
-    return sum(parameter.numel() for parameter in model.parameters())
+    image = sum(parameter.numel() for parameter in model.visual.parameters())
+    return {"image": image, "text": sum(p.numel() for p in model.parameters()) - image}

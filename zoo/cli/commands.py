@@ -42,6 +42,10 @@ COMMANDS = {
         "zoo.cli.doctor:main",
         "say what a data root holds, what is missing and how to get it",
     ),
+    "plan": (
+        "zoo.cli.plan:main",
+        "say what a recipe's training step costs on devices: operations, memory, hours",
+    ),
     "ls": (
         "zoo.cli.ls:main",
         "list what can be named: objectives, heads, generators of negatives, readers and so on",

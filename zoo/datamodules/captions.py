@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.preparation import Decoder
 from zoo.caption_data import CaptionData
 from zoo.datamodules.broken import BrokenImages
 from zoo.datamodules.checks import (
@@ -27,7 +28,7 @@ from zoo.datamodules.checks import (
     refuse_beside_joined,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
-from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages
+from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages, Transform
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
 from zoo.datamodules.joined import JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
@@ -37,6 +38,7 @@ from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.needs import Provides
 from zoo.negatives.base import NegativeGenerator
+from zoo.pixels.cache import ImageCache, KeptPixels, check_cache, kept_pixels
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages, NegativeImages
@@ -98,6 +100,11 @@ class CaptionDataModule(Ranged, CaptionData):
             ones never are.
         background: Colour under transparent pixels of a user's own images, such as white. Where
             None, the colour that these pixels hide is shown.
+        decoder: What decodes and resizes images. `torchvision` is more than twice as fast as `pil`,
+            from whose pixels its own differ by a grey level at most. It leaves other files than
+            JPEGs to PIL. Benchmarks are not asked.
+        image_cache: Decodes and resizes training images once, and reads them from a folder. Random
+            crops are drawn anew in every epoch.
 
     Raises:
         ZooError: An argument or the data it names is wrong. Whatever can be known before the first
@@ -132,6 +139,8 @@ class CaptionDataModule(Ranged, CaptionData):
         evaluation: Evaluation | None = None,
         upright: bool = False,
         background: str | None = None,
+        decoder: Decoder = "torchvision",
+        image_cache: ImageCache | None = None,
     ) -> None:
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
@@ -167,7 +176,9 @@ class CaptionDataModule(Ranged, CaptionData):
         )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation: Evaluation | None = evaluation
-        self.decoding = Decoding(upright, background)
+        self.decoding, self.decoder = Decoding(upright, background), decoder
+        self.image_cache = image_cache
+        check_cache(image_cache, decoder, stored=features is not None)
         self.broken = BrokenImages()
         self._resumed: dict[str, Any] | None = None
         self._store: tuple[FeatureStore, StoredImages] | None = None
@@ -301,9 +312,7 @@ class CaptionDataModule(Ranged, CaptionData):
         Raises:
             ZooError: The run that is resumed had its samples in another order.
         """
-        loader = self._loader(
-            self.sources[0], self._backbone.train_transform, self.batch_size, fixed=False
-        )
+        loader = self._loader(self.sources[0], self.batch_size, fixed=False)
         if self._resumed is not None:
             self._order.refuse_other(self._resumed)
             loader.load_state_dict(self._resumed)
@@ -314,17 +323,16 @@ class CaptionDataModule(Ranged, CaptionData):
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
-            loaders.append(
-                self._loader(source, self._backbone.eval_transform, self.val_batch_size, fixed=True)
-            )
+            loaders.append(self._loader(source, self.val_batch_size, fixed=True))
         if self.evaluation is not None:
             self.evaluation.trained_images = frozenset(self.trained_images())
             loaders += self.evaluation.loaders(self._backbone, self._module.head)
         return loaders
 
-    def _loader(self, source: Source, transform: Any, batch_size: int, fixed: bool) -> BatchLoader:
+    def _loader(self, source: Source, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
-        images: RowImages = ImageFiles(self.finder, transform)
+        kept = None if fixed else self._kept_pixels(source)
+        images: RowImages = ImageFiles(self.finder, self._transform(fixed), self.decoder, kept)
         collate = Collate(self._backbone.tokenizer)
         if self.features is not None:
             store, images = self._encoded_once()
@@ -357,6 +365,21 @@ class CaptionDataModule(Ranged, CaptionData):
             seen=lambda batch: self.broken.look_at(batch, source),
         )
 
+    def _transform(self, fixed: bool) -> Transform:
+        backbone = self._backbone
+        if self.decoder == "pil":
+            return backbone.eval_transform if fixed else backbone.train_transform
+        return backbone.eval_pixels if fixed else backbone.train_pixels
+
+    def _kept_pixels(self, source: Source) -> KeptPixels | None:
+        if self.image_cache is None:
+            return None
+        side = self.image_cache.side or self._backbone.least_side
+        images = [*source.images, *self.found_images.by_caption.values()]
+        return kept_pixels(
+            self.image_cache, side, images, self.finder, self.workers, self.tolerate_broken
+        )
+
     def _companions(self, source: Source, fixed: bool) -> list[int]:
         if not self.hard_images:
             return []
@@ -377,7 +400,11 @@ class CaptionDataModule(Ranged, CaptionData):
             assert isinstance(self.texts, DrawnOnce)
             module: Any = self.trainer.lightning_module
             store = FeatureStore(
-                self.features, module.backbone, module.image_keys, module.text_keys
+                self.features,
+                module.backbone,
+                module.image_keys,
+                module.text_keys,
+                self.decoder,
             )
             asked = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
             images = [image for source in asked for image in source.images]
@@ -450,6 +477,8 @@ class CaptionDataModule(Ranged, CaptionData):
             "source_negatives": self.source_negatives,
             "redraw": self.redraw,
             "own_images": vars(self.decoding),
+            "decoder": self.decoder,
+            "image_cache": self.image_cache and {"side": self.image_cache.side},
             "features": None if self.features is None else self.features.precision,
             "negatives": [
                 {**spec(generator), **generator.describe()} for generator in self.generators

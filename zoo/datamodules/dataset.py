@@ -7,23 +7,27 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
+from torchvision.transforms.functional import pil_to_tensor
 
+from zoo.backbones.preparation import Decoder
 from zoo.batch import MISSING
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
+from zoo.pixels.cache import KeptPixels
+from zoo.pixels.decoding import decoded
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.negative_images import FoundImages
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import UnitAndFoil
 
-Transform = Callable[[Image.Image], Tensor]
+Transform = Callable[[Any], Tensor]
 
 
 @dataclass(frozen=True)
@@ -75,16 +79,24 @@ class ImageFiles:
 
     Args:
         finder: Finds and opens images.
-        transform: From a PIL image to a tensor, random by torch's global generator alone.
+        transform: From what the decoder gives to a tensor, random by torch's global generator
+            alone.
+        decoder: What decodes them.
+        kept: Pixels that were decoded before, which are read in the place of files.
     """
 
     finder: ImageFinder
     transform: Transform
+    decoder: Decoder = "pil"
+    kept: KeptPixels | None = None
 
     @cached_property
     def blank(self) -> Tensor:
         """A black image, transformed as the others."""
-        return torch.zeros_like(self._transformed(Image.new("RGB", (64, 64)), ""))
+        black = Image.new("RGB", (64, 64))
+        return torch.zeros_like(
+            self._transformed(black if self.decoder == "pil" else pil_to_tensor(black), "")
+        )
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
         """Returns the image, decoded and transformed.
@@ -93,9 +105,10 @@ class ImageFiles:
             BrokenImage: The image cannot be decoded.
             ZooError: The image is not found.
         """
-        return self._transformed(self.finder.load(image), seed)
+        whole = decoded(self.finder, image, self.decoder) if self.kept is None else self.kept[image]
+        return self._transformed(whole, seed)
 
-    def _transformed(self, image: Image.Image, seed: str) -> Tensor:
+    def _transformed(self, image: Any, seed: str) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
             torch.default_generator.manual_seed(stable_hash(seed))

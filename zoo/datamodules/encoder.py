@@ -10,9 +10,11 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.preparation import Decoder
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.datamodules.dataset import Transform
 from zoo.errors import ZooError
+from zoo.pixels.decoding import decoded
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import rank
@@ -42,17 +44,21 @@ class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
     Errors are values, since a worker's exception would come with its traceback.
     """
 
-    def __init__(self, refs: Sequence[ImageRef], finder: ImageFinder, transform: Transform) -> None:
+    def __init__(
+        self, refs: Sequence[ImageRef], finder: ImageFinder, transform: Transform, decoder: Decoder
+    ) -> None:
         self.refs, self.finder, self.transform = refs, finder, transform
+        self.decoder: Decoder = decoder
 
     def __len__(self) -> int:
         return len(self.refs)
 
     def __getitem__(self, index: int) -> tuple[ImageRef, Tensor | None, ZooError | None]:
+        ref = self.refs[index]
         try:
-            return self.refs[index], self.transform(self.finder.load(self.refs[index])), None
+            return ref, self.transform(decoded(self.finder, ref, self.decoder)), None
         except ZooError as error:
-            return self.refs[index], None, error
+            return ref, None, error
 
 
 class ItemEncoder:
@@ -63,12 +69,19 @@ class ItemEncoder:
         finder: Finds and opens images.
         workers: Number of processes that load images.
         tolerate_broken: Whether images that cannot be decoded are left out.
+        decoder: What decodes images.
     """
 
     def __init__(
-        self, backbone: Backbone, finder: ImageFinder, workers: int, tolerate_broken: bool
+        self,
+        backbone: Backbone,
+        finder: ImageFinder,
+        workers: int,
+        tolerate_broken: bool,
+        decoder: Decoder = "pil",
     ) -> None:
         self.backbone, self.finder = backbone, finder
+        self.decoder: Decoder = decoder
         self.workers, self.tolerate_broken = workers, tolerate_broken
         weight = next(backbone.parameters())
         self.device, self.dtype = weight.device, weight.dtype
@@ -87,8 +100,10 @@ class ItemEncoder:
         Raises:
             ZooError: An image cannot be had.
         """
-        decoded = _Decoded(refs, self.finder, self.backbone.eval_transform)
-        loader = DataLoader(decoded, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
+        backbone = self.backbone
+        transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixels
+        images = _Decoded(refs, self.finder, transform, self.decoder)
+        loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
         for batch in _tracked(loader, "encoding images"):
             whole = []
             for ref, pixels, error in batch:
@@ -128,7 +143,10 @@ class ItemEncoder:
         return self._texts(self.bank([""]), keys)
 
     def _images(self, pixels: Tensor, keys: frozenset[TokenKey]) -> Encoded:
-        return self.backbone.encode_images(pixels.to(self.device, self.dtype), keys)
+        there = pixels.to(self.device)
+        return self.backbone.encode_images(
+            there.to(self.dtype) if there.is_floating_point() else there, keys
+        )
 
     def _texts(self, bank: TextBank, keys: frozenset[TokenKey]) -> Encoded:
         return self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys)

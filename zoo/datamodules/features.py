@@ -24,6 +24,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import encoding_of
+from zoo.backbones.preparation import Decoder
 from zoo.batch import TokenKey, concatenate
 from zoo.datamodules.encoder import ItemEncoder, NamedItems, batches
 from zoo.datamodules.shards import DTYPES, Precision, Shards
@@ -88,6 +89,7 @@ class FeatureStore:
         backbone: Encodes images and texts.
         image_keys: Image tokens that are kept.
         text_keys: Text tokens that are kept.
+        decoder: What decodes the images.
 
     Raises:
         ZooError: The folder holds features of other weights or settings, or a damaged file.
@@ -99,14 +101,17 @@ class FeatureStore:
         backbone: Backbone,
         image_keys: frozenset[TokenKey],
         text_keys: frozenset[TokenKey],
+        decoder: Decoder = "pil",
     ) -> None:
         self.settings, self.folder = settings, Path(settings.folder)
+        self.decoder: Decoder = decoder
         claims = {
             "version": VERSION,
             **encoding_of(backbone),
             "image_keys": [vars(key) for key in sorted(image_keys)],
             "text_keys": [vars(key) for key in sorted(text_keys)],
             "precision": settings.precision,
+            "decoder": decoder,
         }
         together(lambda: _claim(self.folder, claims))
         for kind in ("images", "texts"):
@@ -145,7 +150,7 @@ class FeatureStore:
         if new_images or new_texts:
             self._refuse_over_limit(new_images, new_texts, backbone)
         gather_objects(None)  # no rank writes before every rank has seen what is missing
-        encoder = ItemEncoder(backbone, finder, workers, tolerate_broken)
+        encoder = ItemEncoder(backbone, finder, workers, tolerate_broken, self.decoder)
         encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
         together(lambda: _written(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of like length are cut alike

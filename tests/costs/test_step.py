@@ -1,0 +1,146 @@
+"""The cost of a step on paper is what torch counts of one that is taken."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from zoo.backbones import Backbone
+from zoo.backbones.settings import Compute, Tuning
+from zoo.batch import Batch, TextBank
+from zoo.costs.devices import Device, device_of
+from zoo.costs.step import Step
+from zoo.costs.towers import towers_of
+from zoo.errors import ZooError
+from zoo.module import ZooModule
+from zoo.objectives.cs_clip import CSCLIP
+
+CLOSE = 0.15
+ROWS, SENTENCES, UNITS = 8, 2, 2
+LONG, SHORT = 16, 8  # tokens that sentences and units are cut to
+ARCHITECTURE = {
+    "embed_dim": 128,
+    "vision_cfg": {"image_size": 64, "layers": 4, "width": 192, "patch_size": 16},
+    "text_cfg": {"context_length": 32, "vocab_size": 512, "width": 128, "heads": 4, "layers": 4},
+}
+
+
+def backbone(folder: Path, quickgelu: bool, chunk: int | None, towers: str) -> Backbone:
+    torch.manual_seed(0)
+    file = folder / f"plain_{quickgelu}.json"
+    file.write_text(json.dumps(ARCHITECTURE | {"quick_gelu": quickgelu}))
+    activation = "quickgelu" if quickgelu else "gelu"
+    return Backbone(
+        str(file), activation=activation, compute=Compute(chunk), tuning=Tuning(towers=towers)
+    )
+
+
+def batch() -> Batch:
+    """Rows of a caption and a negative of 16 tokens, two units and two foils of 8, all distinct."""
+    lengths = torch.tensor([LONG] * ROWS * SENTENCES + [SHORT] * ROWS * 2 * UNITS)
+    ids = torch.randint(1, 500, (len(lengths), 32))
+    ids[torch.arange(32) >= lengths[:, None]] = 0
+    ids[torch.arange(len(ids)), lengths - 1] = 511
+    rows = torch.arange(len(lengths))
+    sentences = rows[: ROWS * SENTENCES].view(SENTENCES, ROWS)
+    units = rows[ROWS * SENTENCES :].view(2, ROWS, UNITS)
+    hashes = rows.clone()
+    return Batch(
+        images=torch.randn(ROWS, 3, 64, 64),
+        texts=TextBank(ids, lengths, hashes, len(ids)),
+        captions=sentences[0],
+        negatives=sentences[1][:, None],
+        positives=torch.full((ROWS, 0), -1),
+        negative_images=torch.full((ROWS,), -1),
+        units=units[0],
+        foils=units[1],
+        image_ids=torch.arange(ROWS),
+        hashes=hashes,
+        samples=torch.arange(ROWS),
+        primary=ROWS,
+    )
+
+
+def on_paper(quickgelu: bool, chunk: int | None, towers: frozenset[str], trained: int) -> Step:
+    image, text = towers_of(ARCHITECTURE, quickgelu, "plain")
+    return Step(
+        image,
+        text,
+        parameters=0,
+        trained=trained,
+        trains=towers,
+        rows=ROWS,
+        sentences=SENTENCES,
+        units=2 * UNITS,
+        sentence_tokens=LONG,
+        unit_tokens=SHORT,
+        arithmetic="fp32",
+        chunk=chunk,
+    )
+
+
+@pytest.mark.parametrize(("chunk", "towers"), [(None, "both"), (4, "both"), (None, "text")])
+def test_operations_are_those_that_torch_counts(
+    chunk: int | None, towers: str, tmp_path: Path
+) -> None:
+    module = ZooModule(backbone(tmp_path, True, chunk, towers), CSCLIP())
+    with FlopCounterMode(display=False) as counted:
+        encoded, scores = module.score(batch())
+        module.objective(encoded, scores).total.backward()
+    trains = frozenset({"image", "text"} if towers == "both" else {towers})
+    wanted = sum(on_paper(True, chunk, trains, 0).flops.values())
+    assert wanted == pytest.approx(counted.get_total_flops(), rel=CLOSE)
+
+
+@pytest.mark.parametrize("quickgelu", [True, False])
+def test_activations_are_those_that_autograd_keeps(quickgelu: bool, tmp_path: Path) -> None:
+    module = ZooModule(backbone(tmp_path, quickgelu, None, "both"), CSCLIP())
+    weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    kept: dict[int, Tensor] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.setdefault(tensor.untyped_storage().data_ptr(), tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        module.score(batch())
+    found = sum(t.untyped_storage().nbytes() for place, t in kept.items() if place not in weights)
+    memory = on_paper(quickgelu, None, frozenset({"image", "text"}), 0).memory
+    wanted = sum(memory[f"activations of {what}"] for what in ("images", "texts"))
+    assert wanted + memory["images"] == pytest.approx(found, rel=CLOSE)
+
+
+def test_memory_of_weights_gradients_and_moments_is_that_of_fp32() -> None:
+    memory = on_paper(True, None, frozenset({"text"}), 1_000).memory
+    assert (memory["gradients"], memory["optimiser"]) == (4_000, 8_000)
+    assert memory["activations of images"] == 0
+
+
+def test_a_chunk_keeps_its_own_activations_alone() -> None:
+    both = frozenset({"image", "text"})
+    whole, chunked = (on_paper(True, chunk, both, 0).memory for chunk in (None, 2))
+    assert chunked["activations of images"] == whole["activations of images"] / 4
+    texts = whole["activations of texts"]
+    assert chunked["activations of texts"] == pytest.approx(texts / 24)
+
+
+def test_seconds_are_by_hand() -> None:
+    tower = towers_of(ARCHITECTURE, True, "plain")[1]
+    step = Step(tower, tower, 100, 100, frozenset({"image", "text"}), rows=8, devices=2)
+    device = Device("made", 1, {"bf16": 2.0}, 4.0, ())
+    seconds = step.seconds(device, 0.5, workers=2, image_ms=3.0, texts_ms=1.0)
+    assert seconds["towers"] == pytest.approx(sum(step.flops.values()) / 1e12)
+    # half of 2 x 4 bytes of 100 gradients, and of 8 rows' image and text vectors, twice
+    assert seconds["communication"] == pytest.approx((400 + 4 * 16 * 128) / 4e9)
+    assert seconds["loading"] == pytest.approx(4 * 4e-3 / 2)
+
+
+def test_towers_of_other_libraries_and_unknown_devices_are_refused() -> None:
+    with pytest.raises(ZooError, match=r"RN50 has a tower that is no plain transformer"):
+        towers_of({"vision_cfg": {"layers": [3, 4, 6, 3]}, "text_cfg": {}}, False, "RN50")
+    with pytest.raises(ZooError, match=r"--device a1000 .*near: a100.*choose one of a100"):
+        device_of("a1000")
+    assert device_of("A100").tflops["bf16"] == 312

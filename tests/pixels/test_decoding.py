@@ -1,0 +1,100 @@
+"""Decoding by torchvision gives PIL's pixels, and leaves to PIL what it would decode otherwise."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms.functional import pil_to_tensor
+
+from zoo.pixels import decoded
+from zoo.pixels.decoding import pixels_of
+from zoo.sources.images import BrokenImage, ImageFinder
+from zoo.sources.pictures import Decoding
+from zoo.sources.sample import ImageRef
+
+PICTURE = Image.radial_gradient("L").resize((60, 40))
+SIDEWAYS = 6  # of EXIF's orientations
+
+
+def jpeg(mode: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    PICTURE.convert("RGB").convert(mode).save(file, "JPEG", **options)
+    return file.getvalue()
+
+
+def coloured(format: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    Image.merge("RGB", (PICTURE, PICTURE.rotate(180), PICTURE)).save(file, format, **options)
+    return file.getvalue()
+
+
+def oriented() -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = SIDEWAYS
+    return coloured("JPEG", exif=exif)
+
+
+@pytest.fixture
+def refs(tmp_path: Path) -> Any:
+    def written(content: bytes) -> ImageRef:
+        path = tmp_path / "image.jpg"
+        path.write_bytes(content)
+        return ImageRef("file", str(path))
+
+    return written
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        coloured("JPEG"),
+        coloured("JPEG", progressive=True),
+        jpeg("L"),
+        jpeg("CMYK"),
+        oriented(),
+        coloured("PNG"),
+        coloured("WEBP"),
+        coloured("GIF"),
+    ],
+    ids=["colour", "progressive", "grey", "four colours", "turned", "png", "webp", "gif"],
+)
+def test_pixels_are_those_of_pil_for_every_kind_of_file(content: bytes, refs: Any) -> None:
+    finder, ref = ImageFinder([]), refs(content)
+    found, wanted = pixels_of(finder, ref), pil_to_tensor(finder.load(ref))
+    assert found.dtype == torch.uint8
+    assert found.shape == wanted.shape
+    assert int((found.int() - wanted.int()).abs().max()) <= 1
+
+
+def test_images_of_sixteen_bits_are_scaled_as_pil_s_are(tmp_path: Path) -> None:
+    path = tmp_path / "deep.png"
+    Image.new("I;16", (4, 4), 40_000).save(path)
+    pixels = pixels_of(ImageFinder([]), ImageRef("file", str(path)))
+    assert pixels.shape == (3, 4, 4)
+    assert set(pixels.flatten().tolist()) == {round(40_000 / 257)}
+
+
+def test_an_own_image_is_turned_and_a_crop_is_cut_where_that_is_asked(refs: Any) -> None:
+    ref = refs(oriented())
+    assert pixels_of(ImageFinder([]), ref).shape == (3, 40, 60)
+    assert pixels_of(ImageFinder([], Decoding(upright=True)), ref).shape == (3, 60, 40)
+    crop = ImageRef("file", ref.key, (10, 5, 20, 30))
+    assert pixels_of(ImageFinder([]), crop).shape == (3, 30, 20)
+
+
+@pytest.mark.parametrize("cut", [400, 2])
+def test_a_broken_jpeg_is_told_as_pil_tells_it(cut: int, refs: Any) -> None:
+    ref = refs(coloured("JPEG")[:cut])
+    finder = ImageFinder([])
+    with pytest.raises(BrokenImage) as by_torchvision:
+        decoded(finder, ref, "torchvision")
+    with pytest.raises(BrokenImage) as by_pil:
+        decoded(finder, ref, "pil")
+    assert str(by_torchvision.value) == str(by_pil.value)
+
+
+def test_pil_gives_its_own_image_where_it_is_asked(refs: Any) -> None:
+    assert isinstance(decoded(ImageFinder([]), refs(coloured("JPEG")), "pil"), Image.Image)

@@ -1,0 +1,154 @@
+"""Preparation: how an image becomes what an image tower takes.
+
+PIL's images become normalised numbers at once, by open_clip's own transforms. Pixels in uint8 stay
+uint8, at a quarter of the size, until the tower normalises them on its own device.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torchvision.transforms.functional import center_crop, pil_to_tensor, to_pil_image
+
+from zoo.backbones.settings import Augmentation
+
+Decoder = Literal["torchvision", "pil"]
+RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, as torchvision has it
+ATTEMPTS = 10
+
+
+def from_pil(
+    settings: Mapping[str, Any], augmentation: Augmentation | None
+) -> Callable[[Any], Tensor]:
+    """Returns what makes a normalised `[3, H, W]` of a PIL image.
+
+    Args:
+        settings: open_clip's settings of how images are prepared, with the tower's size.
+        augmentation: How images are changed at random, by torch's global generator; None prepares
+            them as in evaluation.
+    """
+    from open_clip.transform import PreprocessCfg, image_transform_v2
+
+    crop = None if augmentation is None else {"scale": tuple(augmentation.crop_scale)}
+    transform: Callable[[Any], Tensor] = image_transform_v2(
+        PreprocessCfg(**settings), is_train=crop is not None, aug_cfg=crop
+    )
+    return transform
+
+
+def from_pixels(
+    settings: Mapping[str, Any], augmentation: Augmentation | None
+) -> Callable[[Tensor], Tensor]:
+    """Returns what makes pixels `[3, H, W]` of those of an image of any size, all in uint8.
+
+    They are those of `from_pil` before normalisation, to a grey level. The same random numbers are
+    drawn, so that crops are the same.
+
+    Args:
+        settings: As in `from_pil`.
+        augmentation: As in `from_pil`.
+    """
+    size = settings["size"]
+    height, width = (size, size) if isinstance(size, int) else size
+    mode = settings.get("resize_mode") or "shortest"
+    if augmentation is not None:
+        return _RandomCrop(height, width, tuple(augmentation.crop_scale))
+    if mode == "squash" or (mode == "shortest" and height == width):
+        kind = "bilinear" if settings.get("interpolation") == "bilinear" else "bicubic"
+        return _Whole(height, width, squash=mode == "squash", interpolation=kind)
+    return _ByPIL(from_pil(settings, None))
+
+
+def normalised(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
+    """Returns pixels in uint8, `[n, 3, H, W]`, as the normalised numbers that `from_pil` makes."""
+    mean, std = (
+        torch.tensor(settings[name], device=images.device).view(-1, 1, 1)
+        for name in ("mean", "std")
+    )
+    return images.float().div_(255).sub_(mean).div_(std)
+
+
+@dataclass(frozen=True)
+class _RandomCrop:
+    """A crop at random, resized."""
+
+    height: int
+    width: int
+    scale: tuple[float, ...]
+
+    def __call__(self, image: Tensor) -> Tensor:
+        top, left, height, width = random_box(image.shape[1], image.shape[2], self.scale)
+        part = image[:, top : top + height, left : left + width]
+        return _resized(part, self.height, self.width, "bicubic")
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """The whole image squashed, or the centre of it after its shorter side was resized."""
+
+    height: int
+    width: int
+    squash: bool
+    interpolation: str
+
+    def __call__(self, image: Tensor) -> Tensor:
+        height, width = self.height, self.width
+        if not self.squash:
+            shorter = min(image.shape[1:])
+            height, width = (int(height * side / shorter) for side in image.shape[1:])
+        whole = _resized(image, height, width, self.interpolation)
+        centre: Tensor = center_crop(whole, [self.height, self.width])
+        return centre
+
+
+@dataclass(frozen=True)
+class _ByPIL:
+    """What open_clip has for PIL's images alone, which pads them."""
+
+    transform: Any
+
+    def __call__(self, image: Tensor) -> Tensor:
+        *shape, _to_tensor, _normalise = self.transform.transforms
+        picture = to_pil_image(image)
+        for step in shape:
+            picture = step(picture)
+        prepared: Tensor = pil_to_tensor(picture)
+        return prepared
+
+
+def random_box(height: int, width: int, scale: tuple[float, ...]) -> tuple[int, int, int, int]:
+    """Draws the crop that torchvision's RandomResizedCrop draws by the same random numbers.
+
+    Where little may be cut away, most images need all ten attempts, and torchvision's take longer
+    than the resizing.
+
+    Args:
+        height: Of the image.
+        width: Of the image.
+        scale: Least and greatest share of its area.
+
+    Returns:
+        Top, left, height and width of the crop.
+    """
+    ratios = math.log(RATIO[0]), math.log(RATIO[1])
+    for _ in range(ATTEMPTS):
+        of_area, of_ratio = torch.rand(2).tolist()
+        area = height * width * (scale[0] + of_area * (scale[1] - scale[0]))
+        ratio = math.exp(ratios[0] + of_ratio * (ratios[1] - ratios[0]))
+        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            top = int(torch.randint(0, height - h + 1, (1,)))
+            return top, int(torch.randint(0, width - w + 1, (1,))), h, w
+    w = min(width, round(height * RATIO[1]))
+    h = min(height, round(width / RATIO[0]))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def _resized(image: Tensor, height: int, width: int, interpolation: str) -> Tensor:
+    # the kernel for uint8 wants the colours of a pixel side by side
+    image = image[None].contiguous(memory_format=torch.channels_last)
+    return F.interpolate(image, (height, width), mode=interpolation, antialias=True)[0]

@@ -1,0 +1,139 @@
+"""Step: operations, memory, communication and seconds of a training step on each device."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from zoo.costs.devices import Arithmetic, Device
+from zoo.costs.towers import Tower
+
+FP32 = 4  # bytes
+FORWARD_AND_BACKWARD = 3  # a backward pass has two products for each of the forward pass
+BLOCK_COPIES = 3  # scores, their softmax and their gradient
+GB, TERA = 1e9, 1e12
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of an objective by cosine, on devices that each hold all weights (DDP).
+
+    Args:
+        image: The image tower.
+        text: The text tower.
+        parameters: Numbers of the model.
+        trained: Those of them that are trained.
+        trains: Which towers are trained, 'image' and 'text'.
+        rows: Rows of the batch of all devices.
+        devices: Number of devices.
+        sentences: Captions and negatives of a row.
+        units: Units and foils of a row.
+        sentence_tokens: The length that a caption or negative is cut to.
+        unit_tokens: The length that a unit or foil is cut to.
+        arithmetic: What products are run in.
+        chunk: Items that a tower takes at once, under activation checkpointing; None for all.
+    """
+
+    image: Tower
+    text: Tower
+    parameters: int
+    trained: int
+    trains: frozenset[str]
+    rows: int
+    devices: int = 1
+    sentences: int = 1
+    units: int = 0
+    sentence_tokens: int = 16
+    unit_tokens: int = 8
+    arithmetic: Arithmetic = "bf16"
+    chunk: int | None = None
+
+    @property
+    def local(self) -> int:
+        """Rows of one device."""
+        return self.rows // self.devices
+
+    @cached_property
+    def flops(self) -> dict[str, float]:
+        """Operations of a step on one device, by part."""
+        images = self.local * self.image.flops()
+        sentences = self.local * self.sentences * self.text.flops(self.sentence_tokens)
+        units = self.local * self.units * self.text.flops(self.unit_tokens)
+        scores = 2 * self._scores * self.image.out
+        return {
+            "images": images * self._passes("image"),
+            "captions and negatives": sentences * self._passes("text"),
+            "units and foils": units * self._passes("text"),
+            "scores": float(scores * FORWARD_AND_BACKWARD),
+        }
+
+    def _passes(self, tower: str) -> int:
+        if tower not in self.trains:
+            return 1
+        return FORWARD_AND_BACKWARD + (self.chunk is not None)
+
+    @property
+    def _scores(self) -> int:
+        """Scores of one device: its images against the texts of all, and the other way round."""
+        columns = self.rows * (self.sentences + self.units)
+        return self.local * columns + self.local * self.rows
+
+    @cached_property
+    def memory(self) -> dict[str, float]:
+        """Bytes on one device, by part, where they are most."""
+        half = self.arithmetic == "bf16"
+        pixels = self.image.patch * (self.image.tokens - self.image.prefix)
+        return {
+            "weights": FP32 * self.parameters,
+            "gradients": FP32 * self.trained,
+            "optimiser": 2 * FP32 * self.trained,
+            "weights in bf16": 2 * self.parameters if half else 0,
+            "activations of images": self._activations("image", half),
+            "activations of texts": self._activations("text", half),
+            "images": self.local * pixels * FP32,
+            "scores": BLOCK_COPIES * FP32 * self._scores,
+        }
+
+    def _activations(self, tower: str, half: bool) -> float:
+        if tower not in self.trains:
+            return 0
+        share = 1.0
+        if tower == "image":
+            items, whole = self.local, self.local * self.image.kept(half=half)
+        else:
+            items = self.local * (self.sentences + self.units)
+            whole = self.local * (
+                self.sentences * self.text.kept(self.sentence_tokens, half)
+                + self.units * self.text.kept(self.unit_tokens, half)
+            )
+        if self.chunk is not None:
+            share = min(1.0, self.chunk / items)
+        return whole * share
+
+    @cached_property
+    def communication(self) -> dict[str, float]:
+        """Bytes that one device sends in a step, by part."""
+        others = (self.devices - 1) / self.devices
+        columns = self.rows * (1 + self.sentences + self.units)  # images are gathered as scores
+        return {
+            "gradients": 2 * others * FP32 * self.trained,
+            "gathered texts and scores": 2 * others * FP32 * columns * self.image.out,
+        }
+
+    def seconds(
+        self, device: Device, utilization: float, workers: int, image_ms: float, texts_ms: float
+    ) -> Mapping[str, float]:
+        """Returns the seconds of a step by what they are spent on, each as if it were alone.
+
+        Args:
+            device: What it runs on.
+            utilization: Share of the device's operations that towers reach.
+            workers: Processes that load, on each device.
+            image_ms: Milliseconds in which a process loads an image.
+            texts_ms: Milliseconds in which it draws and tokenises the texts of a row.
+        """
+        reached = device.tflops[self.arithmetic] * TERA * utilization
+        return {
+            "towers": sum(self.flops.values()) / reached,
+            "communication": sum(self.communication.values()) / (device.link_gb_a_second * GB),
+            "loading": self.local * (image_ms + texts_ms) / 1000 / max(workers, 1),
+        }

@@ -1,0 +1,5 @@
+"""Pixels: images as tensors, decoded by torchvision or by PIL."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,2 @@
+from .cache import ImageCache as ImageCache
+from .decoding import decoded as decoded

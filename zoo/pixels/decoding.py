@@ -1,0 +1,69 @@
+"""Decoding: an image by reference, decoded by PIL or, where it can, by torchvision."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchvision.io import ImageReadMode, decode_jpeg
+from torchvision.transforms.functional import pil_to_tensor
+
+from zoo.backbones.preparation import Decoder
+from zoo.sources.images import ImageFinder
+from zoo.sources.sample import ImageRef
+
+JPEG = b"\xff\xd8"
+GREY, COLOUR = 1, 3
+
+
+def decoded(finder: ImageFinder, ref: ImageRef, decoder: Decoder) -> Any:
+    """Returns an image in RGB.
+
+    Args:
+        finder: Finds it.
+        ref: Its reference.
+        decoder: What decodes it.
+
+    Returns:
+        PIL's image, or its pixels `[3, H, W]` in uint8 where torchvision is asked to decode it.
+
+    Raises:
+        BrokenImage: The image cannot be decoded.
+        ZooError: It is not found, or may not be read.
+    """
+    return finder.load(ref) if decoder == "pil" else pixels_of(finder, ref)
+
+
+def pixels_of(finder: ImageFinder, ref: ImageRef) -> Tensor:
+    """Returns the pixels of an image, `[3, H, W]` in uint8.
+
+    torchvision decodes JPEGs in grey or three colours. Whatever else it is, PIL decodes, and says
+    what is wrong: four colours, other formats, images cropped or turned, files that are broken.
+
+    Args:
+        finder: Finds it.
+        ref: Its reference.
+
+    Raises:
+        BrokenImage: The image cannot be decoded.
+        ZooError: It is not found, or may not be read.
+    """
+    pixels = None
+    if ref.crop is None and not finder.decoding_of(ref).upright:
+        pixels = _of_jpeg(finder, ref)
+    return pil_to_tensor(finder.load(ref)) if pixels is None else pixels
+
+
+def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
+    try:
+        content = finder.content(ref)
+    except OSError:
+        return None
+    if not content.startswith(JPEG):
+        return None
+    file = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    try:
+        # asked for RGB, it would turn four colours into three by another rule than PIL's
+        pixels = decode_jpeg(file, ImageReadMode.UNCHANGED)
+    except RuntimeError:
+        return None
+    return pixels.expand(3, -1, -1) if len(pixels) in (GREY, COLOUR) else None
