@@ -40,9 +40,7 @@ def found(name: str, entry: Entry) -> Path:
         ZooError: The weights are not on the hub, cannot be fetched, or are others than published.
     """
     if entry.hub is None:
-        where = (
-            "no address of them was found" if entry.url is None else f"fetch them at {entry.url}"
-        )
+        where = "get a copy of them" if entry.url is None else f"fetch them at {entry.url}"
         raise ZooError(
             f"the weights of {name} are not on huggingface.co: {where}, and name the file, as in "
             f"{name}:FILE"
