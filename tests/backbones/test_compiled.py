@@ -34,7 +34,14 @@ def equal(compiled: Backbone, plain: Backbone, tolerance: float) -> None:
         )
 
 
-@pytest.mark.parametrize(("chunk", "lora"), [(None, None), (2, None), (None, LoRA())])
+@pytest.mark.parametrize(
+    ("chunk", "lora"),
+    [
+        (None, None),
+        pytest.param(2, None, marks=pytest.mark.slow),
+        pytest.param(None, LoRA(), marks=pytest.mark.slow),
+    ],
+)
 def test_it_changes_neither_vectors_nor_gradients_nor_names(
     chunk: int | None, lora: LoRA | None
 ) -> None:
@@ -69,6 +76,7 @@ def test_texts_of_any_number_and_length_need_few_graphs() -> None:
     assert graphs[-1] == graphs[-2]
 
 
+@pytest.mark.slow
 def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> None:
     plain = hugging_face(tmp_path, "mean_pooler").eval()
     settings = {**plain._recorded, "compute": Compute(compile="eager")}
@@ -86,6 +94,7 @@ def test_an_unknown_backend_is_refused_with_the_near_one() -> None:
         tiny(compute=Compute(compile="inductr"))
 
 
+@pytest.mark.slow
 def test_a_compiled_run_resumes_and_reloads_without_it(
     tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,12 +96,15 @@ def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
 
 
 def test_real_captions_give_a_table_that_holds_what_a_loop_finds_in_them(
-    shared_data: Path,
+    shared_data: Path, tmp_path: Path
 ) -> None:
-    table = of_captions(FlickrToken(shared_data / "flickr8k" / "Flickr8k.token.txt"))
-    assert table.about["n"] == 26_000
+    lines = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text().splitlines()[:4000]
+    captions = tmp_path / "some.token.txt"
+    captions.write_text("\n".join(lines))
+    table = of_captions(FlickrToken(captions))
+    assert table.about["n"] == 4_000
     perfect, close = table.counts[Binding("brown", "dog")]
-    text = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text().lower()
+    text = captions.read_text().lower()
     assert 0 < perfect <= text.count("brown dog")
     assert close > 0
     assert table.label(Binding("purple", "sky")) == "none"

@@ -1,6 +1,7 @@
 """Presets as files of data: read, named, and told in a sentence what is wrong with them."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,7 @@ def members(mean: Mean) -> list[Member]:
     return [one for some in inner for one in some if not one.unscorable]
 
 
+@cache
 def benchmark_offers(name: str) -> tuple[str, ...]:
     offers: tuple[str, ...] = class_of(name, "benchmarks", Benchmark).offers
     return offers
