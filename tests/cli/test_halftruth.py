@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import zoo
 from tests.support.made import make_root
@@ -159,6 +160,21 @@ def test_show_names_what_it_lacks(root: Path) -> None:
     assert "holds no cases.parquet" in said(["halftruth", "show", "nowhere"]).sentence
     zoo.evaluate(letters, "pairs:pairs.csv", ".", out="pairs")
     assert "hold no half-truth" in said(["halftruth", "show", "pairs"]).sentence
+
+
+def test_models_are_compared_on_the_same_half_truths(root: Path) -> None:
+    assert said(build()).status == 0
+    for folder in ("measured", "again"):
+        zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out=folder)
+    asked = ["halftruth", "compare", "measured", "again", "--out", "compared"]
+    compared = said(asked)
+    assert compared.status == 0, compared.err
+    assert "mean of 4" in compared.out
+    with Image.open("compared/models.png") as picture:
+        assert picture.width > 600
+    assert "compared/models.png exists" in said(asked).sentence
+    alone = said(["halftruth", "compare", "measured", "measured"]).sentence
+    assert "measured alone is nothing to compare" in alone
 
 
 @pytest.mark.parametrize("name", ["half_truths.html", "accuracy.png", "gaps.png"])

@@ -1,5 +1,6 @@
 """Half-truths in the terms of their paper, held to loops; their pictures and their page."""
 
+import dataclasses
 import re
 import shutil
 import zlib
@@ -7,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -16,6 +18,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
+from zoo.results.half_truth_models import check_alike, drawing, table
 from zoo.results.half_truth_page import PAGE, page, write
 from zoo.results.half_truth_pictures import INK, accuracy, gaps, png, svg
 from zoo.results.half_truths import Diagnostic, diagnostics
@@ -199,6 +202,41 @@ def test_pictures_are_drawn_with_what_they_show(found: Diagnostic) -> None:
     assert f"mean gap {np.mean(relation):+.4f}" in svg(gaps(found))
     assert svg(gaps(found)) == svg(gaps(found))
     assert png(gaps(found)).startswith(b"\x89PNG")
+
+
+def test_several_models_stand_beside_each_other(results: Results, found: Diagnostic) -> None:
+    wrong = [not row["right"] for row in results.cases.to_pylist()]
+    columns = results.cases.column_names
+    flipped = results.cases.set_column(columns.index("right"), "right", pa.array(wrong))
+    (other,) = diagnostics(Results(results.header, results.counted, flipped), OFFICIAL)
+    both = {"one <model>": found, "its opposite": other}
+    check_alike(both)
+    shown = table(both)
+    assert shown.header == (
+        "condition",
+        "one <model>\nA > A-",
+        "one <model>\nA+ > A-",
+        "its opposite\nA > A-",
+        "its opposite\nA+ > A-",
+        "n",
+    )
+    of = scored(results)
+    for (name, *cells, n), (condition, rows) in zip(shown.rows, of.items(), strict=False):
+        right = [sum(a > b for a, b, _ in rows), sum(c > b for _, b, c in rows)]
+        assert (name, n) == (condition, str(len(rows)))
+        expected = [100 * k / len(rows) for k in right]
+        assert [float(cell) for cell in cells[:2]] == pytest.approx(expected, abs=0.05)
+    drawn = svg(drawing(both))
+    for part in ("one &lt;model&gt;", "its opposite", "+Attr", "mean of 4", "chance"):
+        assert part in drawn
+
+
+def test_models_that_were_asked_other_half_truths_are_refused(found: Diagnostic) -> None:
+    fewer = dataclasses.replace(found, cases=found.cases[:-3])
+    with pytest.raises(ZooError, match="a and b were asked other half-truths, 3 of them by one al"):
+        check_alike({"a": found, "b": fewer})
+    with pytest.raises(ZooError, match="11 results are more than one picture shows"):
+        check_alike({str(n): found for n in range(11)})
 
 
 def test_gaps_that_are_all_alike_are_drawn(found: Diagnostic) -> None:

@@ -64,7 +64,7 @@ COMMANDS = {
     ),
     "halftruth": (
         "zoo.cli.halftruth:main",
-        "settle half-truths in a case file, or show what a model made of them",
+        "settle half-truths in a case file, or show what models made of them",
     ),
     "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
     "demo": (

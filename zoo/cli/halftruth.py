@@ -1,4 +1,4 @@
-"""`zoo halftruth`: settles half-truths in a case file, and shows what a model made of them."""
+"""`zoo halftruth`: settles half-truths in a case file, and shows what models made of them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +13,9 @@ from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
 from zoo.cli.naming import NamingParser, samples_of
 from zoo.errors import ZooError
+from zoo.results import half_truth_models
 from zoo.results.half_truth_page import PAGE, files, write
+from zoo.results.half_truth_pictures import png
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
@@ -23,7 +25,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.files import check_place
+from zoo.support.files import check_place, write_beside
 from zoo.support.names import import_all
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
@@ -33,15 +35,17 @@ READER: dict[str, Any] = {"type": Callable[[Path], Reader], "metavar": "CLASS"}
 
 
 def main(argv: list[str]) -> int:
-    """Runs `build` or `show`, and returns the exit status."""
+    """Runs `build`, `show` or `compare`, and returns the exit status."""
     import_all(("readers",))
     declared = parser()
     given = declared.parse_args(argv)
     if given.command == "build":
         check_place(Path(given.build.out), given.build.overwrite)
         build(declared.made(given))
-    else:
+    elif given.command == "show":
         show(given.show)
+    else:
+        compare(given.compare)
     return 0
 
 
@@ -153,11 +157,43 @@ def show(arguments: Namespace) -> None:
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
+def compare(arguments: Namespace) -> None:
+    """Prints what several models made of the same half-truths, and draws it where asked for.
+
+    Args:
+        arguments: The arguments of the command.
+
+    Raises:
+        ZooError: There are fewer than two results, or they are of other half-truths.
+    """
+    picture = None if arguments.out is None else Path(arguments.out) / half_truth_models.PICTURE
+    if picture is not None:
+        check_place(picture, arguments.overwrite)
+    preset = preset_of(arguments.preset)
+    found = {}
+    for folder in dict.fromkeys(arguments.results):
+        several = diagnostics(read(Path(folder)), preset)
+        for one in several:
+            found[folder if len(several) == 1 else f"{folder} {one.run}"] = one
+    if len(found) < 2:
+        raise ZooError(
+            f"{arguments.results[0]} alone is nothing to compare: name the results of another "
+            "model too, or take `zoo halftruth show`"
+        )
+    half_truth_models.check_alike(found)
+    console = screen()
+    console.print(next(iter(found.values())).says.partition(";")[0], highlight=False)
+    console.print(rich_table(half_truth_models.table(found)))
+    if picture is not None:
+        write_beside(picture, png(half_truth_models.drawing(found)))
+        console.print(str(picture), highlight=False, soft_wrap=True)
+
+
 def parser() -> NamingParser:
     """Returns the parser of the command."""
     parser = NamingParser(
         prog="zoo halftruth",
-        description="Settle half-truths in a case file, or show what a model made of them.",
+        description="Settle half-truths in a case file, or show what models made of them.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     make = NamingParser(
@@ -208,6 +244,21 @@ def parser() -> NamingParser:
     view.add_argument(
         "--preset", type=str, default="official", help="how ties count, one of `zoo ls presets`"
     )
+    several = NamingParser(
+        description="Print the accuracies of several models on the same half-truths beside each "
+        "other, and draw them. Nothing is scored again."
+    )
+    several.add_argument(
+        "results", type=str, nargs="+", help="folders that `zoo validate --out` wrote"
+    )
+    several.add_argument(
+        "--out", type=str, help=f"a folder for {half_truth_models.PICTURE}; none by default"
+    )
+    several.add_argument("--overwrite", action="store_true", help="write over a picture")
+    several.add_argument(
+        "--preset", type=str, default="official", help="how ties count, one of `zoo ls presets`"
+    )
     commands.add_subcommand("build", make, help="write a case file from units")
     commands.add_subcommand("show", view, help="print, draw and lay out what a model made of one")
+    commands.add_subcommand("compare", several, help="print and draw several models together")
     return parser
