@@ -28,6 +28,7 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
             ["a100", "--model.backbone.name", "RN50"],
             "RN50 has a tower that is no plain transformer",
         ),
+        (["a100", "--data.features.folder", "F"], "data.features encodes images and texts once"),
     ],
 )
 def test_what_cannot_be_planned_is_told_in_a_sentence(
@@ -35,3 +36,34 @@ def test_what_cannot_be_planned_is_told_in_a_sentence(
 ) -> None:
     assert main([*CS_CLIP, *flags]) == 1
     assert sentence in capsys.readouterr().err
+
+
+def planned(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    assert main(["plan", "--device", "a100", *argv]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_ends_at_its_steps_or_epochs_whichever_come_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    by_steps = ["--config", "cs_clip.yaml", "--trainer.max_steps", "1000"]
+    # 1,000 steps of 128 rows at 1.83 ms and 2 workers are 117 s
+    for epochs in ("-1", "25"):
+        out = planned(capsys, *by_steps, "--trainer.max_epochs", epochs)
+        assert "0.0 hours for 1,000 steps" in out
+    endless = planned(capsys, "--config", "cs_clip.yaml", "--trainer.max_epochs", "-1")
+    assert "hours: give --trainer.max_epochs or --trainer.max_steps" in endless
+
+
+def test_what_an_objective_has_beside_scores_is_said_not_to_be_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "what DeGLA costs beside scores" in planned(capsys, "--config", "degla.yaml")
+    assert "not counted" not in planned(capsys, "--config", "cs_clip.yaml")
+
+
+def test_a_joined_row_loads_two_images(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--config", "clic.yaml", "--data.batch_size", "100", "--workers", "1"]
+    costs = ["--image_ms", "10", "--texts_ms", "1"]
+    assert "loading 2,100.0 ms" in planned(capsys, *given, *costs)
+    assert "loading 1,100.0 ms" in planned(capsys, *given, *costs, "--data.joined", "false")

@@ -27,6 +27,7 @@ ARITHMETIC: dict[str, Arithmetic] = {
 CAPTIONS_AN_IMAGE = 5
 LENGTHS = (8, 16, 24, 32, 48)
 GIGA, MIB = 1e9, 1 << 20
+SCORES_ALONE = ("CLIP", "NegCLIP", "CSCLIP", "SigLIP")  # objectives that cost no more than scores
 
 
 def main(argv: list[str]) -> int:
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> int:
         f"a text forward, by tokens: {by_length} GFLOP; an image {step.image.flops() / GIGA:.2f}\n",
         soft_wrap=True,
     )
-    console.print(_shares("memory on a device, at most", step.memory, "MiB", MIB))
+    console.print(_shares("memory on a device, of what is counted", step.memory, "MiB", MIB))
     held, room = sum(step.memory.values()), device.memory_gb * GIGA
     console.print(
         f"of {room / MIB:,.0f} MiB"
@@ -57,8 +58,10 @@ def main(argv: list[str]) -> int:
     )
     if step.devices > 1:
         console.print(_shares("sent by a device", step.communication, "MiB", MIB))
-    workers = given.workers or settings.data.init_args.workers
-    seconds = step.seconds(device, given.utilization, workers, given.image_ms, given.texts_ms)
+    data = settings.data.init_args
+    workers = given.workers or data.workers
+    image_ms = given.image_ms * (2 if data.get("joined") else 1)
+    seconds = step.seconds(device, given.utilization, workers, image_ms, given.texts_ms)
     _print_time(console, step, seconds, given, settings)
     for note in notes:
         console.print(f"note: {note}")
@@ -137,6 +140,11 @@ def step_of(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
             "the recipe trains adapters, and zoo plan counts whole towers: set "
             "model.backbone.tuning.lora to null"
         )
+    if data.get("features") is not None:
+        raise ZooError(
+            "data.features encodes images and texts once, and zoo plan counts towers that run in "
+            "every step: set data.features to null"
+        )
     name = backbone.get("name") or NAME
     _, config = architecture(name)
     quick = bool(config.get("quick_gelu")) or backbone.get("activation") == "quickgelu"
@@ -167,15 +175,20 @@ def step_of(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
         arithmetic=_arithmetic(str(settings.trainer.precision)),
         chunk=compute.get("chunk"),
     )
-    head = settings.model.get("head")
-    kind = "Cosine" if head is None else head.class_path.rpartition(".")[2]
-    notes = [] if kind == "Cosine" else [f"what {kind} itself costs is not counted"]
+    head, objective = (_kind(settings.model.get(part)) for part in ("head", "objective"))
+    notes = [f"what {head} itself costs is not counted"] if head not in (None, "Cosine") else []
+    if objective not in (None, *SCORES_ALONE):
+        notes.append(f"what {objective} costs beside scores, such as a teacher, is not counted")
     notes += ["negative images are not counted"] * (data.get("negative_images") is not None)
     return step, notes
 
 
 def _count(makers: Any) -> int:
     return len(makers) if isinstance(makers, list) else int(makers is not None)
+
+
+def _kind(part: Any) -> str | None:
+    return None if part is None else part.class_path.rpartition(".")[2]
 
 
 def _arguments(given: Any) -> Mapping[str, Any]:
@@ -231,14 +244,21 @@ def _print_time(
     console.print(
         f"{speed:,.0f} images a second, if towers reach {given.utilization:.0%} of the device"
     )
-    data = settings.data.init_args
+    data, trainer = settings.data.init_args, settings.trainer
     images, one = data.get("expect_n"), data.get("captions_per_image") == "one"
     samples = given.samples or (images and images * (1 if one else CAPTIONS_AN_IMAGE))
-    if not samples:
+    epochs, steps = trainer.max_epochs or (-1 if trainer.max_steps > 0 else 1), trainer.max_steps
+    ends = []
+    if steps > 0:
+        taken = steps * trainer.accumulate_grad_batches * step.rows
+        ends.append((taken, f"{steps:,} steps"))
+    if epochs > 0 and samples:
+        rows = samples * (2 if data.get("hard_images") else 1)
+        ends.append((rows * epochs, f"{epochs:,} epochs of {samples:,} samples"))
+    if ends:
+        rows, what = min(ends)
+        console.print(f"{rows / speed / 3600:,.1f} hours for {what}")
+    elif epochs > 0:
         console.print("hours: give --samples, the rows of an epoch")
-        return
-    epochs = settings.trainer.max_epochs or 1
-    rows = samples * (2 if data.get("hard_images") else 1)
-    console.print(
-        f"{rows * epochs / speed / 3600:,.1f} hours for {epochs:,} epochs of {samples:,} samples"
-    )
+    else:
+        console.print("hours: give --trainer.max_epochs or --trainer.max_steps, where the run ends")
