@@ -153,6 +153,8 @@ class Batch:
             they came encoded.
         teacher_images: The images as a teacher encodes them, where there is one.
         teacher_texts: The texts of the bank as a teacher encodes them, where there is one.
+        broken: Images that could not be decoded, so that their rows are filling, as references in
+            text.
     """
 
     images: Tensor | Encoded
@@ -170,6 +172,7 @@ class Batch:
     bank: TextBank | None = None
     teacher_images: Encoded | None = None
     teacher_texts: Encoded | None = None
+    broken: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.captions)

@@ -8,6 +8,8 @@ from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
+from zoo.sources.negative_images import FoundImages
+from zoo.sources.sample import ImageRef
 from zoo.sources.seeds import stable_hash
 
 
@@ -82,7 +84,18 @@ def test_a_broken_image_is_an_error_or_a_filling_row(tmp_path):
     data.tolerate_broken = True
     (row,) = data[(0, 2)]
     assert (row.caption, row.sample, row.negatives) == (None, 2, [None])
+    assert str(row.broken) == f"file:{tmp_path}/1.png"
     assert not row.image.any()
+
+
+def test_a_broken_negative_image_is_named_in_place_of_the_row_s_own(tmp_path):
+    file = tmp_path / "swapped.png"
+    negative = FoundImages({"1 is caption 0": ImageRef("file", str(file))})
+    data = dataset(tmp_path, negative_images=negative, tolerate_broken=True)
+    file.write_bytes((tmp_path / "1.png").read_bytes()[:40])
+    batch = Collate(WordTokenizer())([data[(0, 2)], data[(0, 3)]])
+    assert batch.broken == (f"file:{file}",)
+    assert (batch.captions == MISSING).tolist() == [True, False]
 
 
 def row(sample, caption, negatives=(), pairs=(), image_id="x"):

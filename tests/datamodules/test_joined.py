@@ -16,6 +16,7 @@ from zoo.datamodules.joined import (
 from zoo.datamodules.texts import CaptionTexts, captions_of_images
 from zoo.errors import ZooError
 from zoo.positives.other_caption import OtherCaption
+from zoo.sources.images import BrokenImage
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.sample import ImageRef, Sample
 from zoo.units.sampler import UnitSampler
@@ -36,13 +37,23 @@ class Shades:
         return torch.full((3, 4, 4), float(image.key.removesuffix(".png")))
 
 
-def rows(epoch: int = 0) -> list[BatchRow]:
+class OneBroken(Shades):
+    """The last image cannot be decoded."""
+
+    def __call__(self, image: ImageRef, seed: str) -> torch.Tensor:
+        if image.key == "3.png":
+            raise BrokenImage("3.png")
+        return super().__call__(image, seed)
+
+
+def rows(epoch: int = 0, images: Shades | None = None, tolerant: bool = False) -> list[BatchRow]:
     texts = CaptionTexts(
         generators=[Appended()],
         positive_generators=[OtherCaption()],
         of_image=captions_of_images(SAMPLES),
     )
-    data = JoinedDataset(SAMPLES, [(i,) for i in range(len(SAMPLES))], texts, Shades())
+    data = JoinedDataset(SAMPLES, [(i,) for i in range(len(SAMPLES))], texts, images or Shades())
+    data.tolerate_broken = tolerant
     return [row for i in range(len(SAMPLES)) for row in data[epoch, i]]
 
 
@@ -69,6 +80,17 @@ def test_partners_are_drawn_anew_in_every_epoch_and_the_same_for_an_epoch() -> N
     first, again, next_epoch = ([row.caption for row in rows(epoch)] for epoch in (0, 0, 1))
     assert first == again
     assert first != next_epoch
+
+
+def test_a_row_whose_partner_is_broken_names_the_partner() -> None:
+    empty = [
+        row
+        for epoch in range(3)
+        for row in rows(epoch, OneBroken(), tolerant=True)
+        if row.caption is None
+    ]
+    assert {row.sample // 2 for row in empty} > {3}  # others have drawn it
+    assert {str(row.broken) for row in empty} == {"file:3.png"}
 
 
 @pytest.mark.parametrize("axis", [SIDE_BY_SIDE, STACKED])

@@ -2,8 +2,7 @@
 
 import logging
 
-from zoo.batch import MISSING, Batch
-from zoo.sources.source import Source
+from zoo.batch import Batch
 
 log = logging.getLogger(__name__)
 
@@ -18,16 +17,13 @@ class BrokenImages:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def look_at(self, batch: Batch, source: Source) -> None:
-        """Finds the broken images of a batch.
+    def look_at(self, batch: Batch) -> None:
+        """Notes the broken images of a batch.
 
         Args:
-            batch: A batch as it was loaded. A row with a sample and no caption is of a broken one.
-            source: The captions that it was made of.
+            batch: A batch as it was loaded.
         """
-        empty = (batch.captions == MISSING) & (batch.samples != MISSING)
-        for index in batch.samples[empty].tolist():
-            image = str(source.samples[index].image)
+        for image in batch.broken:
             if image not in self.names:
                 self.names.add(image)
                 count = len(self.names)

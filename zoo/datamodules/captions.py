@@ -362,7 +362,7 @@ class CaptionDataModule(Ranged, CaptionData):
             collate,
             self.workers,
             pin_memory=torch.cuda.is_available(),
-            seen=lambda batch: self.broken.look_at(batch, source),
+            seen=self.broken.look_at,
         )
 
     def _transform(self, fixed: bool) -> Transform:

@@ -34,7 +34,7 @@ Transform = Callable[[Any], Tensor]
 class BatchRow:
     """One row of a batch before its texts are tokens.
 
-    A row with a sample and no caption is one whose image was broken.
+    A row with a sample and no caption is one of which an image was broken.
 
     Attributes:
         image: What `RowImages` gave.
@@ -45,6 +45,7 @@ class BatchRow:
         image_id: Id of the image.
         sample: Position in the source, -1 in a filling row.
         negative_image: What `RowImages` gave for the negative image, None where there is none.
+        broken: The image that was broken, None where none was.
     """
 
     image: Tensor
@@ -55,6 +56,7 @@ class BatchRow:
     image_id: str
     sample: int
     negative_image: Tensor | None = None
+    broken: ImageRef | None = None
 
 
 class RowImages(Protocol):
@@ -185,20 +187,19 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         if index == MISSING:
             return self._filling(MISSING)
         sample = self.samples[index]
-        other = self.negative_images.of(sample.caption)
+        asked, other = sample.image, self.negative_images.of(sample.caption)
+        negative = None
         try:
-            image = self.images(sample.image, seed_of(self.seed, epoch, index, "augmentation"))
-            negative = (
-                None
-                if other is None
-                else self.images(other, seed_of(self.seed, epoch, index, "negative_image"))
-            )
+            image = self.images(asked, seed_of(self.seed, epoch, index, "augmentation"))
+            if other is not None:
+                asked = other
+                negative = self.images(other, seed_of(self.seed, epoch, index, "negative_image"))
         except BrokenImage as error:
             if not self.tolerate_broken:
                 raise BrokenImage(
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
-            return self._filling(index)
+            return self._filling(index, asked)
         return BatchRow(
             image,
             sample.caption,
@@ -210,7 +211,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             negative,
         )
 
-    def _filling(self, index: int) -> BatchRow:
+    def _filling(self, index: int, broken: ImageRef | None = None) -> BatchRow:
         return BatchRow(
             self.blank,
             None,
@@ -219,4 +220,5 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             [None] * self.texts.n_units,
             "",
             index,
+            broken=broken,
         )

@@ -29,7 +29,7 @@ class JoinedDataset(CaptionDataset):
         partner = self.entries[draws.randrange(len(self.entries))]
         other = super()._row(epoch, draws.choice(partner))
         if row.caption is None or other.caption is None:
-            filling = self._filling(index)
+            filling = self._filling(index, row.broken or other.broken)
             return replace(filling, positives=[None, *filling.positives])
         caption = joined_texts(row.caption, other.caption)
         further = [
