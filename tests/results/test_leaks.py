@@ -14,6 +14,7 @@ from zoo.familiarity.images import SeenImages
 from zoo.results.leaks import Leak, leaks, leaks_table, trained_images, untold
 from zoo.results.metrics import Macro, Rules
 from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
@@ -98,6 +99,10 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert read(tmp_path / "again").counted[0].leaks == kept[0].leaks
     said = " ".join(capsys.readouterr().out.split())
     assert "without cases of the 2 images of trained" in said
+    assert "no case is about one of them" not in said
+    assert main([str(out)]) == 0
+    assert "without cases of" not in capsys.readouterr().out
+    assert "excluded" not in results.recounted([preset_of("strict")]).header
     (tmp_path / "ids.txt").write_text("5\n")
     assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt")]) == 0
     said = " ".join(capsys.readouterr().out.split())

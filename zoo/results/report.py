@@ -46,6 +46,7 @@ CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
 BESIDE = "beside"
+EXCLUDED_IMAGES = "excluded"
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,12 @@ class Results:
         return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
 
     def recounted(self, presets: Sequence[Preset]) -> "Results":
-        """Returns the same outcomes counted under other presets."""
-        return Results(self.header, count(self.cases, presets, self.header), self.cases)
+        """Returns the same outcomes counted under other presets.
+
+        They do not say which images were left out beside, since no metric is counted without them.
+        """
+        header = {name: said for name, said in self.header.items() if name != EXCLUDED_IMAGES}
+        return Results(header, count(self.cases, presets, header), self.cases)
 
 
 def report(
@@ -296,7 +301,7 @@ def finished(
             replace(c, leaks=tuple(leaks(results.cases, seen, preset.rules, known)))
             for c, preset in zip(results.counted, presets, strict=True)
         )
-        header = {**results.header, "excluded": seen.describe()}
+        header = {**results.header, EXCLUDED_IMAGES: seen.describe()}
         results = Results(header, tuple(counted), results.cases)
     if out is not None:
         write(results, out)

@@ -14,7 +14,7 @@ from zoo.results.averages import Average
 from zoo.results.brief import BLIND, LONG, absent, ceilings_table, notes, summary_table
 from zoo.results.leaks import Leak, leaks_table, untold
 from zoo.results.metrics import Metric
-from zoo.results.report import BESIDE, CUT, SHORT_LISTS, Results
+from zoo.results.report import BESIDE, CUT, EXCLUDED_IMAGES, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
     Bold,
@@ -128,8 +128,8 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
             yield Text(f"\n{published.says[0]}")
             yield from [rich_table(published)] if published.rows else []
             yield from map(Text, published.says[1:])
-        if "excluded" in header:
-            yield from _leaks(counted.leaks, header["excluded"], long)
+        if EXCLUDED_IMAGES in header:
+            yield from _leaks(counted.leaks, header[EXCLUDED_IMAGES], long)
         yield Text("")
     for name, benchmark in results.header["benchmarks"].items():
         if guessed := benchmark.get("baselines"):
