@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from tests.support.compared import rows_under
+import zoo
+from tests.support.compared import Counting, outcomes, results, rows_under
 from zoo.benchmarks import Case, Outcome, Protocol, Query
+from zoo.benchmarks.protocols.roc_auc import RocAuc
+from zoo.errors import ZooError
 from zoo.results import Rules
+from zoo.results.averages import Mean, Member
 from zoo.results.comparison.common import common
 from zoo.results.comparison.paired import paired
 from zoo.results.metrics import Metric, metrics
@@ -123,3 +128,26 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
     assert test.alone is None
     assert test.p == pytest.approx(2 * 0.5**6 / 2, abs=0.003)  # McNemar's mid-p of six against none
+
+
+def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
+    match = np.repeat(np.eye(2, dtype=bool), 4, axis=0)
+    images = tuple(ImageRef("coco", f"{100 + i}") for i in range(8))
+    asked = Case(images, ("a cat", "a dog"), match, RocAuc(), "all", "0")
+    ranked = [
+        table(rows(BenchmarkRun("ranked"), asked, asked.judge(scores), frozenset()))
+        for scores in np.random.default_rng(0).random((2, 8, 2), np.float32)
+    ]
+    plain = [outcomes([i < right for i in range(8)]) for right in (3, 6)]
+    both = Mean("both", (Member("sugarcrepe", "swap_att"), Member("ranked", "all", "roc_auc")))
+    runs = {
+        name: results(pa.concat_tables(of))
+        for name, *of in zip(("first", "second"), plain, ranked, strict=True)
+    }
+    compared = zoo.compare(runs, presets=[Counting(PLAIN, [both])], resamples=100)
+    assert [str(line.place) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
+    (note,) = (note for note in compared.notes if "ranked/all/roc_auc" in note)
+    assert note.startswith("not compared, nor averages over them")
+    alone = {name: results(of) for name, of in zip(runs, ranked, strict=True)}
+    with pytest.raises(ZooError, match=r"of ranked/all/roc_auc, all that .* no interval is known"):
+        zoo.compare(alone, presets=[Counting(PLAIN, [both])])

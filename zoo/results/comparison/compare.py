@@ -9,7 +9,7 @@ from zoo.results.comparison.common import Common, Part, common
 from zoo.results.comparison.comparison import LEVEL, Comparison, Line, chosen, lines_of
 from zoo.results.comparison.named import SEED, by_seed, shortened
 from zoo.results.comparison.paired import RESAMPLES
-from zoo.results.comparison.rows import rows_of
+from zoo.results.comparison.rows import rows_of, without_interval
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import Figure, figures
@@ -62,6 +62,12 @@ def compare(
     shared = common([one.cases for one in results.values()], list(results))
     first = next(iter(results.values()))
     rows = rows_of(shared.tables, counted_by, first.header)
+    untested = without_interval(shared.tables[0])
+    if not rows and untested:
+        raise ZooError(
+            f"of {', '.join(untested)}, all that {', '.join(results)} have in common, no interval "
+            "is known: lay their reports side by side, or measure another benchmark"
+        )
     if not rows:
         raise ZooError(
             f"{', '.join(results)} have no case that all of them scored: measure them on the same "
@@ -161,6 +167,11 @@ def _notes(
         random = random_weights(one.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
+    if untested := without_interval(shared.tables[0]):
+        yield (
+            "not compared, nor averages over them, since no interval is known of a number over all "
+            f"images: {', '.join(untested)}"
+        )
     partial = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
     if partial:
         yield f"taken without members that were not measured: {', '.join(partial)}"

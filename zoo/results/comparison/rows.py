@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.averages import parts
 from zoo.results.metrics import Metric, Rules, metrics
+from zoo.results.outcomes import protocol_here
 from zoo.results.presets.base import Preset
 from zoo.results.report import references
 from zoo.results.runs import BenchmarkRun
@@ -116,6 +117,22 @@ def rows_of(
     return found
 
 
+def without_interval(table: pa.Table) -> tuple[str, ...]:
+    """Returns the names of scored metrics of which no interval is known, and so no test.
+
+    Args:
+        table: Outcomes of a run, one of `Common.tables`.
+    """
+    scored = table.filter(table["right"].is_valid())
+    columns = (scored[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
+    found = dict.fromkeys(zip(*columns, scored["protocol"].to_pylist(), strict=True))
+    return tuple(
+        str(Place("", str(BenchmarkRun(benchmark, run)), subset, metric))
+        for benchmark, run, subset, metric, protocol in found
+        if not protocol_here(protocol).has_interval
+    )
+
+
 def _ordered(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], int]) -> Counted:
     last = len(order)
     return dict(
@@ -148,7 +165,7 @@ def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[R
 
 
 def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
-    """Returns the means that are taken.
+    """Returns the means that are taken, and whose members all have intervals.
 
     The metrics of the first run tell which have their members; those of the others stand in the
     same order.
@@ -165,7 +182,7 @@ def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
             tuple(dict.fromkeys(part.left_out)),
         )
         for part in parts(preset.means, list(counted[0]))
-        if part.taken
+        if part.taken and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
 
