@@ -18,11 +18,30 @@ def test_images_are_named_by_numbers_file_names_and_references(tmp_path: Path) -
         "COCO_val2014_000000000007.jpg",
         "visual_genome:9",
         "1007129816_e794419615.jpg",
+        "1000092795.jpg",
     ]
     (tmp_path / "ids.txt").write_text("\n".join(lines))
     seen = seen_images(str(tmp_path / "ids.txt"))
-    assert seen.images == {"coco:42", "coco:7", "visual_genome:9", "flickr:1007129816"}
-    assert seen.describe() == {"named": str(tmp_path / "ids.txt"), "images": 4}
+    flickr = ("flickr:1007129816", "flickr:1000092795")
+    assert seen.images == {"coco:42", "coco:7", "visual_genome:9", *flickr}
+    assert seen.describe() == {"named": str(tmp_path / "ids.txt"), "images": 5}
+
+
+def test_a_file_is_the_same_image_by_its_whole_path_and_from_a_folder(tmp_path: Path) -> None:
+    root, lists = tmp_path / "root", tmp_path / "lists"
+    for file in (root / "own" / "a.png", lists / "b.png"):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    named = lists / "ids.txt"
+    named.write_text("own/a.png\nb.png\n")
+    seen = seen_images(str(named), [root])
+    asked = ["own/a.png", f"{root}/own/a.png", f"{root}/x/../own/a.png", f"{lists}/b.png", "b.png"]
+    assert all(seen.has(f"file:{path}") for path in asked)
+    assert not any(seen.has(f"file:{path}") for path in (f"{root}/b.png", "a.png"))
+    assert seen.describe()["images"] == 2
+    named.write_text(f"{root}/own/a.png\n")
+    seen = seen_images(str(named), [root])
+    assert [seen.has(f"file:{path}") for path in ("own/a.png", "own/b.png")] == [True, False]
 
 
 def test_karpathys_training_images_are_those_of_train_and_restval(

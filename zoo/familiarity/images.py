@@ -1,16 +1,17 @@
 """Which images a model has seen: named in a file, Karpathy's training images, or its own."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct
 
 from zoo.errors import ZooError
 from zoo.familiarity.captions import trained_reader
-from zoo.sources.images import identity, image_ref
+from zoo.sources.images import by_name, identity, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
@@ -23,6 +24,7 @@ KARPATHY, TRAINED = "karpathy_train", "trained"
 KARPATHY_FILES = ("coco/dataset_coco.json", "dataset_coco.json")
 IMAGE_DATA = ("visual_genome/image_data.json", "image_data.json")
 COCO, VISUAL_GENOME = "coco", "visual_genome"  # photographs of one may be of the other too
+FILE = "file"
 NUMBERED = {COCO, VISUAL_GENOME, "flickr"}
 
 
@@ -40,11 +42,14 @@ class SeenImages:
         images: Their identities (`zoo.sources.images.identity`).
         coco_of: The COCO image of each image of Visual Genome, None where it is none of COCO's;
             empty where nothing tells.
+        otherwise: Other identities of images that are files: one is known by its path from a data
+            root, or by its whole path.
     """
 
     named: str
     images: frozenset[str]
     coco_of: Mapping[str, str | None] = field(default_factory=dict)
+    otherwise: frozenset[str] = frozenset()
 
     def has(self, image: str) -> bool | None:
         """Tells whether an image is among them, None where that cannot be told.
@@ -57,9 +62,11 @@ class SeenImages:
         """
         if image in self.images or self.coco_of.get(image) in self.images:
             return True
-        source = image.partition(":")[0]
+        source, _, key = image.partition(":")
+        if source == FILE and f"{FILE}:{os.path.normpath(key)}" in self.otherwise:
+            return True
         if source not in NUMBERED:
-            return False if source == "file" and source in self._sources else None
+            return False if source == FILE and source in self._sources else None
         if {COCO, VISUAL_GENOME} <= {source, *self._sources} and source != "flickr":
             return False if self.coco_of else None
         return False
@@ -93,6 +100,7 @@ def seen_images(
     Raises:
         ZooError: The images are not there, or the model does not say which they are.
     """
+    bases = [*roots]
     if named == TRAINED:
         images = frozenset(identity(image_ref(image)) for image in trained)
         images = images or _of(trained_reader(captions, f"name images by {FLAG}"))
@@ -100,13 +108,14 @@ def seen_images(
         images = _of(_karpathy(roots))
     elif Path(named).suffix == ".txt":
         images = frozenset(_one_a_line(Path(named)))
+        bases = [Path(named).parent, Path(), *roots]
     else:
         images = _of(guess_reader(named))
     if not images:
         raise ZooError(f"{named} names no image: give a file of images, one a line, or of captions")
     coco_of = _coco_of(roots)
     same = {one for image in images if (one := coco_of.get(image)) is not None}
-    return SeenImages(named, images | same, coco_of)
+    return SeenImages(named, images | same, coco_of, frozenset(_otherwise(images, bases)))
 
 
 def _of(reader: Reader) -> frozenset[str]:
@@ -116,7 +125,28 @@ def _of(reader: Reader) -> frozenset[str]:
 def _one_a_line(path: Path) -> Iterator[str]:
     for line in map(str.strip, text_lines(path)):
         if line:
-            yield f"{COCO}:{int(line)}" if line.isdecimal() else identity(image_ref(line))
+            bare = None if "/" in line else by_name(PurePosixPath(line))
+            yield f"{COCO}:{int(line)}" if line.isdecimal() else identity(bare or image_ref(line))
+
+
+def _otherwise(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:
+    """Yields what else images that are files may be called.
+
+    Args:
+        images: Identities of images.
+        bases: Folders from which their paths may start; the first that has one wins.
+    """
+    folders = [os.path.abspath(base) for base in bases]
+    for source, _, key in (image.partition(":") for image in images):
+        if source == FILE and os.path.isabs(key):
+            whole = os.path.normpath(key)
+            yield f"{FILE}:{whole}"
+            for folder in folders:
+                if whole.startswith(f"{folder}{os.sep}"):
+                    yield f"{FILE}:{os.path.relpath(whole, folder)}"
+        elif source == FILE:
+            places = (os.path.normpath(os.path.join(folder, key)) for folder in folders)
+            yield from (f"{FILE}:{place}" for place in [*filter(os.path.exists, places)][:1])
 
 
 def _karpathy(roots: Sequence[Path]) -> Reader:

@@ -167,7 +167,7 @@ def _meant(path: PurePosixPath) -> ImageRef | None:
     return None
 
 
-def _by_name(path: PurePosixPath) -> ImageRef | None:
+def by_name(path: PurePosixPath) -> ImageRef | None:
     """Returns the published image that a user's path may mean where nothing is there as written."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
     return _meant(path) or (flickr_ref(path.name) if flickr else None)
@@ -380,7 +380,7 @@ class ImageFinder:
 
     def _settled(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
-        known = _by_name(PurePosixPath(ref.key if path is None else path))
+        known = by_name(PurePosixPath(ref.key if path is None else path))
         there = None if known is None else self.find(known)
         if known is None or there is None:
             return None
