@@ -2,8 +2,10 @@
 
 import logging
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from zoo.evaluation import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.kept import KeptVectors, kept_vectors
 from zoo.evaluation.store import VectorStore
+from zoo.heads import Cosine
 from zoo.results.comparison.common import common, largest_difference
 from zoo.results.comparison.differing import differences
 from zoo.results.report import Results
@@ -269,6 +272,34 @@ def test_a_backbone_of_other_code_is_another_model() -> None:
     second = Other("zoo-tiny")
     second.load_state_dict(first.state_dict())
     assert computation_of(first, "32-true") != computation_of(second, "32-true")
+
+
+def test_classes_of_one_file_and_their_own_arguments_are_other_models() -> None:
+    class Other(Backbone):
+        def __init__(self, layer: int) -> None:
+            super().__init__("zoo-tiny")
+            self.layer = layer
+
+    class Another(Other):
+        pass
+
+    models = [Other(1), Other(2), Another(1)]
+    for model in models[1:]:
+        model.load_state_dict(models[0].state_dict())
+    told = [str(computation_of(model, "32-true")) for model in models]
+    assert len(set(told)) == 3
+
+
+def test_a_backbone_that_stands_in_no_file_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Like a notebook's: its module has no file."""
+    monkeypatch.setitem(sys.modules, "notebook", ModuleType("notebook"))
+    kind: Any = type("Own", (Backbone,), {"__module__": "notebook"})
+    assert (
+        kept_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
+    )
+    assert "vectors are not kept: Own is defined in no file" in caplog.text
 
 
 def test_a_model_of_zoo_is_measured_from_kept_vectors(made_root: Path, tmp_path: Path) -> None:

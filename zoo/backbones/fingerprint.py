@@ -14,6 +14,7 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.support.distributed import whole
+from zoo.support.spec import class_path
 
 LIBRARIES = ("open_clip_torch", "pillow", "timm", "torch", "torchvision", "transformers")
 CODE = ("backbones/**/*.py", "sources/*.py", "batch.py")  # what encodes and decodes
@@ -48,7 +49,7 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
     return plain
 
 
-def computation_of(backbone: Backbone, precision: str) -> dict[str, Any]:
+def computation_of(backbone: Backbone, precision: str) -> dict[str, Any] | None:
     """Returns all that the pooled vector of an image's bytes or a text's token ids depends on.
 
     How many are encoded at once is not among it: that changes last digits alone.
@@ -56,12 +57,23 @@ def computation_of(backbone: Backbone, precision: str) -> dict[str, Any]:
     Args:
         backbone: Encodes them. Where its weights are split over ranks, every rank must call this.
         precision: The trainer's name of the precision in which it runs.
+
+    Returns:
+        It, by name. None where the backbone's class stands in no file, so that nothing tells when
+        its code changes.
     """
     weight = next(backbone.parameters())
     on = weight.device
     lora = backbone.tuning.lora
-    own = {inspect.getsourcefile(kind) for kind in type(backbone).__mro__ if kind is not object}
+    files = _files(type(backbone))
+    if files is None:
+        return None
+    # what a user's own class was given beside Backbone's arguments, which the rest tells of
+    common = inspect.signature(Backbone.__init__).parameters
+    own = {name: value for name, value in backbone._recorded.items() if name not in common}
     return {
+        "class": class_path(type(backbone)),
+        "arguments": own,
         "architecture": backbone.architecture,
         "weights": weights_hash(backbone),
         "dtype": str(weight.dtype),
@@ -73,8 +85,17 @@ def computation_of(backbone: Backbone, precision: str) -> dict[str, Any]:
         "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],
         "device": torch.cuda.get_device_name(on) if on.type == "cuda" else on.type,
         "libraries": {name: _version(name) for name in LIBRARIES},
-        "code": _code(frozenset(filter(None, own))),
+        "code": _code(files),
     }
+
+
+def _files(kind: type) -> frozenset[str] | None:
+    """Returns the files of a class and its bases, None where one is in none, as a notebook's."""
+    try:
+        found = {inspect.getsourcefile(k) for k in kind.__mro__ if k.__module__ != "builtins"}
+    except (TypeError, OSError):
+        return None
+    return frozenset(filter(None, found))
 
 
 @cache

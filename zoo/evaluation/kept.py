@@ -47,13 +47,20 @@ def kept_vectors(
         precision: The trainer's name of the precision in which the backbone runs.
 
     Returns:
-        The vectors. None where the head reads more than pooled vectors, or the environment turns
-        the cache off.
+        The vectors. None where the head reads more than pooled vectors, the environment turns the
+        cache off, or nothing tells when the backbone's code changes.
     """
     store = cache.store
     if store is None or head.needs.tokens or head.needs.pieces:
         return None
-    return KeptVectors(store, computation_of(backbone, precision))
+    computation = computation_of(backbone, precision)
+    if computation is None:
+        log.warning(
+            "vectors are not kept: %s is defined in no file that could tell when it changes",
+            type(backbone).__name__,
+        )
+        return None
+    return KeptVectors(store, computation)
 
 
 class KeptVectors:
