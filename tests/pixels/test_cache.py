@@ -126,6 +126,15 @@ def test_broken_images_are_refused_or_left_out(tmp_path: Path, refs: list[ImageR
         _ = pixels[refs[1]]
 
 
+def test_a_set_of_broken_images_alone_is_told_as_one_of_some(
+    tmp_path: Path, refs: list[ImageRef]
+) -> None:
+    Path(refs[1].key).write_bytes(Path(refs[1].key).read_bytes()[:300])
+    pixels = kept(tmp_path, refs[1:2], tolerate_broken=True)
+    with pytest.raises(BrokenImage, match="is not a whole image"):
+        _ = pixels[refs[1]]
+
+
 def test_a_run_trains_on_the_same_batches_with_a_cache_and_without(tmp_path: Path) -> None:
     def seen(cache: ImageCache | None, workers: int) -> list[tuple[int, str]]:
         data = CaptionDataModule(

@@ -245,7 +245,10 @@ class Backbone(Recorded, nn.Module):
 
     @property
     def least_side(self) -> int:
-        """The shorter side from which no crop of a training image needs enlarging, in pixels."""
+        """The shorter side from which no square crop of a training image needs enlarging.
+
+        A crop of 3 to 4 or 4 to 3, of a square image, is enlarged by up to about 15 %.
+        """
         least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
         return math.ceil(max(self.image_size) / math.sqrt(least))
 

@@ -53,7 +53,7 @@ class ImageCache(metaclass=RangedType):
             folder of its own in it.
         limit_gib: The most that the images of a run may take, in GiB.
         side: Pixels of the shorter side that larger images are resized to. None takes the least
-            from which a random crop needs no enlarging.
+            from which a square crop needs no enlarging.
     """
 
     folder: str
@@ -84,12 +84,12 @@ class KeptPixels:
         Raises:
             BrokenImage: It could not be decoded.
         """
-        if self._mapped is None:
-            # copied where it is written to, which torch wants to be able to do
-            self._mapped = np.memmap(self.folder / "pixels.bin", np.uint8, "c")
         start, height, width = self._index[self.rows[image]].tolist()
         if not height:
             raise BrokenImage(f"{image} is not a whole image: fetch it again")
+        if self._mapped is None:  # a file of no pixels could not be
+            # copied where it is written to, which torch wants to be able to do
+            self._mapped = np.memmap(self.folder / "pixels.bin", np.uint8, "c")
         pixels = self._mapped[start : start + height * width * 3].reshape(height, width, 3)
         return torch.from_numpy(pixels).permute(2, 0, 1)
 
