@@ -42,6 +42,11 @@ def test_a_paraphrase_of_a_file_is_found_by_its_caption(tmp_path: Path) -> None:
     assert loose.positive("a dog", (), Random(0)) is None
 
 
+def test_a_caption_may_have_what_other_files_end_lines_with(tmp_path: Path) -> None:
+    line = json.dumps({"caption": "a cat\u2028", "positive": "one\x85cat"}, ensure_ascii=False)
+    assert Paraphrases(written(tmp_path, line)).positive("a cat", (), Random(0)) == "one\x85cat"
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

@@ -34,6 +34,24 @@ def test_an_image_is_found_by_its_caption_beside_the_file_or_under_a_root(tmp_pa
     assert found.of("a fish") is None
 
 
+@pytest.mark.parametrize("other", ["other.png", None])
+def test_a_caption_with_two_images_is_refused_since_its_negative_is_drawn_beside_either(
+    tmp_path: Path, other: str | None
+) -> None:
+    lines = [line("a cat", "one.png"), line("a dog", "one.png"), line("a  cat", other)]
+    with pytest.raises(
+        ZooError, match=r"negatives\.jsonl:3 has another negative_image for 'a  cat"
+    ):
+        written(tmp_path, *lines)
+    assert len(written(tmp_path, lines[0], lines[0]).images) == 1
+
+
+def test_a_caption_may_have_what_other_files_end_lines_with(tmp_path: Path) -> None:
+    caption = "a cat\u2028a dog\x85"
+    text = json.dumps(line(caption, "one.png"), ensure_ascii=False)
+    assert list(written(tmp_path, text).images) == ["a cat a dog"]
+
+
 def test_missing_images_are_refused_or_left_out(tmp_path: Path) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "there.png")
     images = written(tmp_path, line("a cat", "there.png"), line("a dog", "absent.png"))

@@ -64,7 +64,7 @@ def _key(caption: str) -> str:
 def _read(file: Path) -> dict[str, list[str]]:
     positives: dict[str, list[str]] = {}
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(
             f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., "positive": ..}}'

@@ -17,11 +17,12 @@ class NegativeImages(Recorded):
     Args:
         file: JSON lines of `{"caption", "negative_image"}`, where the image is a path or a
             reference such as coco:391895, and null if there is none. Other fields are left alone,
-            so that `zoo.negatives.Replay` may read negative captions from the same lines. The last
-            of several lines for one caption counts.
+            so that `zoo.negatives.Replay` may read negative captions from the same lines. Several
+            lines for one caption have one image, since Replay draws any of them.
 
     Raises:
-        ZooError: The file cannot be read, or a line is broken; the message names the line.
+        ZooError: The file cannot be read, or a line is broken or has another image than one
+            before it for the same caption; the message names the line.
     """
 
     def __init__(self, file: Path) -> None:
@@ -72,10 +73,10 @@ def _key(caption: str) -> str:
 
 
 def _read(file: Path) -> dict[str, ImageRef]:
-    images: dict[str, ImageRef] = {}
+    named: dict[str, str | None] = {}
     own = OwnImages(file.parent)
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(
             f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., '
@@ -83,9 +84,12 @@ def _read(file: Path) -> dict[str, ImageRef]:
         ) from error
     for number, line in enumerate(lines, start=1):
         caption, image = _fields(line, f"{file}:{number}")
-        if image is not None:
-            images[_key(caption)] = own.ref(image)
-    return images
+        if named.setdefault(_key(caption), image) != image:
+            raise ZooError(
+                f"{file}:{number} has another negative_image for {caption[:60]!r} than a line "
+                "before it, and a negative would be drawn beside either: leave one"
+            )
+    return {caption: own.ref(image) for caption, image in named.items() if image is not None}
 
 
 def _fields(line: str, origin: str) -> tuple[str, str | None]:
