@@ -1,6 +1,7 @@
 """Published figures beside measured ones: a table of their own, with sources, mixed with none."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_a_figure_stands_in_the_row_of_its_metric_and_in_the_column_of_its_model
     assert table.says[0].startswith("published figures of others beside this run's")
     assert table.says[1].startswith("[1] vl_compo, github.com/ytaek-oh/vl_compo")
     assert table.says[2:] == ("nothing of this was published of labclip_coco_b32",)
+
+
+def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
+    own = replace(metric("coco_karpathy"), benchmark="retrieval", metric="t2i_r@1")
+    wholes = [replace(own, images=5000, gallery_of=5000), replace(own, images=4, gallery_of=5000)]
+    told_apart = replace(wholes[0], run="coco_karpathy,clean=True")
+    shown = [
+        len(beside_table(["negclip"], "official", [one], []).rows) for one in (*wholes, told_apart)
+    ]
+    assert shown[0] > 0
+    assert shown[1:] == [0, 0]
 
 
 def test_an_average_has_the_figures_of_its_own_preset_a_row_for_each_source() -> None:

@@ -20,17 +20,23 @@ import zoo
 from tests.support.compared import (
     BIVLC,
     MODELS,
+    Counting,
     golden,
     outcomes,
     published_bivlc,
     published_sugarcrepe,
     results,
 )
+from zoo.benchmarks import Case
 from zoo.errors import ZooError
+from zoo.results import Rules
+from zoo.results.averages import Mean, Member
 from zoo.results.comparison.comparison import Comparison, Line
 from zoo.results.comparison.named import by_seed, shortened
-from zoo.results.outcomes import SCHEMA
+from zoo.results.outcomes import SCHEMA, rows, table
 from zoo.results.report import Results, write
+from zoo.results.runs import BenchmarkRun
+from zoo.sources.sample import ImageRef
 
 
 @pytest.fixture(scope="module")
@@ -401,3 +407,24 @@ def test_results_without_names_are_refused() -> None:
     found = results(outcomes([True]))
     with pytest.raises(ZooError, match="give them by name"):
         zoo.compare([found, replace(found)])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("published", [6, 5000])
+def test_a_recall_among_some_images_has_no_figure_beside_and_enters_no_mean(published: int) -> None:
+    images = tuple(ImageRef("coco", str(i)) for i in range(6))
+    asked = Case(images, tuple("abcdef"), np.eye(6, dtype=bool), "retrieval", "coco_karpathy", "0")
+    runs = {}
+    for name, scores in zip(
+        "ab", np.random.default_rng(0).random((2, 6, 6), np.float32), strict=True
+    ):
+        judged = asked.judge(scores)
+        runs[name] = results(table(rows(BenchmarkRun("retrieval"), asked, judged, frozenset())))
+        known = runs[name].header["benchmarks"]["retrieval"]["subsets"]["coco_karpathy"]
+        known["published_n"] = published
+    mean = Mean("both", (Member("retrieval", "coco_karpathy", "t2i_r@1"),))
+    preset = Counting(Rules(official_ties=False, drop_identical=False), [mean])
+    compared = zoo.compare(runs, ["negclip"], presets=[preset], resamples=50)
+    found = lines(compared)
+    whole = published == 6
+    assert bool(found["retrieval/coco_karpathy/t2i_r@1"].published) == whole
+    assert ("both" in found) == whole

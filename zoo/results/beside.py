@@ -19,7 +19,8 @@ def beside_table(
     Args:
         models: The models whose figures are wanted.
         preset: The preset of the averages.
-        metrics: The metrics that were measured.
+        metrics: The metrics that were measured. Recalls among some of a gallery's images, which is
+            easier, have no figures beside; nor has a benchmark that is asked for twice.
         averages: The averages that were taken.
 
     Returns:
@@ -27,7 +28,7 @@ def beside_table(
         lines say what the sources are, and of which models nothing is there.
     """
     here: dict[tuple[str, str], Metric | Average] = {
-        ("", f"{f.benchmark}/{f.subset}/{f.metric}"): f for f in metrics
+        ("", str(metric)): metric for metric in metrics if not metric.partial_gallery
     }
     here |= {(preset, average.name): average for average in averages}
     rows: dict[_Row, dict[str, Figure]] = {}

@@ -76,7 +76,8 @@ def compare(
     at = {name: i for i, name in enumerate(results)}
     members = [[at[name] for name in of] for of in groups.values()]
     lines = lines_of(chosen(rows, metrics), list(groups), members, resamples, seed)
-    placed = tuple(_beside(line, others) for line in lines)
+    partial = {row.place for row in rows if row.partial_gallery}
+    placed = tuple(line if line.place in partial else _beside(line, others) for line in lines)
     return Comparison(
         tuple(groups),
         placed,
@@ -119,8 +120,8 @@ def named(runs: Runs) -> dict[str, Results]:
 def _beside(line: Line, others: Mapping[str, Sequence[Figure]]) -> Line:
     """Returns the row with the figures of other models that were published of it.
 
-    A metric is found by its name, where it is asked for once and over all cases; a mean by its name
-    and preset.
+    A metric is found by its name, where it is asked for once and over all cases and images of a
+    gallery; a mean by its name and preset.
     """
     place = line.place
     if place.split:

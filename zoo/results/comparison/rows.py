@@ -62,6 +62,7 @@ class Row:
         part: Numbers of the metrics that outcomes are of, `[n]`; 0 but for a mean.
         values: How good the answers of each run are, from 0 to 1, `[runs, n]`.
         missing: Names of the members that a partial mean is taken without.
+        partial_gallery: Whether it is a recall among some of a gallery's images only.
     """
 
     place: Place
@@ -71,6 +72,7 @@ class Row:
     part: NDArray[np.int64]
     values: Floats
     missing: tuple[str, ...] = ()
+    partial_gallery: bool = False
 
     @property
     def n(self) -> int:
@@ -104,12 +106,14 @@ def rows_of(
     Args:
         tables: Outcomes of the runs, as `Common` has them.
         presets: Ways of counting and averaging.
-        header: What the results of a run say beside metrics; its benchmarks give the order.
+        header: What the results of a run say beside metrics; its benchmarks give the order, and how
+            many images a whole gallery has.
     """
-    order = {part: i for i, part in enumerate(references(header))}
+    known = references(header)
+    order = {part: i for i, part in enumerate(known)}
     found: list[Row] = []
     for preset in presets:
-        counted = [_ordered(metrics(table, preset.rules, {}), order) for table in tables]
+        counted = [_ordered(metrics(table, preset.rules, known), order) for table in tables]
         found += _new(_metrics(preset.name, counted), found)
         found += _means(preset, counted)
     for preset in presets:
@@ -160,7 +164,8 @@ def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[R
         observed = [one for _, one in of_runs if one is not None]
         if len(observed) == len(of_runs):
             place = Place(preset, str(metric.asked), metric.subset, metric.metric, split)
-            found.append(_row(place, metric.of, [observed], [1.0]))
+            row = _row(place, metric.of, [observed], [1.0])
+            found.append(replace(row, partial_gallery=metric.partial_gallery))
     return found
 
 
