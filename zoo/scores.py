@@ -232,7 +232,8 @@ class Scores:
         """Scores negative images in place of images.
 
         A row's caption is then its first negative, and its caption the only negative. A row without
-        a negative or a negative image is filling.
+        a negative or a negative image is filling. Rows of one image have negative images of their
+        own, so that nothing is masked as being of the same image.
 
         Returns:
             The batch turned round, and its scores.
@@ -248,8 +249,13 @@ class Scores:
             negatives=batch.captions[:, None],
             negative_images=torch.full_like(batch.negative_images, -1),
         )
-        masks = self.mask_same_image, self.mask_same_text
-        return turned, Scores(self.head, turned, *masks, prepared_texts=self._texts)
+        scores = Scores(
+            self.head,
+            turned,
+            mask_same_text=self.mask_same_text,
+            prepared_texts=self._texts,
+        )
+        return turned, scores
 
     def image_vectors(self, teacher: bool = False) -> Tensor:
         """Returns this rank's images as pooled vectors at unit length, whatever the head.

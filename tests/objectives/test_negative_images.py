@@ -1,8 +1,10 @@
 """Losses with negative images, CoN-CLIP's and TripletCLIP's, as loops."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
+import torch
 from torch import Tensor
 
 from tests.objectives.loops import Score, average, cosine_score, surprise
@@ -12,6 +14,7 @@ from zoo.batch import Encoded
 from zoo.heads.cosine import Cosine
 from zoo.objectives.con_clip import CoNCLIP
 from zoo.objectives.triplet_clip import TripletCLIP
+from zoo.scores import Scores
 
 Pairs = list[tuple[int, int]]  # an image with its text
 
@@ -66,6 +69,19 @@ def test_a_loss_with_negative_images_equals_its_formula(seed: int, which: tuple)
     loss = loss_of(objective(), head, case, Encoded(images), Encoded(texts))
     expected = formula(case, cosine_score(images, texts, head.log_scale))
     assert_same(loss.total, expected, [images, texts, head.log_scale])
+
+
+def test_negative_images_of_one_image_s_rows_stay_candidates() -> None:
+    case, rows = random_case(0), torch.arange(6)
+    case = replace(case, captions=rows, negatives=rows[:, None] + 6, image_ids=rows * 0)
+    case = replace(case, negative_images=torch.tensor([6, 7, 8, 9, 10, -1]), n_texts=12)
+    batch = case.batch(Encoded(random_pooled(0, 12)), Encoded(random_pooled(1, 12)))
+    scores = Scores(attached(Cosine()), batch, mask_same_image=True)
+    assert torch.equal(scores.images_against(batch.captions).candidate, torch.eye(6).bool())
+    turned, others = scores.turned_round()
+    there = torch.tensor([True] * 5 + [False]).expand(6, 6)
+    assert torch.equal(others.images_against(turned.captions).candidate, there)
+    assert torch.equal(others.texts_against_images(batch.captions).candidate, there)
 
 
 @pytest.mark.parametrize("objective", [CoNCLIP, TripletCLIP])
