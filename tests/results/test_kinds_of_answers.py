@@ -151,3 +151,15 @@ def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
     alone = {name: results(of) for name, of in zip(runs, ranked, strict=True)}
     with pytest.raises(ZooError, match=r"of ranked/all/roc_auc, all that .* no interval is known"):
         zoo.compare(alone, presets=[Counting(PLAIN, [both])])
+
+
+def test_texts_that_ask_count_by_themselves_in_a_mean_of_two_metrics() -> None:
+    match, found = np.array([[True, False]] * 2), list[OutcomeRow]()
+    for subset in ("first", "second"):
+        for i in range(8):
+            asked = Case((), ("b", "c"), match, "text_only", subset, f"{i}", asking=("a", "d"))
+            judged = asked.judge(np.full((2, 2), [float(i < 6), 0.5], np.float32))
+            found += rows(BenchmarkRun("texts"), asked, judged, frozenset())
+    mean = Mean("both", tuple(Member("texts", subset, "t2t") for subset in ("first", "second")))
+    first, second, both = rows_under(PLAIN, [table(found)] * 2, [mean])
+    assert (first.images, second.images, both.images) == (8, 8, 16)

@@ -235,7 +235,7 @@ def _metric(
     if n:
         observed = Observations(
             scored.value,
-            scored.image,
+            scored.image(f"{run}/{subset}/{counted}"),
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
         low, high, how = interval([observed], [1.0])

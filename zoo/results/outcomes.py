@@ -227,13 +227,18 @@ class Judged:
     images: list[list[str]]
     trained: list[list[bool]]
 
-    @property
-    def image(self) -> NDArray[np.str_]:
+    def image(self, metric: str) -> NDArray[np.str_]:
         """Labels that are equal for outcomes about the same image or set of images, `[q]`.
 
-        Outcomes about no image have a label each.
+        Outcomes about no image have a label each, which no other metric has.
+
+        Args:
+            metric: What tells the metric from others.
         """
-        labels = ["|".join(i) or f"#{row}" for i, row in zip(self.images, self.row, strict=True)]
+        labels = [
+            "|".join(images) or f"{metric}#{row}"
+            for images, row in zip(self.images, self.row, strict=True)
+        ]
         return np.array(labels, dtype=np.str_)
 
     def where(self, keep: NDArray[np.bool_]) -> "Judged":
