@@ -29,6 +29,7 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
 from zoo.pieces.segments import Segments
 from zoo.pieces.views import Views
+from zoo.positives import PositiveGenerator
 from zoo.results.presets.base import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
@@ -101,6 +102,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.objectives",
                 "zoo.heads",
                 "zoo.negatives",
+                "zoo.positives",
                 "zoo.datamodules",
                 "zoo.benchmarks",
                 "zoo.evaluation",
@@ -117,6 +119,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         "objectives": Objective,
         "heads": Head,
         "negatives": NegativeGenerator,
+        "positives": PositiveGenerator,
         "readers": Reader,
         "datamodules": LightningDataModule,
         "benchmarks": Benchmark,

@@ -11,9 +11,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from zoo.backbones.catalogue.entry import entries
-from zoo.cli import models
-from zoo.cli.at_length import at_length as benchmark_at_length
 from zoo.cli.recipes import shipped_recipes
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser
@@ -41,6 +38,7 @@ LISTS = {
     "backbones": ("architectures", "--model.backbone.name"),
     "configs": ("recipes and overlays", "--config"),
 }
+MODELS = Path(__file__).parents[1] / "backbones" / "catalogue" / "entries"
 BY_NAME = ("benchmarks", "protocols", "presets")  # by which results tell them apart, and commands
 
 
@@ -62,6 +60,8 @@ def main(argv: list[str]) -> int:
         recipes = shipped_recipes().items()
         show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
     elif what == "models":
+        from zoo.cli import models
+
         show(("name", "what it is", "weights", "published"), models.lines(), fold=1)
     else:
         own = shipped_backbones()
@@ -116,8 +116,12 @@ def _at_length(what: str | None) -> Iterable[str]:
         ZooError: No more is known of it.
     """
     if what == "models":
+        from zoo.cli import models
+
         return models.at_length()
     if what == "benchmarks":
+        from zoo.cli.at_length import at_length as benchmark_at_length
+
         return (benchmark_at_length(name) for name, _, _ in classes(what))
     raise ZooError(
         "--long tells of benchmarks and of models: write `zoo ls benchmarks --long`, or "
@@ -127,7 +131,7 @@ def _at_length(what: str | None) -> Iterable[str]:
 
 def _lists() -> Iterable[tuple[str, ...]]:
     counts = {"backbones": len(backbones()), "configs": len(shipped_recipes())}
-    counts["models"] = len(entries())
+    counts["models"] = len(list(MODELS.glob("*.yaml")))
     for name, (says, flag) in LISTS.items():
         count = counts[name] if name in counts else len(classes(name))
         yield name, str(count), says, f"{flag} NAME" if flag else ""

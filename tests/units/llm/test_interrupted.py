@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fake_model import FakeServer
+from zoo.units.counts import counts_file
 
 IN_FLIGHT = 64
 
@@ -52,8 +53,8 @@ def check_kills(captions: Path, folder: Path, kills: int) -> None:
         assert set(server.answered.values()) == {1}
         questions = kept(journal)
         assert set(questions.values()) == {1}
-        out.unlink()
-        journal.unlink()
+        for file in (out, journal, counts_file(out)):
+            file.unlink()
         server.answered.clear()
         server.share = 0.05
         lost = 0
