@@ -7,7 +7,7 @@ from random import Random
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
-from zoo.support.text_files import json_value
+from zoo.support.by_caption import entries, key_of
 from zoo.units.record import UnitRecord
 
 
@@ -44,7 +44,7 @@ class Replay(NegativeGenerator):
             ZooError: The file lacks captions, and `strict` is set.
         """
         captions = list(captions)
-        absent = [caption for caption in captions if _key(caption) not in self._negatives]
+        absent = [caption for caption in captions if key_of(caption) not in self._negatives]
         if absent and self.strict:
             raise ZooError(
                 f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
@@ -66,7 +66,7 @@ class Replay(NegativeGenerator):
         Raises:
             ZooError: The file does not have the caption, and `strict` is set.
         """
-        found = self._negatives.get(_key(caption))
+        found = self._negatives.get(key_of(caption))
         if found is None and self.strict:
             raise ZooError(
                 f"{self.file} has no line for caption {caption[:60]!r}: export the negatives of "
@@ -75,42 +75,19 @@ class Replay(NegativeGenerator):
         return rng.choice(found) if found else None
 
 
-def _key(caption: str) -> str:
-    return " ".join(caption.split())
-
-
 def _read(file: Path) -> dict[str, list[str]]:
     negatives: dict[str, list[str]] = {}
-    try:
-        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(
-            f"{file} cannot be read ({error}): `zoo negatives export CAPTIONS --out {file}` makes "
-            "one"
-        ) from error
-    for number, line in enumerate(lines, start=1):
-        caption, negative = _fields(line, f"{file}:{number}")
-        found = negatives.setdefault(_key(caption), [])
-        if negative is not None:
-            found.append(negative)
+    source = f"`zoo negatives export CAPTIONS --out {file}` makes one"
+    for origin, caption, negative in entries(
+        file, "negative", optional=True, source=source, mend="export the file again"
+    ):
+        found = negatives.setdefault(key_of(caption), [])
+        if negative is None:
+            continue
+        if same_words(caption, negative):
+            raise ZooError(
+                f"{origin} has the caption itself as its negative ({negative[:60]!r}): take the "
+                "line out or set it to null"
+            )
+        found.append(negative)
     return negatives
-
-
-def _fields(line: str, origin: str) -> tuple[str, str | None]:
-    try:
-        entry = json_value(line)
-        caption, negative = entry["caption"], entry["negative"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ZooError(
-            f'{origin} is not {{"caption": .., "negative": ..}} ({error}): export the file again'
-        ) from error
-    if not isinstance(caption, str) or not (negative is None or isinstance(negative, str)):
-        raise ZooError(
-            f"{origin} has a caption or negative that is not text: export the file again"
-        )
-    if negative is not None and same_words(caption, negative):
-        raise ZooError(
-            f"{origin} has the caption itself as its negative ({negative[:60]!r}): take the line "
-            "out or set it to null"
-        )
-    return caption, negative

@@ -7,7 +7,7 @@ from random import Random
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.positives.base import PositiveGenerator
-from zoo.support.text_files import json_value
+from zoo.support.by_caption import entries, key_of
 
 
 class Paraphrases(PositiveGenerator):
@@ -44,7 +44,7 @@ class Paraphrases(PositiveGenerator):
             ZooError: The file lacks captions, and `strict` is set.
         """
         captions = list(captions)
-        absent = [caption for caption in captions if _key(caption) not in self._positives]
+        absent = [caption for caption in captions if key_of(caption) not in self._positives]
         if absent and self.strict:
             raise ZooError(
                 f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
@@ -53,41 +53,21 @@ class Paraphrases(PositiveGenerator):
 
     def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
         """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
-        found = self._positives.get(_key(caption))
+        found = self._positives.get(key_of(caption))
         return rng.choice(found) if found else None
-
-
-def _key(caption: str) -> str:
-    return " ".join(caption.split())
 
 
 def _read(file: Path) -> dict[str, list[str]]:
     positives: dict[str, list[str]] = {}
-    try:
-        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(
-            f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., "positive": ..}}'
-        ) from error
-    for number, line in enumerate(lines, start=1):
-        caption, positive = _fields(line, f"{file}:{number}")
-        positives.setdefault(_key(caption), []).append(positive)
+    source = 'give JSON lines of {"caption": .., "positive": ..}'
+    for origin, caption, positive in entries(
+        file, "positive", optional=False, source=source, mend="mend the line"
+    ):
+        assert positive is not None
+        if same_words(caption, positive):
+            raise ZooError(
+                f"{origin} has the caption itself as its positive ({positive[:60]!r}): take the "
+                "line out"
+            )
+        positives.setdefault(key_of(caption), []).append(positive)
     return positives
-
-
-def _fields(line: str, origin: str) -> tuple[str, str]:
-    try:
-        entry = json_value(line)
-        caption, positive = entry["caption"], entry["positive"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ZooError(
-            f'{origin} is not {{"caption": .., "positive": ..}} ({error}): mend the line'
-        ) from error
-    if not isinstance(caption, str) or not isinstance(positive, str):
-        raise ZooError(f"{origin} has a caption or positive that is not text: mend the line")
-    if same_words(caption, positive):
-        raise ZooError(
-            f"{origin} has the caption itself as its positive ({positive[:60]!r}): take the line "
-            "out"
-        )
-    return caption, positive

@@ -7,8 +7,8 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder, OwnImages
 from zoo.sources.sample import ImageRef
+from zoo.support.by_caption import entries, key_of
 from zoo.support.spec import Recorded
-from zoo.support.text_files import json_value
 
 
 class NegativeImages(Recorded):
@@ -65,41 +65,19 @@ class FoundImages:
 
     def of(self, caption: str) -> ImageRef | None:
         """Returns the negative image of a caption, or None where there is none."""
-        return self.by_caption.get(_key(caption))
-
-
-def _key(caption: str) -> str:
-    return " ".join(caption.split())
+        return self.by_caption.get(key_of(caption))
 
 
 def _read(file: Path) -> dict[str, ImageRef]:
     named: dict[str, str | None] = {}
     own = OwnImages(file.parent)
-    try:
-        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(
-            f'{file} cannot be read ({error}): give JSON lines of {{"caption": .., '
-            '"negative_image": ..}'
-        ) from error
-    for number, line in enumerate(lines, start=1):
-        caption, image = _fields(line, f"{file}:{number}")
-        if named.setdefault(_key(caption), image) != image:
+    source = 'give JSON lines of {"caption": .., "negative_image": ..}'
+    for origin, caption, image in entries(
+        file, "negative_image", optional=True, source=source, mend="mend the line"
+    ):
+        if named.setdefault(key_of(caption), image) != image:
             raise ZooError(
-                f"{file}:{number} has another negative_image for {caption[:60]!r} than a line "
-                "before it, and a negative would be drawn beside either: leave one"
+                f"{origin} has another negative_image for {caption[:60]!r} than a line before it, "
+                "and a negative would be drawn beside either: leave one"
             )
     return {caption: own.ref(image) for caption, image in named.items() if image is not None}
-
-
-def _fields(line: str, origin: str) -> tuple[str, str | None]:
-    try:
-        entry = json_value(line)
-        caption, image = entry["caption"], entry["negative_image"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ZooError(
-            f'{origin} is not {{"caption": .., "negative_image": ..}} ({error}): mend the line'
-        ) from error
-    if not isinstance(caption, str) or not (image is None or isinstance(image, str)):
-        raise ZooError(f"{origin} has a caption or negative_image that is not text: mend the line")
-    return caption, image
