@@ -235,6 +235,8 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
         load(checkpoint, pretrained="openai")
     with pytest.raises(ZooError, match=r"'zoo-tinny' is no known architecture.*zoo-tiny"):
         load("zoo-tinny")
+    with pytest.raises(ZooError, match=r"'neg_clip' is no known .*\(near: negclip"):
+        load("neg_clip")
     with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as a checkpoint"):
         load(made_root / "pairs.csv")
     with pytest.raises(ZooError, match="neither a file nor weights of zoo-tiny"):

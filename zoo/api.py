@@ -20,7 +20,9 @@ from lightning import Trainer
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.catalogue.entry import entries, tags
 from zoo.backbones.catalogue.model import is_published
+from zoo.backbones.factory import architectures
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
@@ -254,11 +256,30 @@ def load(
             )
     if Path(source).suffix in (".ckpt", *SUFFIXES):
         raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
+    if pretrained is None and not backbone:
+        _refuse_unknown(str(source))
     weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
     return Model(module, device, decoding=decoding)
+
+
+def _refuse_unknown(source: str) -> None:
+    """Makes sure that what is neither a checkpoint nor a published model is an architecture.
+
+    Raises:
+        ZooError: It is none.
+    """
+    known = architectures()
+    if source.replace("/", "-") in known or source.endswith(".json"):
+        return
+    name = source.partition(":")[0]
+    raise ZooError(
+        f"{name!r} is no known architecture, published model or checkpoint"
+        f"{near(name, [*entries(), *known, *tags()])}: `zoo ls backbones` and `zoo ls models` list "
+        "what is known"
+    )
 
 
 def _backbone(settings: dict[str, Any]) -> Backbone:

@@ -16,7 +16,7 @@ import open_clip
 import pytest
 import torch
 from huggingface_hub import constants
-from huggingface_hub.errors import GatedRepoError
+from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 from msgspec.structs import replace
 from torch import Tensor
 
@@ -31,8 +31,10 @@ from tests.backbones.test_published import (
     same,
     with_adapters,
 )
+from zoo.backbones import factory
+from zoo.backbones import hub as hub_door
 from zoo.backbones.catalogue import model
-from zoo.backbones.catalogue.entry import FACTS, Entry, entries, read, tags
+from zoo.backbones.catalogue.entry import FACTS, Entry, Hub, entries, read, tags
 from zoo.backbones.catalogue.model import is_published, settings
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.load import load_published
@@ -405,6 +407,58 @@ def test_a_repository_of_two_files_leaves_the_choice_to_the_user(cache: Path) ->
         put(folder, file, {"a": torch.full((1,), n)})
     with pytest.raises(ZooError, match=r"has not one file of weights \(a.pt, b.pt\): .*degla:FILE"):
         settings("degla")
+
+
+def test_of_alternatives_that_one_is_read_which_the_cache_has(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub("some/where", [["first.pt", "second.pt"]])
+    known(monkeypatch, ce_clip=replace(entries()["ce_clip"], sha256=None, hub=hub))
+    folder = snapshot(cache, "some/where")
+    put(folder, "second.pt", {"a": torch.zeros(1)})
+    assert settings("ce_clip")["backbone"]["pretrained"] == str(folder / "second.pt")
+    put(folder, "first.pt", {"a": torch.ones(1)})
+    assert settings("ce_clip")["backbone"]["pretrained"] == str(folder / "first.pt")
+    (folder / "first.pt").unlink()
+    (folder / "second.pt").unlink()
+    with pytest.raises(ZooError, match="are not in the cache"):
+        settings("ce_clip")
+
+
+def test_an_alternative_is_not_taken_where_the_network_failed_on_the_way(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub("some/where", [["first.pt", "second.pt"]])
+    known(monkeypatch, ce_clip=replace(entries()["ce_clip"], sha256=None, hub=hub))
+    put(snapshot(cache, "some/where"), "second.pt", {"a": torch.zeros(1)})
+
+    def failed(repository: str, file: str, **_: Any) -> str:
+        assert file == "first.pt"
+        raise LocalEntryNotFoundError("the connection was lost")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub_door, "_is_there", lambda: True)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", failed)
+    with pytest.raises(ZooError, match="cannot be reached"):
+        settings("ce_clip")
+
+
+def test_a_hub_out_of_reach_is_asked_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Session:
+        def head(self, url: str, **_: Any) -> None:
+            asked.append(url)
+            raise OSError("no route")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "get_session", Session)
+    with pytest.raises(ZooError, match=r"are not in the cache and .* cannot be reached"):
+        settings("ce_clip")
+    with pytest.raises(ZooError, match=r"'openai' of ViT-B-32 could not be downloaded"):
+        factory.build("ViT-B-32", "openai", "quickgelu", None)
+    assert asked == [constants.ENDPOINT] * 2
+    assert not constants.HF_HUB_OFFLINE
 
 
 def test_gated_weights_say_how_to_be_let_in(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,15 @@ def test_partners_are_drawn_anew_in_every_epoch_and_the_same_for_an_epoch() -> N
     assert first != next_epoch
 
 
+def test_a_partner_shows_another_image_where_there_is_one() -> None:
+    for epoch in range(10):
+        for row in rows(epoch):
+            first, second = number(row.caption or "")
+            assert first // 2 != second // 2
+    alone = JoinedDataset(SAMPLES[:2], [(0,), (1,)], CaptionTexts(), Shades())
+    assert {row.image_id for i in (0, 1) for row in alone[0, i]} == {"0 0"}
+
+
 def test_a_row_whose_partner_is_broken_names_the_partner() -> None:
     empty = [
         row

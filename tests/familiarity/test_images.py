@@ -27,6 +27,19 @@ def test_images_are_named_by_numbers_file_names_and_references(tmp_path: Path) -
     assert seen.describe() == {"named": str(tmp_path / "ids.txt"), "images": 5}
 
 
+def test_a_bare_number_that_may_be_of_two_data_sets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("42\n2317429.jpg\n")
+    with pytest.raises(
+        ZooError, match=r"ids\.txt:2: 2317429\.jpg may .* write visual_genome:2317429 or flickr:231"
+    ):
+        seen_images(str(tmp_path / "ids.txt"))
+    (tmp_path / "ids.txt").write_text("VG_100K/2317429.jpg\nflickr30k/36979.jpg\n")
+    assert seen_images(str(tmp_path / "ids.txt")).images == {
+        "visual_genome:2317429",
+        "flickr:36979",
+    }
+
+
 def test_a_file_is_the_same_image_by_its_whole_path_and_from_a_folder(tmp_path: Path) -> None:
     root, lists = tmp_path / "root", tmp_path / "lists"
     for file in (root / "own" / "a.png", lists / "b.png"):
@@ -83,6 +96,17 @@ def test_what_cannot_be_told_is_neither_seen_nor_unseen() -> None:
     assert [own.has("file:a.png"), own.has("file:b.png"), own.has("coco:1")] == [True, False, False]
     genome = SeenImages("x", frozenset({"visual_genome:5"}))
     assert [genome.has("visual_genome:6"), genome.has("coco:1")] == [False, None]
+
+
+def test_images_of_cases_alone_tell_no_more_than_all_of_them_would(tmp_path: Path) -> None:
+    seen = seen_images("trained", trained=["coco:1"], sources=["coco", "file"])
+    told = {i: seen.has(i) for i in ("coco:1", "coco:2", "file:a.png", "flickr:3")}
+    assert told == {"coco:1": True, "coco:2": False, "file:a.png": False, "flickr:3": False}
+    assert seen.has("visual_genome:5") is None
+    assert seen_images("trained", sources=["coco"]).has("coco:2") is False
+    (tmp_path / "image_data.json").write_text('[{"image_id": 5, "coco_id": 9}]')
+    told_by_file = seen_images("trained", [tmp_path], trained=["coco:1"], sources=["coco"])
+    assert told_by_file.has("visual_genome:5") is None  # coco:9 may have been trained on
 
 
 def test_visual_genomes_own_file_says_which_images_are_cocos(tmp_path: Path) -> None:

@@ -110,6 +110,31 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert "in neither part, as nothing tells whether it was seen: in_memory" in said
 
 
+def test_a_run_whose_training_images_no_case_is_about_is_counted_again_as_it_was(
+    tmp_path: Path,
+) -> None:
+    images = drawn_images(tmp_path, 6)
+    out = tmp_path / "out"
+    trained = ["file:elsewhere/0.png", "coco:7"]
+    settings = {"out": str(out), "trained_images": trained, "exclude_images": "trained"}
+    results = measured(evaluation(tmp_path, cases(images), **settings), FakeBackbone(), cosine())
+    assert results.header["model"]["trained_images"] == {"coco": 1, "file": 1}
+    assert all(leak.n_without == leak.n for leak in results.counted[0].leaks)
+    assert main([str(out), "--exclude_images", "--out", str(tmp_path / "again")]) == 0
+    assert read(tmp_path / "again").counted[0].leaks == results.counted[0].leaks
+
+
+def test_files_are_looked_for_where_the_run_did(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    images = drawn_images(root, 6)
+    out = tmp_path / "out"
+    measured(evaluation(root, cases(images), out=str(out)), FakeBackbone(), cosine())
+    (tmp_path / "ids.txt").write_text(f"{root}/pictures/0.png\n")
+    assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt"), "--out", "again"]) == 0
+    assert any(leak.n_seen for leak in read(Path("again")).counted[0].leaks)
+
+
 def test_images_that_are_not_known_are_said_before_a_case_is_scored(tmp_path: Path) -> None:
     images = drawn_images(tmp_path, 6)
     unknown = evaluation(tmp_path, cases(images), exclude_images="trained")

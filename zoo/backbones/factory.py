@@ -10,12 +10,13 @@ import logging
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
 from torch import nn
 
+from zoo.backbones.hub import quick_hub
 from zoo.errors import ZooError, near
 from zoo.support.text_files import NotJson, json_value
 
@@ -76,12 +77,18 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     cleaned = name.replace("/", "-")
     known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
     if known is None:
-        names = [*open_clip.list_models(), *(p.stem for p in SHIPPED.glob("*.json"))]
         raise ZooError(
-            f"backbone.name {name!r} is no known architecture{near(cleaned, names)}: `zoo ls "
-            "backbones` lists them"
+            f"backbone.name {name!r} is no known architecture{near(cleaned, architectures())}: "
+            "`zoo ls backbones` lists them"
         )
     return cleaned, known
+
+
+def architectures() -> list[str]:
+    """Returns the names of the architectures that are known, open_clip's first."""
+    import open_clip
+
+    return [*open_clip.list_models(), *(file.stem for file in SHIPPED.glob("*.json"))]
 
 
 def _read_architecture(file: Path) -> dict[str, Any]:
@@ -285,7 +292,7 @@ def build(
     import open_clip
 
     try:
-        with quiet():
+        with quiet(), quick_hub() if tag else nullcontext():
             model: nn.Module = open_clip.create_model(
                 name,
                 pretrained=tag,

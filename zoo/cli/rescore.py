@@ -8,7 +8,7 @@ from zoo.results.familiar import Familiarity
 from zoo.results.leaks import trained_images
 from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
-from zoo.results.report import finished, refuse_results
+from zoo.results.report import TRAINED_IMAGES, finished, refuse_results
 from zoo.results.show import show
 from zoo.support.arguments import Parser, listed
 
@@ -19,15 +19,18 @@ def main(argv: list[str]) -> int:
     refuse_results(given.out, given.overwrite, given.familiar_with is not None)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
     results = read(given.run)
+    roots = given.data_root or [Path(root) for root in results.header["data_root"]]
     familiarity = None
     if given.familiar_with is not None:
         trained = training_captions(results.header["model"])
-        familiarity = Familiarity(familiar_table(given.familiar_with, given.data_root, trained))
+        familiarity = Familiarity(familiar_table(given.familiar_with, roots, trained))
     seen = None
     if given.exclude_images is not None:
-        captions = training_captions(results.header["model"])
+        model = results.header["model"]
         own = trained_images(results.cases)
-        seen = seen_images(given.exclude_images, given.data_root, own, captions)
+        sources = model.get(TRAINED_IMAGES)
+        captions = training_captions(model)
+        seen = seen_images(given.exclude_images, roots, own, captions, sources)
     results = finished(results, presets, given.out, familiarity, seen)
     show(results, long=given.long)
     return 0
@@ -70,8 +73,8 @@ def parser() -> Parser:
         "--data_root",
         type=Path,
         nargs="+",
-        default=[Path()],
-        help="where `--familiar_with coco` and `--exclude_images karpathy_train` look",
+        help="where `--familiar_with` and `--exclude_images` look for files; by default where the "
+        "run did",
     )
     parser.add_argument(
         "--long",

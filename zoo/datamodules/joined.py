@@ -1,6 +1,7 @@
 """Joined pairs: two images side by side with both captions, as CLIC makes them."""
 
 from dataclasses import replace
+from functools import cached_property
 from random import Random
 from typing import TypeVar
 
@@ -19,15 +20,14 @@ T = TypeVar("T")
 class JoinedDataset(CaptionDataset):
     """Rows of which each is the image of an entry and another one, squeezed into one image.
 
-    The caption is both captions. The first further positive is the same the other way round; those
-    of the generators follow, for both captions in an order that is drawn. There are no units and no
-    negative images.
+    The two are never the same image where the data has several. The caption is both captions. The
+    first further positive is the same the other way round; those of the generators follow, for both
+    captions in an order that is drawn. There are no units and no negative images.
     """
 
     def _row(self, epoch: int, index: int) -> BatchRow:
         row, draws = super()._row(epoch, index), Random(seed_of(self.seed, epoch, index, "joined"))
-        partner = self.entries[draws.randrange(len(self.entries))]
-        other = super()._row(epoch, draws.choice(partner))
+        other = super()._row(epoch, self._partner(index, draws))
         if row.caption is None or other.caption is None:
             filling = self._filling(index, row.broken or other.broken)
             return replace(filling, positives=[None, *filling.positives])
@@ -49,6 +49,20 @@ class JoinedDataset(CaptionDataset):
             image_id=f"{row.image_id} {other.image_id}",
             negative_image=None,
         )
+
+    def _partner(self, index: int, draws: Random) -> int:
+        """Returns a caption of another image than a sample's; any where there is one image."""
+        image = None if self._is_one_image else self.samples[index].image_id
+        while True:
+            drawn = draws.choice(self.entries[draws.randrange(len(self.entries))])
+            if self.samples[drawn].image_id != image:
+                return drawn
+
+    @cached_property
+    def _is_one_image(self) -> bool:
+        images = (self.samples[i].image_id for entry in self.entries for i in entry)
+        first = next(images)
+        return all(image == first for image in images)
 
 
 def joined_texts(first: str, second: str) -> str:

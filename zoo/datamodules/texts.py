@@ -57,13 +57,8 @@ class CaptionTexts:
         record = self.records.get(sample.caption_id)
         for k, generator in enumerate(self.generators):
             draws = self._random(epoch, index, f"negative/{k}")
-            negative: object = generator.negative(sample.caption, draws, record)
-            if not (negative is None or isinstance(negative, str)):
-                raise ZooError(
-                    f"{type(generator).__name__}.negative returned a {type(negative).__name__} for "
-                    f"the caption {sample.caption!r}: return a text, or None where there is none"
-                )
-            made.append(negative)
+            negative = generator.negative(sample.caption, draws, record)
+            made.append(_text(negative, f"{type(generator).__name__}.negative", sample.caption))
         return made
 
     def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
@@ -72,13 +67,8 @@ class CaptionTexts:
         for k, generator in enumerate(self.positive_generators):
             draws = self._random(epoch, index, f"positive/{k}")
             others = self.of_image.get(sample.image_id, (sample.caption,))
-            positive: object = generator.positive(sample.caption, others, draws)
-            if not (positive is None or isinstance(positive, str)):
-                raise ZooError(
-                    f"{type(generator).__name__}.positive returned a {type(positive).__name__} for "
-                    f"the caption {sample.caption!r}: return a text, or None where there is none"
-                )
-            found.append(positive)
+            positive = generator.positive(sample.caption, others, draws)
+            found.append(_text(positive, f"{type(generator).__name__}.positive", sample.caption))
         return found
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
@@ -129,6 +119,20 @@ class DrawnOnce(CaptionTexts):
             *(text for pair in self.pairs(sample, 0, index) if pair for text in pair),
         ]
         return [sample.caption, *(text for text in beside if text is not None)]
+
+
+def _text(made: object, method: str, caption: str) -> str | None:
+    """Returns what a generator made of a caption.
+
+    Raises:
+        ZooError: It is neither a text nor None.
+    """
+    if made is None or isinstance(made, str):
+        return made
+    raise ZooError(
+        f"{method} returned a {type(made).__name__} for the caption {caption!r}: "
+        "return a text, or None where there is none"
+    )
 
 
 def usable_negatives(sample: Sample) -> list[str]:

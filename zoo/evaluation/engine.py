@@ -26,7 +26,7 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import Known
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
-from zoo.familiarity.images import TRAINED, SeenImages, seen_images
+from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.pieces.segments import Segments
@@ -36,7 +36,7 @@ from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import figures
-from zoo.results.report import CUT, SCALE, Results, refuse_results, report
+from zoo.results.report import CUT, SCALE, TRAINED_IMAGES, Results, refuse_results, report
 from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
@@ -430,9 +430,12 @@ class Evaluation(Ranged):
             notes: What results say of the scoring.
         """
         left = dict(enumerate(self.plan.questions))
-        cases = table(self._rows(judged, left))
+        trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
+        cases = table(self._rows(judged, left, trained))
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
+        if trained:
+            about = {**about, TRAINED_IMAGES: sources_of(trained)}
         return report(
             self.plan,
             self.benchmarks,
@@ -448,15 +451,18 @@ class Evaluation(Ranged):
         )
 
     def _rows(
-        self, judged: Iterable[tuple[int, list[Outcome]]], left: dict[int, Question]
+        self,
+        judged: Iterable[tuple[int, list[Outcome]]],
+        left: dict[int, Question],
+        trained: frozenset[str],
     ) -> Iterator[OutcomeRow]:
         """Yields the rows of cases that were judged, and then of all others.
 
         Args:
             judged: Rows of questions with their outcomes.
             left: All questions by row. Those that were judged are taken out.
+            trained: Identities of the images that the model was trained on.
         """
-        trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
         for q, outcomes in judged:
             question = left.pop(q)
             yield from rows(question.run, question.case, outcomes, trained)

@@ -1,6 +1,8 @@
 """Which images a model has seen: named in a file, Karpathy's training images, or its own."""
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +28,8 @@ IMAGE_DATA = ("visual_genome/image_data.json", "image_data.json")
 COCO, VISUAL_GENOME = "coco", "visual_genome"  # photographs of one may be of the other too
 FILE = "file"
 NUMBERED = {COCO, VISUAL_GENOME, "flickr"}
+# Visual Genome's names have at most seven digits, and some of Flickr30k's no more
+_OF_EITHER = re.compile(r"[1-9]\d{4,6}\.jpe?g", re.IGNORECASE)
 
 
 class _ImageData(Struct):
@@ -44,12 +48,17 @@ class SeenImages:
             empty where nothing tells.
         otherwise: Other identities of images that are files: one is known by its path from a data
             root, or by its whole path.
+        sources: The data sets that images are of, beside those of `images`.
+        partial: Whether `images` are only those that cases are about, so that a photograph of
+            another data set cannot be found among them.
     """
 
     named: str
     images: frozenset[str]
     coco_of: Mapping[str, str | None] = field(default_factory=dict)
     otherwise: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+    partial: bool = False
 
     def has(self, image: str) -> bool | None:
         """Tells whether an image is among them, None where that cannot be told.
@@ -68,7 +77,7 @@ class SeenImages:
         if source not in NUMBERED:
             return False if source == FILE and source in self._sources else None
         if {COCO, VISUAL_GENOME} <= {source, *self._sources} and source != "flickr":
-            return False if self.coco_of else None
+            return False if self.coco_of and not self.partial else None
         return False
 
     def describe(self) -> dict[str, Any]:
@@ -77,7 +86,16 @@ class SeenImages:
 
     @cached_property
     def _sources(self) -> set[str]:
-        return {image.partition(":")[0] for image in self.images}
+        return {*self.sources, *sources_of(self.images)}
+
+
+def sources_of(images: Iterable[str]) -> Counter[str]:
+    """Counts images by the data set that they are of, or `file`.
+
+    Args:
+        images: Their identities.
+    """
+    return Counter(image.partition(":")[0] for image in images)
 
 
 def seen_images(
@@ -85,6 +103,7 @@ def seen_images(
     roots: Sequence[Path] = (),
     trained: Iterable[str] = (),
     captions: Mapping[str, Any] | None = None,
+    sources: Iterable[str] | None = None,
 ) -> SeenImages:
     """Returns the images that are meant.
 
@@ -96,6 +115,8 @@ def seen_images(
         roots: Data roots.
         trained: The images that the model says it was trained on.
         captions: What it says of its training captions (`Source.describe`), None for nothing.
+        sources: The data sets of all images that it was trained on, where `trained` are only those
+            of them that cases are about; None where `trained` are all.
 
     Raises:
         ZooError: The images are not there, or the model does not say which they are.
@@ -103,6 +124,11 @@ def seen_images(
     bases = [*roots]
     if named == TRAINED:
         images = frozenset(identity(image_ref(image)) for image in trained)
+        if sources:
+            otherwise = frozenset(_otherwise(images, bases))
+            return SeenImages(
+                named, images, _coco_of(roots), otherwise, frozenset(sources), partial=True
+            )
         images = images or _of(trained_reader(captions, f"name images by {FLAG}"))
     elif named == KARPATHY:
         images = _of(_karpathy(roots))
@@ -123,10 +149,18 @@ def _of(reader: Reader) -> frozenset[str]:
 
 
 def _one_a_line(path: Path) -> Iterator[str]:
-    for line in map(str.strip, text_lines(path)):
-        if line:
+    for number, line in enumerate(map(str.strip, text_lines(path)), 1):
+        if line.isdecimal():
+            yield f"{COCO}:{int(line)}"
+        elif _OF_EITHER.fullmatch(line):
+            image = PurePosixPath(line).stem
+            raise ZooError(
+                f"{path}:{number}: {line} may be an image of Visual Genome or of Flickr: write "
+                f"{VISUAL_GENOME}:{image} or flickr:{image}"
+            )
+        elif line:
             bare = None if "/" in line else by_name(PurePosixPath(line))
-            yield f"{COCO}:{int(line)}" if line.isdecimal() else identity(bare or image_ref(line))
+            yield identity(bare or image_ref(line))
 
 
 def _otherwise(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:

@@ -47,6 +47,7 @@ SHORT_LISTS = "retrieval"
 SCALE = "scale"
 BESIDE = "beside"
 EXCLUDED_IMAGES = "excluded"
+TRAINED_IMAGES = "trained_images"  # how many of each data set the model was trained on
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from zoo.errors import ZooError
 from zoo.support.schema import Text, record
@@ -28,7 +28,7 @@ class Hub(Struct, forbid_unknown_fields=True):
     """
 
     id: Text
-    files: list[list[Text]] = []
+    files: list[Annotated[list[Text], Meta(min_length=1)]] = []
     revision: str | None = None
 
     @property

@@ -1,9 +1,9 @@
 """Files of published models: found in the hub's cache, fetched, and checked by their hash."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from zoo.backbones.catalogue.entry import Entry, Hub
+from zoo.backbones.hub import quick_hub
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
 from zoo.support.text_files import sha256
@@ -45,7 +45,8 @@ def found(name: str, entry: Entry) -> Path:
             f"the weights of {name} are not on huggingface.co: {where}, and name the file, as in "
             f"{name}:FILE"
         )
-    files = _fetched(name, entry.hub)
+    with quick_hub():
+        files = _fetched(name, entry.hub)
     return _checked(name, entry, files[0].parents[1] if entry.folder else files[0])
 
 
@@ -57,18 +58,23 @@ def _fetched(name: str, hub: Hub) -> list[Path]:
 
 
 def _first(name: str, hub: Hub, alternatives: list[str]) -> Path:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError
+    """Returns the first file that is there: on the hub, or in the cache where that is away."""
+    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    for file in alternatives[:-1]:
+    absent: Exception | None = None
+    for file in alternatives:
         try:
             return Path(hf_hub_download(hub.id, file, revision=hub.revision))
-        except EntryNotFoundError:
-            continue
+        except EntryNotFoundError as error:
+            # another file must not be taken where only the network failed
+            if isinstance(error, LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
+                raise _not_had(name, hub, error) from error
+            absent = error
         except Exception as error:
             raise _not_had(name, hub, error) from error
-    last = alternatives[-1]
-    return Path(_had(name, hub, lambda: hf_hub_download(hub.id, last, revision=hub.revision)))
+    assert absent is not None, "an entry names at least one file"
+    raise _not_had(name, hub, absent) from absent
 
 
 def _only_weights(name: str, hub: Hub) -> Path:
@@ -76,13 +82,10 @@ def _only_weights(name: str, hub: Hub) -> Path:
     from huggingface_hub import snapshot_download
 
     patterns = [f"*{suffix}" for suffix in SUFFIXES]
-    folder = Path(
-        _had(
-            name,
-            hub,
-            lambda: snapshot_download(hub.id, revision=hub.revision, allow_patterns=patterns),
-        )
-    )
+    try:
+        folder = Path(snapshot_download(hub.id, revision=hub.revision, allow_patterns=patterns))
+    except Exception as error:
+        raise _not_had(name, hub, error) from error
     files = sorted(file for pattern in patterns for file in folder.rglob(pattern))
     if len(files) != 1:
         names = ", ".join(str(file.relative_to(folder)) for file in files) or "none"
@@ -91,13 +94,6 @@ def _only_weights(name: str, hub: Hub) -> Path:
             f"name it, as in {name}:FILE"
         )
     return files[0]
-
-
-def _had(name: str, hub: Hub, fetch: Callable[[], str]) -> str:
-    try:
-        return fetch()
-    except Exception as error:
-        raise _not_had(name, hub, error) from error
 
 
 def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
