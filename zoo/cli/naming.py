@@ -11,6 +11,7 @@ from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 
 from zoo.errors import ZooError, near
 from zoo.mistakes import mistake, sentence
+from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
@@ -78,7 +79,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
             "captions",
             type=str,
             help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-            f"lines, Parquet, a folder of scenes{others}",
+            f"lines, Parquet, tars of webdataset (by URL too), a folder of scenes{others}",
         )
         self.add_argument(
             "--reader",
@@ -137,7 +138,9 @@ def samples_of(captions: str, reader: Callable[[Path], Reader] | None) -> list[S
     Raises:
         ZooError: There are none, or the file is wrong.
     """
-    samples = (reader or guess_reader)(Path(captions)).read()
+    # a path would make one slash of the two of a URL
+    place: Any = captions if is_url(captions) else Path(captions)
+    samples = (reader or guess_reader)(place).read()
     if not samples:
         raise ZooError(f"{captions} has no captions: give a file that has some")
     return samples

@@ -14,9 +14,10 @@ from zoo.errors import ZooError
 from zoo.sources.boxes import scaled
 from zoo.sources.folders import Folders
 from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
+from zoo.sources.places import is_url
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import Tables
-from zoo.sources.tars import Tars
+from zoo.sources.tar_index import Tars
 from zoo.sources.torchvision_sets import TorchvisionSets
 
 COCO = ("", "train2014", "val2014", "train2017", "val2017")
@@ -144,6 +145,8 @@ def identity(ref: ImageRef) -> str:
     It is the reference without the crop. Where the path of a file tells the data set and the
     number, it is these, so that an image is the same one however it was named.
     """
+    if ref.source == "tar":
+        return _packed(ref)
     if ref.source != "file":
         return str(replace(ref, crop=None))
     path = PurePosixPath(ref.key)
@@ -152,6 +155,13 @@ def identity(ref: ImageRef) -> str:
         if _FLICKR_HASHED.fullmatch(path.name)
         else _meant(path) or ImageRef("file", ref.key)
     )
+
+
+def _packed(ref: ImageRef) -> str:
+    """Returns the identity of an image in a tar, whose folder in it may say the data set."""
+    folder, _, name = _inside(ref)[1].rpartition("/")
+    match = _NAMES[folder].fullmatch(name) if folder in _NAMES else None
+    return str(ImageRef(folder, str(int(match[1]))) if match else replace(ref, crop=None))
 
 
 def _meant(path: PurePosixPath) -> ImageRef | None:
@@ -241,7 +251,9 @@ class ImageFinder:
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
         if ref.source == "tar":
-            return self._file(_inside(ref)[0])
+            tar = _inside(ref)[0]
+            # the index of a tar at a URL is here, and another one where the tar is another
+            return self._tars.index(tar) if is_url(tar) else self._file(tar)
         if ref.source == "torchvision":
             return next(filter(Path.is_dir, self._candidates(_inside(ref)[0])), None)
         raise ZooError(
@@ -364,9 +376,11 @@ class ImageFinder:
             name, _, number = _inside(ref)[1].partition("/")
             return self._sets.image(path, name, int(number))
         if ref.source == "tar":
-            found = self._tars.member(path, _inside(ref)[1])
+            tar, name = _inside(ref)
+            place = tar if is_url(tar) else str(path)
+            found = self._tars.member(place, name)
             if found is None:
-                raise BrokenImage(f"{path} has no member {_inside(ref)[1]}: fetch the file again")
+                raise BrokenImage(f"{place} has no member {name}: fetch the file again")
             return io.BytesIO(found)
         _, row, column = _parquet_key(ref)
         value = self._tables.cell(path, row, column, str(ref))

@@ -9,10 +9,10 @@ class ImageRef:
 
     Attributes:
         source: Where the image is from: 'coco', 'visual_genome', 'flickr', 'file', 'published' (a
-            benchmark's own images) or 'parquet'.
+            benchmark's own images), 'parquet' or 'tar'.
         key: Name inside the source. For 'coco', 'visual_genome' and 'flickr' the numeric id as
             text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
-            'FILE#ROW#COLUMN'.
+            'FILE#ROW#COLUMN', for 'tar' 'FILE#MEMBER', where the file may be a URL.
         crop: Left, top, width and height in pixels, before any resize; the whole image where None.
         size: Width and height of the image as published, in whose pixels the crop is. None where
             nobody tells; it then is that of the file.

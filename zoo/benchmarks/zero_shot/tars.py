@@ -42,12 +42,12 @@ def tars(folder: Path, split: Path) -> Labelled:
         shard = split / f"{number}.tar"
         if not shard.is_file():
             raise ZooError(f"{shard} is absent, and {split / SHARDS} counts it: fetch it")
-        for member, said in members(shard, ending):
+        for member, said in members(str(shard), lambda member: member.name.endswith(ending)):
             name = Path(member.name)
             key = f"{number}/{name.parent}/{name.name.partition('.')[0]}"
             if name.suffix.lower() in SUFFIXES:
                 images[key] = ImageRef("tar", f"{shard}#{member.name}")
-            elif name.suffix == ending:
+            elif said is not None:
                 place = f"{shard}#{member.name}"
                 labels[key], n = _vector(said, place) if multilabel else (_class(said, place), None)
     lacks = next((key for key in images if key not in labels), None)

@@ -10,3 +10,4 @@ from .plain_text import PlainText as PlainText
 from .pug_spare import PUGSpare as PUGSpare
 from .scenes import Scenes as Scenes
 from .trohn_img import TrohnImg as TrohnImg
+from .web_dataset import WebDataset as WebDataset

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from zoo.errors import ZooError
+from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.csv_table import CsvTable
@@ -16,6 +17,7 @@ from zoo.sources.readers.plain_text import PlainText
 from zoo.sources.readers.scenes import Scenes
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.readers.trohn_img import TrohnImg
+from zoo.sources.readers.web_dataset import WebDataset
 from zoo.support.text_files import NotJson, json_value, opened
 
 _HEAD = 1 << 16
@@ -25,17 +27,22 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 def guess_reader(path: str | Path) -> Reader:
     """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
 
-    A folder holds rendered scenes, or Parquet; that is TROHN-Img's where it has its columns, else a
-    table. A .jsonl file holds JSON lines, a .json
-    file Karpathy's or COCO's captions. A .csv or .tsv file is a table, NegCLIP's where it has its
-    columns. Anything else is a Flickr token file or one caption a line. The first line tells the
-    kind of a file without an ending, such as a pipe.
+    What has '://' in it, a .tar and a folder of tars are shards. Any other folder holds rendered
+    scenes, or Parquet; that is TROHN-Img's where it has its columns, else a table. A .jsonl file
+    holds JSON lines, a .json file Karpathy's or COCO's captions. A .csv or .tsv file is a table,
+    NegCLIP's where it has its columns. Anything else is a Flickr token file or one caption a line.
+    The first line tells the kind of a file without an ending, such as a pipe.
 
     Raises:
         ZooError: The file is not there or is none of these.
     """
+    if is_url(str(path)):
+        return WebDataset(str(path))
     path = Path(path)
     kind = path.suffix.lower()
+    # img2dataset writes tables beside its tars
+    if kind == ".tar" or (path.is_dir() and any(path.glob("*.tar"))):
+        return WebDataset(str(path))
     if path.is_dir() or kind == ".parquet":
         table = ParquetTable(path)
         return _parquet(table) if table.files else Scenes(str(path))

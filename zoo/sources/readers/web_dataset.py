@@ -1,0 +1,270 @@
+"""Shards of images and captions, as webdataset, img2dataset and `zoo data pack` write them."""
+
+import heapq
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import track
+
+from zoo.errors import ZooError, near
+from zoo.sources.packed import PACKED, packed_captions
+from zoo.sources.places import expanded, is_url, within
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.seeds import stable_hash
+from zoo.sources.tar_index import ROWS, index_of, read_index
+from zoo.support.ranges import NonNegativeInt, PositiveInt
+from zoo.support.text_files import NotJson, caption, json_value
+
+log = logging.getLogger(__name__)
+
+IMAGES = ("jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
+TEXT, JSON = "txt", "json"
+
+
+class WebDataset(Reader):
+    """Tars in which the files of one key are a sample: an image, and its caption in a .txt.
+
+    Their members are listed once, in an index that is kept, so that samples have numbers and are
+    read in any order. Of tars that `zoo data pack` wrote, all that the captions came with is read.
+    Images lie as they are: nobody turns them, or puts a colour under what is transparent.
+
+    Args:
+        path: A folder of tars, a tar, or a pattern as in 'https://host/{00000..00013}.tar'. What
+            has '://' in it is read by fsspec.
+        caption_field: Field of a sample's .json that is its caption. Where None, its .txt is.
+        draw: Number of images that are drawn, by a hash of seed and image, so that a smaller draw
+            is a part of a larger one. All are taken where None.
+        seed: Seed of the draw.
+        tolerate_broken: Whether samples without an image or a usable caption are left out, counted
+            and reported.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        caption_field: str | None = None,
+        draw: PositiveInt | None = None,
+        seed: NonNegativeInt = 0,
+        tolerate_broken: bool = False,
+    ) -> None:
+        self.path, self.caption_field = str(path), caption_field
+        self.draw, self.seed, self.tolerate_broken = draw, seed, tolerate_broken
+
+    @cached_property
+    def shards(self) -> dict[str, Path]:
+        """The index of each tar, by the tar's path or URL.
+
+        Raises:
+            ZooError: There is no tar, or one of them is not whole.
+        """
+        places = [found for place in expanded(self.path) for found in _tars(place)]
+        if not places:
+            raise ZooError(f"{self.path} has no *.tar: give a folder, a tar or a pattern of some")
+        for place in places:
+            if "#" in place:
+                raise ZooError(f"{place} has '#' in its name, which ends that of a tar: rename it")
+        shown = track(
+            places,
+            "listing the members of tars",
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        return {place: index_of(place) for place in shown}
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The indices of the tars, which hold their captions, and the place of every image."""
+        return tuple(self.shards.values())
+
+    def samples(self) -> list[Sample]:
+        """Returns a sample for each caption, in the order of the tars or of what was packed."""
+        found = list(self._read())
+        if self.draw is not None:
+            found = self._drawn(found, self.draw)
+        found.sort(key=lambda one: one.number)
+        positions = {one.number: i for i, one in enumerate(found)}
+        return [one.placed(positions) for one in found]
+
+    def _read(self) -> Iterator["_Numbered"]:
+        broken: list[str] = []
+        count = 0
+        for place, index in self.shards.items():
+            for group in _groups(place, read_index(index)):
+                try:
+                    captions = list(self._captions(group, count))
+                except _Broken as error:
+                    if not self.tolerate_broken:
+                        raise ZooError(
+                            f"{error}: mend the tar, or set tolerate_broken: true to leave such "
+                            "samples out"
+                        ) from error
+                    broken.append(str(error))
+                    continue
+                count += len(captions)
+                yield from captions
+        if broken:
+            log.warning(
+                "%s samples of %s are left out, the first since %s",
+                f"{len(broken):,}",
+                self.path,
+                broken[0],
+            )
+
+    def _captions(self, group: "_Group", count: int) -> Iterator["_Numbered"]:
+        """Yields the captions of an image.
+
+        Args:
+            group: The files of the sample.
+            count: Number of captions before it.
+
+        Raises:
+            _Broken: It has no image, or no usable caption.
+        """
+        names = [ending for ending in IMAGES if ending in group.names]
+        if not names:
+            raise _Broken(f"{group} has no image (.{', .'.join(IMAGES)})")
+        origin = f"{group.place}#{group.names[names[0]]}"
+        image = ImageRef("tar", origin)
+        packed = group.texts.get(JSON) or b""
+        if PACKED in packed:
+            for one in packed_captions(packed, f"{group}.{JSON}"):
+                yield _Numbered(one.number, one.sample(image, origin), one.companions)
+            return
+        text = caption(self._text(group), origin)
+        name = f"{PurePosixPath(group.place).stem}/{group.key}"
+        yield _Numbered(count, Sample(image, text, str(image), name, origin=origin))
+
+    def _text(self, group: "_Group") -> str:
+        """Returns the caption of a sample.
+
+        Raises:
+            _Broken: There is none.
+        """
+        ending = TEXT if self.caption_field is None else JSON
+        raw, place = group.texts.get(ending), f"{group}.{ending}"
+        if raw is None:
+            raise _Broken(f"{group} has no caption (.{ending})")
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise _Broken(
+                f"{place} is not UTF-8 text ({error.reason} at byte {error.start})"
+            ) from error
+        if self.caption_field is not None:
+            text = _field(text, self.caption_field, place)
+        if not text.strip():
+            raise _Broken(f"{place} has an empty caption")
+        return text
+
+    def _drawn(self, found: list["_Numbered"], n: int) -> list["_Numbered"]:
+        images = dict.fromkeys(one.sample.image_id for one in found)
+        if len(images) < n:
+            raise ZooError(
+                f"{self.path} has {len(images):,} images, and draw is {n:,}: draw fewer, or set it "
+                "to null to take all"
+            )
+        drawn = set(heapq.nsmallest(n, images, lambda image: _rank(self.seed, image)))
+        return [one for one in found if one.sample.image_id in drawn]
+
+
+class _Broken(Exception):
+    """What is wrong with a sample."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The files of one key.
+
+    Attributes:
+        place: The tar.
+        key: What their names begin with.
+        names: Names of the members, by ending.
+        texts: Bytes of the small texts among them, by ending.
+    """
+
+    place: str
+    key: str
+    names: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.place}#{self.key}"
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """A sample and its number; companions are numbers too."""
+
+    number: int
+    sample: Sample
+    companions: Sequence[int] = ()
+
+    def placed(self, positions: dict[int, int]) -> Sample:
+        """Returns the sample, its companions by their positions."""
+        if not self.companions:
+            return self.sample
+        there = tuple(positions[c] for c in self.companions if c in positions)
+        return replace(self.sample, companions=there)
+
+
+def _tars(place: str) -> list[str]:
+    if is_url(place):
+        return within(place, "*.tar") if place.endswith("/") else [place]
+    place = os.path.abspath(place)
+    return within(place, "*.tar") if os.path.isdir(place) else [place]
+
+
+def _groups(place: str, index: pa.Table) -> Iterator[_Group]:
+    """Yields the samples of a tar, each where its first file is.
+
+    Raises:
+        ZooError: Two files of one key have the same ending.
+    """
+    groups: dict[str, _Group] = {}
+    for batch in index.select(["name", "text"]).to_batches(ROWS):
+        for row in batch.to_pylist():
+            _add(groups, place, row)
+    yield from (group for group in groups.values() if group.names.keys() & {*IMAGES, TEXT})
+
+
+def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
+    folder, slash, name = row["name"].removeprefix("./").rpartition("/")
+    start, _, ending = name.partition(".")
+    key, ending = f"{folder}{slash}{start}", ending.lower()
+    group = groups.setdefault(key, _Group(place, key))
+    same = {"jpeg": "jpg", "jpg": "jpeg"}.get(ending)
+    if ending in group.names or same in group.names:
+        raise ZooError(
+            f"{place} has two members {key}.{ending}, of which only one would count: name the "
+            "files of each sample by a key of its own"
+        )
+    group.names[ending] = row["name"]
+    if row["text"] is not None:
+        group.texts[ending] = row["text"]
+
+
+def _field(text: str, name: str, place: str) -> str:
+    try:
+        said = json_value(text)
+    except NotJson as error:
+        raise _Broken(f"{place} is not JSON ({error})") from error
+    if not isinstance(said, dict) or name not in said:
+        has = sorted(said) if isinstance(said, dict) else []
+        raise _Broken(f"{place} has no field {name!r}{near(name, has)}")
+    if not isinstance(said[name], str):
+        raise _Broken(f"{place} has {said[name]!r:.40} as {name!r}, which is no text")
+    return str(said[name])
+
+
+def _rank(seed: int, image: str) -> int:
+    return stable_hash(f"{seed}/{PurePosixPath(image).name}")
