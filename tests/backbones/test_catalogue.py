@@ -318,7 +318,7 @@ def test_a_published_model_is_exported_and_reloaded(
 ) -> None:
     known(monkeypatch, mine=tiny("read_clip", tmp_path, state))
     torch.save(hugging_face_state(state), tmp_path / "model.bin")
-    monkeypatch.setattr("zoo.checkpoints.export.is_published", lambda name: True)
+    monkeypatch.setattr("zoo.publishing.export.is_published", lambda name: True)
     named = f"mine:{tmp_path / 'model.bin'}"
     assert main(["export", named, str(tmp_path / "plain")]) == 0
     same(zoo.load(tmp_path / "plain").module.backbone, state)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import zoo
-from tests.checkpoints.test_export import save
+from tests.publishing.test_export import save
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA

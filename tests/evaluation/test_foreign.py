@@ -12,11 +12,11 @@ from torch import nn
 from transformers import CLIPConfig, CLIPModel
 
 import zoo
-from tests.checkpoints.test_export import save
+from tests.publishing.test_export import save
 from zoo.backbones.backbone import Backbone
-from zoo.checkpoints.export import export
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.publishing.export import export
 from zoo.results.report import Results
 
 

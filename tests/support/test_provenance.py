@@ -10,7 +10,6 @@ import zoo
 from tests.support.runs import last_checkpoint
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import TextInput, Tuning
-from zoo.checkpoints.export import export
 from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
 from zoo.cli.rescore import main as rescore
@@ -18,6 +17,7 @@ from zoo.heads.base import starts_at_random
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
+from zoo.publishing.export import export
 from zoo.results.reading import read
 from zoo.support.provenance import LOADED, RANDOM, TRAINED, random_weights
 

@@ -1,1 +1,1 @@
-"""Checkpoints: read, written, exported and merged."""
+"""Checkpoints: read, written and merged."""

@@ -23,7 +23,11 @@ COMMANDS = {
     "export": (
         "zoo.cli.export:main",
         "write a checkpoint as a plain model for open_clip "
-        "or Hugging Face, with its head beside it",
+        "or Hugging Face, with its head and a model card beside it",
+    ),
+    "push": (
+        "zoo.cli.push:main",
+        "upload an exported model, with its card, to the Hugging Face hub",
     ),
     "merge": (
         "zoo.cli.merge:main",

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from zoo.checkpoints.export import export
+from zoo.publishing.export import export
 from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
     """Exports a checkpoint, and returns the exit status."""
     given = parser().parse_args(argv)
-    print(export(given.checkpoint, given.out, given.format))
+    print(export(given.checkpoint, given.out, given.format, given.measured, given.licence))
     return 0
 
 
@@ -18,7 +18,7 @@ def parser() -> Parser:
     parser = Parser(
         prog="zoo export",
         description="Write a checkpoint as a plain "
-        "model, adapters merged, with its head beside it.",
+        "model, adapters merged, with its head and a model card beside it.",
     )
     parser.add_argument(
         "checkpoint",
@@ -29,5 +29,19 @@ def parser() -> Parser:
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument(
         "--format", choices=["open_clip", "hf"], default="open_clip", help="who is to reload it"
+    )
+    parser.add_argument(
+        "--measured",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="folders that `zoo validate --out` wrote of these weights: their figures go on the "
+        "model card, README.md",
+    )
+    parser.add_argument(
+        "--licence",
+        metavar="ID",
+        help="the licence of the weights, as the hub names it (apache-2.0, mit, cc-by-4.0)",
     )
     return parser

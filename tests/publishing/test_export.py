@@ -13,7 +13,7 @@ import torch
 from transformers import CLIPModel, CLIPProcessor
 
 import zoo
-import zoo.checkpoints.export
+import zoo.publishing.export
 from tests.backbones.test_towers import TWISTS, hugging_face, small
 from tests.support.made import draw
 from tests.support.mistakes import full_after
@@ -21,7 +21,6 @@ from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Tuning
-from zoo.checkpoints.export import TOLERANCE, Format, export
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.heads.base import Head
@@ -29,6 +28,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
+from zoo.publishing.export import TOLERANCE, Format, export
 
 CAPTIONS = ["a red square above a blue circle", "it's  a GREEN triangle, really!", "x"]
 
@@ -203,9 +203,9 @@ def test_a_difference_after_reloading_leaves_no_folder(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        zoo.checkpoints.export,
+        zoo.publishing.export,
         "hugging_face_config",
-        wrong_activation(zoo.checkpoints.export.hugging_face_config),
+        wrong_activation(zoo.publishing.export.hugging_face_config),
     )
     with pytest.raises(ZooError, match="embeddings of images differ by"):
         export(checkpoint, tmp_path / "out", "hf")
@@ -227,7 +227,7 @@ def test_a_full_disk_leaves_no_folder(
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(zoo.checkpoints.export, "save_file", full)
+    monkeypatch.setattr(zoo.publishing.export, "save_file", full)
     with pytest.raises(ZooError, match="No space left"):
         export(checkpoint, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

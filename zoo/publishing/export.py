@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,8 +19,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.catalogue.entry import entries
 from zoo.backbones.catalogue.model import is_published
 from zoo.backbones.factory import quiet
+from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
     features,
     hugging_face_config,
@@ -35,6 +37,9 @@ from zoo.checkpoints.files import located
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
+from zoo.publishing.card import write_card
+from zoo.results.reading import read
+from zoo.results.report import Results
 from zoo.support.files import beside, check_place, not_written
 from zoo.support.spec import spec
 
@@ -45,7 +50,13 @@ TOLERANCE = 1e-5  # of entries of L2-normalised embeddings, in fp32
 Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
-def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
+def export(
+    checkpoint: Path,
+    out: Path,
+    format: Format = "open_clip",
+    measured: Sequence[Path] = (),
+    licence: str | None = None,
+) -> str:
     """Writes a checkpoint as a plain model into a folder, whole or not at all.
 
     Args:
@@ -53,17 +64,21 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
             (`zoo ls models`).
         out: The folder to write. It must not exist.
         format: `open_clip`, or `hf` for Hugging Face's CLIPModel.
+        measured: Folders of results of these weights, whose figures stand on the model card.
+        licence: The licence of the weights, as the hub names it (`apache-2.0`).
 
     Returns:
         A sentence that says how the folder is reloaded.
 
     Raises:
-        ZooError: The folder exists, there is no room, the format cannot hold the architecture, or
-            the written model does not give the embeddings of the checkpoint.
+        ZooError: The folder exists, there is no room, the format cannot hold the architecture,
+            results are those of other weights, or the written model does not give the embeddings
+            of the checkpoint.
     """
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
     checkpoint = checkpoint if published else located(checkpoint)
+    results = {run: read(run) for run in measured}
     if format not in get_args(Format):
         raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
     if os.path.lexists(out):
@@ -74,12 +89,18 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     if format == "hf":
         need("transformers", "hf")
         refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+    hashes = {weights_hash(module.backbone, module.head)}
     _write_scale(module, backbone)
+    hashes.add(weights_hash(backbone, module.head))
+    for run, found in results.items():
+        _refuse_others(run, found, hashes, checkpoint)
+    entry = entries().get(str(checkpoint).partition(":")[0]) if published else None
     try:
         with beside(out, folder=True) as part:
             with without_bars() if format == "hf" else nullcontext():
                 _write(module, backbone, part, format)
                 _check(module, backbone, part, format)
+            write_card(part, out.name, format, module, [*results.values()], licence, entry)
             for file in part.iterdir():
                 file.chmod(0o644)
             part.chmod(0o755)
@@ -96,6 +117,25 @@ def export(checkpoint: Path, out: Path, format: Format = "open_clip") -> str:
     return (
         f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
     )
+
+
+def _refuse_others(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
+    """Makes sure that results are those of the weights that are exported.
+
+    Args:
+        run: Where the results lie.
+        results: The results.
+        hashes: Of the weights, as they were loaded and as they are written.
+        checkpoint: Where the weights come from.
+
+    Raises:
+        ZooError: They are those of other weights.
+    """
+    if results.header["model"].get("weights_sha256") not in hashes:
+        raise ZooError(
+            f"{run} was not measured with the weights of {checkpoint}: measure them by `zoo "
+            f"validate --ckpt_path {checkpoint} --out DIR`, or leave this run out"
+        )
 
 
 def _of_the_system(error: Exception) -> OSError | None:

@@ -1,0 +1,203 @@
+"""`zoo push`, against a stand-in for the hub on loopback."""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from zoo.backbones.weights import DESCRIPTION
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.publishing.card import CARD
+from zoo.publishing.hub import contents, push
+
+REPO = "me/bound"
+WEIGHTS = b"\x00weights" * 100
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "bound"
+    made.mkdir()
+    (made / CARD).write_text("---\nlicense: mit\n---\n# bound\n")
+    (made / DESCRIPTION).write_text(json.dumps({"recipe": ["/home/me/captions.tsv"]}))
+    (made / "open_clip_model.safetensors").write_bytes(WEIGHTS)
+    (made / ".cache").mkdir()
+    (made / ".cache" / "left").write_text("by a download")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_made")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+
+
+class Hub:
+    """What a hub answers, and what it was given.
+
+    Attributes:
+        asked: The method and path of every request, in order.
+        files: What the repository holds after the commit.
+        tokens: Who asked about the repository.
+    """
+
+    def __init__(self, server: HTTPServer, there: bool = True) -> None:
+        self.asked: list[str] = []
+        self.files: dict[str, bytes] = {}
+        self.tokens: set[str | None] = set()
+        self.there, self.url = there, server.url_for("").rstrip("/")
+        self._stored: dict[str, bytes] = {}
+        for path in ("/api", f"/{REPO}.git", "/stored"):
+            server.expect_request(re.compile(f"{path}/.*")).respond_with_handler(self.answer)
+
+    def answer(self, request: Request) -> Response:
+        self.asked.append(f"{request.method} {request.path}")
+        if REPO in request.path:
+            self.tokens.add(request.headers.get("Authorization"))
+        if request.path.startswith("/stored"):
+            self._stored[request.path.rpartition("/")[2]] = request.get_data()
+            return Response(status=200)
+        if request.path == "/api/repos/create":
+            self.there = True
+            return _said({"url": f"{self.url}/{REPO}", "name": REPO})
+        if not self.there:
+            return Response(status=404, headers={"X-Error-Code": "RepoNotFound"})
+        if request.path.endswith("/validate-yaml"):
+            return _said({"errors": [], "warnings": []})
+        if "/preupload/" in request.path:
+            return _said({"files": [self._mode(f["path"]) for f in request.get_json()["files"]]})
+        if request.path.endswith("/info/lfs/objects/batch"):
+            return _said({"objects": [self._place(o) for o in request.get_json()["objects"]]})
+        if "/commit/" in request.path:
+            self._commit(request.get_data(as_text=True))
+            there = f"{self.url}/{REPO}/commit/abc"
+            return _said({"commitUrl": there, "commitOid": "abc", "success": True})
+        return _said({"id": REPO, "sha": "abc", "siblings": []})
+
+    def _mode(self, path: str) -> dict[str, object]:
+        mode = "lfs" if path.endswith(".safetensors") else "regular"
+        return {"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": None}
+
+    def _place(self, asked: dict[str, object]) -> dict[str, object]:
+        return {**asked, "actions": {"upload": {"href": f"{self.url}/stored/{asked['oid']}"}}}
+
+    def _commit(self, lines: str) -> None:
+        for line in map(json.loads, lines.splitlines()):
+            value = line["value"]
+            if line["key"] == "file":
+                self.files[value["path"]] = base64.b64decode(value["content"])
+            elif line["key"] == "lfsFile":
+                self.files[value["path"]] = self._stored[value["oid"]]
+
+
+def _said(content: object) -> Response:
+    return Response(json.dumps(content), content_type="application/json")
+
+
+def test_a_push_says_what_it_uploads_and_uploads_it_in_one_commit(
+    folder: Path,
+    httpserver: HTTPServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hub = Hub(httpserver)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.url)
+    assert main(["push", str(folder), REPO]) == 0
+    own = [CARD, DESCRIPTION, "open_clip_model.safetensors"]
+    assert hub.files == {name: (folder / name).read_bytes() for name in own}
+    assert hub.tokens == {"Bearer hf_made"}
+    assert sum("/commit/" in asked for asked in hub.asked) == 1
+    *listed, commit = capsys.readouterr().out.splitlines()
+    assert commit == f"{hub.url}/{REPO}/commit/abc"
+    assert listed == [f"{folder}, to {REPO}:", *contents(folder)]
+
+
+def test_what_is_uploaded_is_listed_with_sizes_and_with_paths_of_this_machine(
+    folder: Path,
+) -> None:
+    assert contents(folder) == [
+        "  README.md  0.0 kB",
+        "  open_clip_model.safetensors  0.8 kB",
+        "  zoo.json  0.0 kB",
+        "  paths of this machine in zoo.json: 1, such as /home/me/captions.tsv",
+        "  3 files, 0.9 kB",
+    ]
+
+
+def test_a_dry_run_asks_no_hub(
+    folder: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub(httpserver)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.url)
+    assert main(["push", str(folder), REPO, "--dry_run"]) == 0
+    assert hub.asked == []
+
+
+def test_a_repository_is_made_where_that_is_asked(folder: Path, httpserver: HTTPServer) -> None:
+    hub = Hub(httpserver, there=False)
+    push(folder, REPO, create=True, private=True, endpoint=hub.url)
+    assert hub.asked[0] == "POST /api/repos/create"
+    assert CARD in hub.files
+    made = next(request for request, _ in httpserver.log if request.path == "/api/repos/create")
+    told = made.get_json()
+    assert (told["name"], told.get("private", told.get("visibility"))) == ("bound", "private")
+
+
+def test_a_repository_that_is_not_there_is_named_with_what_makes_it(
+    folder: Path, httpserver: HTTPServer
+) -> None:
+    hub = Hub(httpserver, there=False)
+    with pytest.raises(ZooError, match=f"has no repository {REPO}.*make it by --create"):
+        push(folder, REPO, endpoint=hub.url)
+    assert hub.files == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (401, "the token is not known there: run `hf auth login`"),
+        (403, "the token may not write there"),
+        (500, "try again later"),
+    ],
+)
+def test_a_refusal_is_told_with_its_mend(
+    status: int, says: str, folder: Path, httpserver: HTTPServer
+) -> None:
+    httpserver.expect_request(f"/api/models/{REPO}").respond_with_response(
+        Response(status=status, headers={"X-Error-Message": "not you"})
+    )
+    with pytest.raises(ZooError, match=rf"{REPO} was not uploaded \(.*not you.*\): {says}"):
+        push(folder, REPO, endpoint=httpserver.url_for("").rstrip("/"))
+
+
+def test_a_hub_that_does_not_answer_is_named(folder: Path) -> None:
+    nobody = "http://127.0.0.1:9"
+    with pytest.raises(ZooError, match=rf"{nobody} does not answer \(.*\): check the network"):
+        push(folder, REPO, endpoint=nobody)
+
+
+def test_without_a_token_nothing_is_asked(
+    folder: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub(httpserver)
+    monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
+    with pytest.raises(ZooError, match="no token of the Hugging Face hub: run `hf auth login`"):
+        push(folder, REPO, endpoint=hub.url)
+    assert hub.asked == []
+
+
+def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPServer) -> None:
+    with pytest.raises(ZooError, match="'me/bound/x' is no name of a repository: give USER/NAME"):
+        push(folder, "me/bound/x", endpoint=Hub(httpserver).url)
+
+
+def test_a_folder_that_is_no_export_is_refused(folder: Path) -> None:
+    (folder / CARD).unlink()
+    with pytest.raises(ZooError, match=r"bound is no folder that `zoo export` wrote, with README"):
+        contents(folder)

@@ -1,0 +1,1 @@
+"""Publishing: a checkpoint as a model for others, its card, and its way to the hub."""

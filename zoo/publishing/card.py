@@ -1,0 +1,280 @@
+"""The model card: README.md of an exported model, with the metadata that the hub reads."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+
+from zoo import __version__
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.catalogue.entry import Entry
+from zoo.module import ZooModule
+from zoo.results.metrics import Metric
+from zoo.results.report import Results
+
+CARD = "README.md"
+TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
+TASK = "zero-shot-image-classification"  # the hub's name of what scores images against texts
+LIBRARIES = {"open_clip": "open_clip", "hf": "transformers"}
+DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+ABSOLUTE = re.compile(r"(?<![\w./])~?(?:/[^/\s,;]+)+")  # a path within a sentence
+OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A way to load an exported folder.
+
+    Attributes:
+        says: In what.
+        code: The commands.
+        language: What they are written in.
+    """
+
+    says: str
+    code: str
+    language: str = "python"
+
+
+LOADINGS = {
+    "open_clip": Loading(
+        "In open_clip, from this folder; from the hub by `hf-hub:USER/NAME` in the place of "
+        "`local-dir:FOLDER`:",
+        "import open_clip\n\n"
+        'model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")\n'
+        'tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")',
+    ),
+    "hf": Loading(
+        "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`:",
+        "from transformers import CLIPModel, CLIPProcessor\n\n"
+        'model = CLIPModel.from_pretrained("FOLDER")\n'
+        'processor = CLIPProcessor.from_pretrained("FOLDER")',
+    ),
+}
+IN_ZOO = Loading(
+    "In zoo, with its head; `hf download USER/NAME --local-dir FOLDER` brings the folder:",
+    'import zoo\n\nmodel = zoo.load("FOLDER")\n'
+    'model.score("horse.jpg", ["a person on the horse", "a horse on the person"])',
+)
+
+
+def write_card(
+    folder: Path,
+    name: str,
+    format: str,
+    module: ZooModule,
+    results: Sequence[Results] = (),
+    licence: str | None = None,
+    entry: Entry | None = None,
+) -> None:
+    """Writes the card of an exported model into its folder.
+
+    Args:
+        folder: The exported folder.
+        name: What the model is called.
+        format: Who reloads it: `open_clip` or `hf`.
+        module: What was exported.
+        results: What was measured of it.
+        licence: The licence of its weights, as the hub names it; None where nobody gave one.
+        entry: What is known of it where others published it.
+    """
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+    recipe = module.recipe()
+    weights = recipe["backbone"]["init_args"]
+    objective = type(module.objective).__name__
+    licence = licence or (None if entry is None else entry.licence)
+    found = [
+        EvalResult(**_evaluated(run, metric))
+        for run in results
+        for metric in run.metrics
+        if metric.value is not None
+    ]
+    data = ModelCardData(
+        license=licence.lower() if licence and re.fullmatch(r"[\w.-]+", licence) else None,
+        library_name=LIBRARIES[format],
+        pipeline_tag=TASK,
+        base_model=_base_on_hub(weights),
+        tags=["clip", "compositionality", "zoo", objective],
+        model_name=name,
+        eval_results=found or None,
+    )
+    said = _short(module.origin.get("data") or {})
+    card = ModelCard.from_template(
+        data,
+        template_path=str(TEMPLATE),
+        name=name,
+        says=_says(module, entry),
+        loadings=[LOADINGS[format], IN_ZOO],
+        scoring=_scoring(module),
+        model=list(_model(module)),
+        trained_on=_trained_on(module, entry),
+        data=list(_data(said)),
+        recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip(),
+        measured=_measured(results),
+        runs=[_figures(run) for run in results],
+        licence=_licence(licence, weights),
+    )
+    (folder / CARD).write_text(str(card).rstrip() + "\n", encoding="utf-8")
+
+
+def _evaluated(run: Results, metric: Metric) -> dict[str, Any]:
+    """Returns a metric as the hub's model-index has it, with interval and coverage."""
+    return {
+        "task_type": TASK,
+        "task_name": "image-text matching",
+        "dataset_type": metric.benchmark,
+        "dataset_name": str(metric.asked),
+        "dataset_config": metric.subset,
+        "metric_type": metric.metric,
+        "metric_name": f"{metric.metric} (%), preset {run.counted[0].preset}",
+        "metric_value": round(metric.value or 0.0, 2),
+        "metric_args": {
+            "interval_95": [
+                None if end is None else round(end, 2) for end in (metric.low, metric.high)
+            ],
+            "scored": metric.n,
+            "of": metric.of,
+        },
+    }
+
+
+def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
+    """Returns where on the hub the weights lie that training started from, None if not known."""
+    import open_clip
+
+    if not isinstance(weights.get("pretrained"), str):
+        return None
+    said = open_clip.get_pretrained_cfg(weights["name"], weights["pretrained"]) or {}
+    return said.get("hf_hub", "").rstrip("/") or None
+
+
+def _says(module: ZooModule, entry: Entry | None) -> str:
+    if entry is not None:
+        return f"{entry.says} ({entry.paper}). Written by zoo {__version__}."
+    trained = "trained" in module.weights.values()
+    how = f"trained with the objective {type(module.objective).__name__}" if trained else "as it is"
+    return (
+        f"A model that scores images against texts: {module.backbone.name}, {how}, with the head "
+        f"{type(module.head).__name__}. Written by zoo {__version__}."
+    )
+
+
+def _scoring(module: ZooModule) -> str:
+    head = type(module.head).__name__
+    if module.head.scales_cosine:
+        return f"{OWN_HEADS}, times the temperature, as the head {head} does."
+    return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
+
+
+def _model(module: ZooModule) -> Iterator[tuple[str, str]]:
+    backbone: Backbone = module.backbone
+    base = module.recipe()["backbone"]["init_args"]["pretrained"]
+    yield "architecture", f"{backbone.name}, {backbone.activation}"
+    yield "base", "none" if base is None else _words(_short(base))
+    for part, came in module.weights.items():
+        yield f"weights of the {part}", _words(_short(came))
+    yield "images", "{1} x {0} pixels".format(*backbone.image_size)
+    yield "texts", f"{backbone.context} tokens"
+    yield "vectors", f"{backbone.shapes.width} numbers"
+    yield "head", type(module.head).__name__
+    yield "objective", type(module.objective).__name__
+    yield "parameters", f"{sum(p.numel() for p in module.parameters()):,}"
+
+
+def _trained_on(module: ZooModule, entry: Entry | None) -> str:
+    if module.origin.get("data"):
+        n = len(module.origin.get("trained_images") or ())
+        return f"Captions of {n:,} images; files stand with the first digits of their SHA-256."
+    if entry is not None and entry.trained_on is not None:
+        return entry.trained_on
+    return "The checkpoint does not say what it was trained on."
+
+
+def _data(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields what a checkpoint says of its data, in rows; what was not used is left out."""
+    for what, value in said.items():
+        if what in ("train", "val") and value:
+            name = {"train": "captions", "val": "validation captions"}[what]
+            held = {key: n for key, n in value.items() if key not in ("reader", "files") and n}
+            files = ", ".join(
+                f"{file} ({_words(digest)})" for file, digest in value["files"].items()
+            )
+            yield name, _words(value["reader"])
+            yield f"{name}, files", files
+            yield f"{name}, how many", _words(held)
+        elif _words(value):
+            yield what.replace("_", " "), _words(value)
+
+
+def _words(value: Any) -> str:
+    """Returns plain values in words: a class with its arguments, and nothing of what is unset."""
+    if isinstance(value, Mapping):
+        rest = dict(value)
+        named = str(rest.pop("class_path", "")).rpartition(".")[2]
+        given = rest.pop("init_args", {}) if named else {}
+        arguments = [f"{name}={_words(held)}" for name, held in given.items() if _words(held)]
+        parts = [
+            f"{name.replace('_', ' ')} {_words(held)}"
+            for name, held in rest.items()
+            if _words(held)
+        ]
+        own = [named + (f"({', '.join(arguments)})" if arguments else "")] if named else []
+        return ", ".join([*own, *parts])
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(None, map(_words, value)))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = "" if value is None or value is False else str(value)
+    return " ".join(DIGEST.sub(r"\1", text).split()).replace("|", "\\|")
+
+
+def _measured(results: Sequence[Results]) -> str:
+    if not results:
+        return "Nothing was measured for this card."
+    said = (
+        "Values are in per cent, with 95 % intervals. `n / of all` are the questions that were "
+        "scored and those that the benchmark has; an average that lacks a member is withheld."
+    )
+    seen = {
+        f"{metric.asked}/{metric.subset} ({metric.trained_on:,} of {metric.images:,})": None
+        for run in results
+        for metric in run.metrics
+        if metric.trained_on
+    }
+    if seen:
+        said += f" The model was trained on images of {', '.join(seen)}."
+    absent = sorted(
+        {f"{lacking['benchmark']}" for run in results for lacking in run.header["absent"]}
+    )
+    if absent:
+        said += f" Parts of {', '.join(absent)} were not there to be measured."
+    return said
+
+
+def _figures(run: Results) -> str:
+    return "\n\n".join(run.to_markdown(counted.preset) for counted in run.counted)
+
+
+def _licence(licence: str | None, weights: Mapping[str, Any]) -> str:
+    if licence is not None:
+        return f"{licence}."
+    base = weights.get("pretrained")
+    of = "" if base is None else f" those of the base ({_words(_short(base))}) and"
+    return f"None was given. It depends on{of} that of the images and captions trained on."
+
+
+def _short(value: Any) -> Any:
+    """Returns plain values whose paths are names of files, since folders are this machine's."""
+    if isinstance(value, Mapping):
+        return {name: _short(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(held) for held in value]
+    if not isinstance(value, str):
+        return value
+    if PurePath(value).is_absolute():
+        return PurePath(value).name
+    return ABSOLUTE.sub(lambda path: PurePath(path[0]).name, value)

@@ -1,0 +1,163 @@
+"""`zoo push`: an exported folder onto the Hugging Face hub."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from zoo.backbones.weights import DESCRIPTION
+from zoo.errors import ZooError
+from zoo.publishing.card import CARD
+from zoo.support.text_files import json_value
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+
+def contents(folder: Path) -> list[str]:
+    """Returns what a push would upload: a line for each file, and one of all of them.
+
+    Args:
+        folder: A folder that `zoo export` wrote.
+
+    Raises:
+        ZooError: It is none.
+    """
+    files = _files(folder)
+    sizes = {file: file.stat().st_size for file in files}
+    lines = [f"  {file.relative_to(folder)}  {_megabytes(size)}" for file, size in sizes.items()]
+    named = _paths_of_this_machine(folder)
+    if named:
+        lines.append(f"  paths of this machine in {DESCRIPTION}: {len(named)}, such as {named[0]}")
+    return [*lines, f"  {len(files)} files, {_megabytes(sum(sizes.values()))}"]
+
+
+def push(
+    folder: Path,
+    repo: str,
+    create: bool = False,
+    private: bool = False,
+    message: str | None = None,
+    endpoint: str | None = None,
+) -> str:
+    """Uploads an exported folder in one commit; files of the repository that it lacks stay there.
+
+    Args:
+        folder: A folder that `zoo export` wrote.
+        repo: The repository, USER/NAME.
+        create: Whether it is made where there is none.
+        private: Whether a repository that is made is private.
+        message: What the commit says; None says which folder it is.
+        endpoint: The hub; None takes HF_ENDPOINT or huggingface.co.
+
+    Returns:
+        The commit's address.
+
+    Raises:
+        ZooError: The folder is no export, no token is there, there is no such repository, it may
+            not be written to, or the hub does not answer.
+    """
+    from huggingface_hub import HfApi, get_token
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        HFValidationError,
+        HTTPError,  # type: ignore[attr-defined]
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+    )
+
+    files = _files(folder)
+    token = get_token()
+    if token is None:
+        raise ZooError(
+            "there is no token of the Hugging Face hub: run `hf auth login`, or set HF_TOKEN"
+        )
+    api = HfApi(endpoint=endpoint, token=token)
+    try:
+        return _uploaded(api, folder, repo, files, create, private, message)
+    except HFValidationError as error:
+        raise ZooError(f"{repo!r} is no name of a repository: give USER/NAME") from error
+    except RepositoryNotFoundError as error:
+        raise ZooError(
+            f"{api.endpoint} has no repository {repo}, or not for this token: make it by --create, "
+            "or log in as one who may see it by `hf auth login`"
+        ) from error
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        mend = {
+            401: "the token is not known there: run `hf auth login`",
+            403: "the token may not write there: take one that may, by `hf auth login`",
+        }.get(status, "try again later")
+        said = error.server_message or f"status {status}"
+        raise ZooError(f"{repo} was not uploaded ({' '.join(said.split())}): {mend}") from error
+    except (HTTPError, OfflineModeIsEnabled, ConnectionError, TimeoutError) as error:
+        raise ZooError(
+            f"{api.endpoint} does not answer ({' '.join(str(error).split())}): check the network, "
+            "HF_ENDPOINT and HF_HUB_OFFLINE"
+        ) from error
+
+
+def _uploaded(
+    api: "HfApi",
+    folder: Path,
+    repo: str,
+    files: list[Path],
+    create: bool,
+    private: bool,
+    message: str | None,
+) -> str:
+    if create:
+        api.create_repo(repo, private=private, exist_ok=True)
+    else:
+        api.repo_info(repo)
+    commit: Any = api.upload_folder(
+        repo_id=repo,
+        folder_path=folder,
+        allow_patterns=[str(file.relative_to(folder)) for file in files],
+        commit_message=message or f"{folder.resolve().name}, by zoo",
+    )
+    return str(commit.commit_url)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Returns the files of an exported folder.
+
+    Raises:
+        ZooError: It is none.
+    """
+    if not (folder / CARD).is_file() or not (folder / DESCRIPTION).is_file():
+        raise ZooError(
+            f"{folder} is no folder that `zoo export` wrote, with {CARD} and {DESCRIPTION}: export "
+            "the checkpoint and push that folder"
+        )
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not file.relative_to(folder).as_posix().startswith(".")
+    )
+
+
+def _paths_of_this_machine(folder: Path) -> list[str]:
+    try:
+        described = json_value((folder / DESCRIPTION).read_text("utf-8"))
+    except (OSError, ValueError, json.JSONDecodeError) as error:
+        raise ZooError(
+            f"{folder / DESCRIPTION} cannot be read ({' '.join(str(error).split())}): export the "
+            "checkpoint again"
+        ) from error
+    return sorted({text for text in _texts(described) if PurePath(text).is_absolute()})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for held in value.values():
+            yield from _texts(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _texts(held)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
