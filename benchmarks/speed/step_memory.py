@@ -155,22 +155,28 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
             f"{abs(whole.loss - chunked.loss):.1e} |"
         )
     stem.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    draw(about, pairs, stem.with_suffix(".png"))
+
+
+def draw(about: dict[str, Any], pairs: list[tuple[Measured, Measured]], path: Path) -> None:
+    """Draws the peaks of whole and chunked steps over the batch, both axes linear."""
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for at, label in ((0, "whole batch"), (1, f"chunks of {chunk}")):
+    for at, label in ((0, "whole batch"), (1, f"chunks of {pairs[0][1].chunk}")):
         axes.plot(
             [pair[at].batch for pair in pairs],
             [pair[at].peak / 1024 for pair in pairs],
             marker="o",
             label=label,
         )
-    axes.set_xscale("log", base=2)
-    axes.set_xticks([whole.batch for whole, _ in pairs], [str(whole.batch) for whole, _ in pairs])
+    axes.set_xticks([whole.batch for whole, _ in pairs])
+    axes.set_xlim(0)
     axes.set_ylim(0)
     axes.set_xlabel("images in a batch, six texts each")
     axes.set_ylabel("GiB above weights, gradients and moments")
-    axes.set_title(f"a CS-CLIP step, {about['backbone']}, {about['precision']}")
+    axes.set_title(f"Peak memory of a CS-CLIP step, {about['backbone']}, {about['precision']}")
     axes.legend()
-    figure.savefig(stem.with_suffix(".png"), dpi=120)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
 """Table and plot of the study of rendered scenes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import matplotlib
 
+from zoo.benchmarks.half_truth.rules import CONDITIONS, explained
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 
-CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
 ARMS = ("CLIP", "NegCLIP", "NegCLIP + foils", "CS-CLIP")
 RIVALS = ARMS[:-1]
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
@@ -20,6 +23,7 @@ GAIN, LOSS = (
 )  # points: of mean half-truth accuracy to be gained, of swap accuracy that may be lost
 
 Run = dict[str, Any]
+Values = dict[str, dict[str, dict[str, list[float]]]]  # by split, arm and name, of each seed
 
 
 def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
@@ -69,7 +73,7 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
     ]
     out.mkdir(parents=True, exist_ok=True)
     (out / "scenes_study.md").write_text("\n".join(lines))
-    _plot(runs, seeds, out / "scenes_study.png")
+    _plot(runs, out / "scenes_study.png")
     return "\n".join(lines)
 
 
@@ -156,38 +160,66 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
     return lines
 
 
-def _plot(runs: list[Run], seeds: list[int], path: Path) -> None:
-    """Draws half-truth accuracy by condition, its mean and swaps.
+def _plot(runs: list[Run], path: Path) -> None:
+    """Draws the runs of equal steps; those of equal compute, much alike, stand in the tables."""
+    found: Values = {
+        split: {
+            arm: {
+                name: [run["metrics"][split][name]["value"] for run in some]
+                for name in (*CONDITIONS, "half_truth", "swaps")
+            }
+            for arm in ARMS
+            if (some := _of(runs, arm, "steps"))
+        }
+        for split in SPLITS
+    }
+    draw(found, path)
 
-    A bar is a mean over seeds, a dot a seed.
+
+def draw(values: Values, path: Path) -> None:
+    """Draws half-truths by condition and, apart from them, attribute swaps.
+
+    Args:
+        values: Accuracies in per cent by split, arm and name, of each seed.
+        path: The PNG.
     """
-    names = (*CONDITIONS, "half_truth", "swaps")
-    labels = (*CONDITIONS, "mean", "attribute\nswaps")
     figure, axes = plt.subplots(
-        len(BUDGETS), len(SPLITS), figsize=(15, 7.5), sharex=True, sharey=True
+        len(SPLITS), 2, figsize=(12, 8), width_ratios=[9, 1.6], sharey=True, layout="constrained"
     )
-    for row, (budget, budget_name) in enumerate(BUDGETS.items()):
-        for column, (split, split_name) in enumerate(SPLITS.items()):
-            axis = axes[row][column]
-            for k, arm in enumerate(ARMS):
-                some = _of(runs, arm, budget)
-                if not some:
-                    continue
-                values = [[run["metrics"][split][name]["value"] for run in some] for name in names]
-                places = [i + 0.2 * (k - 1.5) for i in range(len(names))]
-                axis.bar(
-                    places, [mean(v) for v in values], 0.19, color=f"C{k}", alpha=0.6, label=arm
-                )
-                for place, v in zip(places, values, strict=True):
-                    axis.plot([place] * len(v), v, ".", color=f"C{k}", markersize=4)
-            axis.axhline(50, color="gray", linewidth=0.8, linestyle="--")
-            axis.set_title(f"{budget_name}, {split_name}")
-            axis.set_xticks(range(len(names)), labels)
-            axis.set_ylim(0, 100)
-    axes[0][0].set_ylabel("right, %")
-    axes[1][0].set_ylabel("right, %")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=len(ARMS))
-    figure.suptitle(f"Half-truth accuracy on rendered scenes, {len(seeds)} seeds (dashed: chance)")
-    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    for (split, split_name), (halves, swaps) in zip(SPLITS.items(), axes, strict=True):
+        _dots(halves, values[split], (*CONDITIONS, "half_truth"))
+        _dots(swaps, values[split], ("swaps",))
+        halves.set_title(f"Half-truths, {split_name}", loc="left", fontsize=11)
+        swaps.set_title("Attribute swaps", loc="left", fontsize=11)
+        halves.set_ylabel("right, %")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    figure.supxlabel(
+        "tuned for equally many steps; a line is the mean over seeds, a dot a seed, where it is "
+        "known\nbeneath a condition stands what is added to a true text; swaps exchange one "
+        "attribute of a caption",
+        fontsize=9,
+    )
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _dots(axis: Axes, by_arm: dict[str, dict[str, list[float]]], names: Sequence[str]) -> None:
+    for k, arm in enumerate(ARMS):
+        for i, name in enumerate(names):
+            seeds = by_arm.get(arm, {}).get(name, [])
+            if seeds:
+                place = i + 0.19 * (k - 1.5)
+                label = arm if i == 0 else None
+                axis.hlines(
+                    mean(seeds), place - 0.08, place + 0.08, color=f"C{k}", linewidth=3, label=label
+                )
+                if len(seeds) > 1:
+                    axis.plot([place] * len(seeds), seeds, ".", color=f"C{k}", markersize=5)
+    axis.axhline(50, color="gray", linewidth=0.8, linestyle="--", label="chance")
+    ticks = {"half_truth": "mean", "swaps": "one\nattribute\nexchanged"}
+    axis.set_xticks(range(len(names)), [ticks.get(name, explained(name)) for name in names])
+    axis.tick_params(axis="x", labelsize=8)
+    axis.set_xlim(-0.5, len(names) - 0.5)
+    axis.set_ylim(-3, 103)
+    for boundary in range(1, len(names)):
+        axis.axvline(boundary - 0.5, color="0.9", linewidth=0.8)

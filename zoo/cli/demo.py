@@ -17,6 +17,7 @@ from rich.table import Table
 
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.benchmarks.half_truth.rules import CONDITIONS, WRONG, explained
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
@@ -37,7 +38,6 @@ from zoo.support.log import quieten
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
 
-CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
 SWAPS = "attribute swaps"
 
 
@@ -204,6 +204,7 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
     """Returns the table of metrics with intervals: a row a condition, a column an objective."""
     shown = Table(title="accuracy in % on held-out scenes (95 % interval)")
     shown.add_column("half-truths")
+    shown.add_column("what is added")
     for arm in metrics:
         shown.add_column(arm, justify="right")
     shown.add_column("chance", justify="right")
@@ -212,7 +213,12 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
         row = [arm.get(name) for arm in metrics.values()]
         cells = [f"{f.value:.0f} ({f.low:.0f}-{f.high:.0f})" if f else "" for f in row]
         shown.add_row(
-            name, *cells, "50", str(max(f.n for f in row if f)), end_section=name == CONDITIONS[-1]
+            name,
+            WRONG.get(name, ""),
+            *cells,
+            "50",
+            str(max(f.n for f in row if f)),
+            end_section=name == CONDITIONS[-1],
         )
     return shown
 
@@ -220,7 +226,7 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
 def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     """Draws the metrics as bars with intervals and the chance level, and returns the path."""
     names = rows(metrics)
-    drawing = matplotlib.figure.Figure(figsize=(10, 4.5), layout="constrained")
+    drawing = matplotlib.figure.Figure(figsize=(10, 5), layout="constrained")
     axes = drawing.subplots()
     for k, (arm, row) in enumerate(metrics.items()):
         known = [(i, row[n]) for i, n in enumerate(names) if n in row]
@@ -238,7 +244,7 @@ def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
     axes.text(-0.72, 51, "chance", fontsize=8)
     axes.set_xlim(-0.75, len(names) - 0.4)
-    axes.set_xticks(range(len(names)), names)
+    axes.set_xticks(range(len(names)), map(explained, names), fontsize=8)
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("accuracy, %")

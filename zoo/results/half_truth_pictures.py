@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
+from zoo.benchmarks.half_truth.rules import explained
 from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, Diagnostic, Line
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def accuracy(diagnostic: Diagnostic) -> "Figure":
         for baseline in GUESSES:
             _guesses(axes, at, lines, baseline)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
-        axes.set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in lines])
+        axes.set_xticks(at, [f"{explained(line.name)}\n{line.anchor.n:,}" for line in lines])
         axes.set_ylim(-4, 104)
         axes.set_ylabel("%, and its 95 % interval")
         drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))

@@ -11,7 +11,18 @@ from typing import NamedTuple, TypeVar
 from zoo.units.borne_out import base_forms, content_words, is_borne_out
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-CONDITIONS = ("+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj")
+# what is wrong with the entity or relation that a half-truth adds, as pictures say it
+WRONG = {
+    "+Obj": "entity: wrong object",
+    "+Attr": "entity: wrong attribute",
+    "+Rand": "entity: of another image",
+    "Rel:Attr": "relation: wrong attribute",
+    "Rel:Obj": "relation: wrong object",
+    "Ant": "relation: wrong predicate",
+    "Swap": "relation: arguments exchanged",
+    "Subj": "relation: wrong subject",
+}
+CONDITIONS = tuple(WRONG)
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
 DRAWS = 100
@@ -156,6 +167,11 @@ def condition_of(foil: RelationFoil) -> str | None:
     if foil.part == "attribute" or foil.edit == "attribute_change":
         return "Rel:Attr"
     return "Rel:Obj" if foil.component == "object" else "Subj"
+
+
+def explained(condition: str) -> str:
+    """Returns a condition with what is wrong in it, in lines as short as a picture has room for."""
+    return "\n".join([condition, *WRONG.get(condition, "").split()])
 
 
 def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
