@@ -209,7 +209,7 @@ def _dots(axis: Axes, by_arm: dict[str, dict[str, list[float]]], names: Sequence
             seeds = by_arm.get(arm, {}).get(name, [])
             if seeds:
                 place = i + 0.19 * (k - 1.5)
-                label = arm if i == 0 else None
+                label = arm if i == 0 else ""
                 axis.hlines(
                     mean(seeds), place - 0.08, place + 0.08, color=f"C{k}", linewidth=3, label=label
                 )

@@ -253,8 +253,8 @@ def test_a_place_that_holds_no_folder_is_told_before_anything_is_read(tmp_path: 
         export(tmp_path / "no.ckpt", tmp_path / "file" / "out")
     with pytest.raises(ZooError, match="link exists"):
         export(tmp_path / "no.ckpt", tmp_path / "link")
-    with pytest.raises(ZooError, match="'onnx' is no format of export: choose open_clip or hf"):
-        export(tmp_path / "no.ckpt", tmp_path / "out", "onnx")  # type: ignore[arg-type]
+    with pytest.raises(ZooError, match="'tflite' is no format of export: choose open_clip or hf"):
+        export(tmp_path / "no.ckpt", tmp_path / "out", "tflite")  # type: ignore[arg-type]
 
 
 def changed(checkpoint: Path, file: Path, change: Callable[[dict[str, Any]], object]) -> Path:

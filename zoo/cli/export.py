@@ -1,8 +1,9 @@
-"""`zoo export`: writes a checkpoint as a plain model that open_clip or Hugging Face reloads."""
+"""`zoo export`: a checkpoint as a plain model for open_clip, Hugging Face or onnxruntime."""
 
 from pathlib import Path
+from typing import get_args
 
-from zoo.publishing.export import export
+from zoo.publishing.export import Format, export
 from zoo.support.arguments import Parser
 
 
@@ -28,7 +29,10 @@ def parser() -> Parser:
     )
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument(
-        "--format", choices=["open_clip", "hf"], default="open_clip", help="who is to reload it"
+        "--format",
+        choices=get_args(Format),
+        default="open_clip",
+        help="who is to reload it: open_clip, Hugging Face, or onnxruntime",
     )
     parser.add_argument(
         "--measured",

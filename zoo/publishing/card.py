@@ -18,7 +18,7 @@ from zoo.results.report import Results
 CARD = "README.md"
 TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
 TASK = "zero-shot-image-classification"  # the hub's name of what scores images against texts
-LIBRARIES = {"open_clip": "open_clip", "hf": "transformers"}
+LIBRARIES = {"open_clip": "open_clip", "hf": "transformers", "onnx": "onnx"}
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 ABSOLUTE = re.compile(r"(?<![\w./])~?(?:/[^/\s,;]+)+")  # a path within a sentence
 OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
@@ -53,6 +53,30 @@ LOADINGS = {
         'model = CLIPModel.from_pretrained("FOLDER")\n'
         'processor = CLIPProcessor.from_pretrained("FOLDER")',
     ),
+    "onnx": Loading(
+        "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
+        "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
+        "`head.onnx` scores all pairs of them:",
+        "import onnxruntime\n"
+        "from PIL import Image\n"
+        "from transformers import CLIPImageProcessor, CLIPTokenizer\n\n"
+        'processor = CLIPImageProcessor.from_pretrained("FOLDER")\n'
+        'tokenizer = CLIPTokenizer.from_pretrained("FOLDER")\n'
+        'texts = ["a person on the horse", "a horse on the person"]\n'
+        "given = {\n"
+        '    "image": processor(Image.open("horse.jpg"), return_tensors="np")["pixel_values"],\n'
+        '    "text": tokenizer(\n'
+        '        texts, padding="max_length", truncation=True, return_tensors="np"\n'
+        '    )["input_ids"],\n'
+        "}\n"
+        "vectors = {}\n"
+        "for side, values in given.items():\n"
+        '    tower = onnxruntime.InferenceSession(f"FOLDER/{side}.onnx")\n'
+        "    found = tower.run(None, {tower.get_inputs()[0].name: values})\n"
+        "    vectors |= {o.name: value for o, value in zip(tower.get_outputs(), found)}\n"
+        'head = onnxruntime.InferenceSession("FOLDER/head.onnx")\n'
+        "(scores,) = head.run(None, vectors)",
+    ),
 }
 IN_ZOO = Loading(
     "In zoo, with its head; `hf download USER/NAME --local-dir FOLDER` brings the folder:",
@@ -75,7 +99,7 @@ def write_card(
     Args:
         folder: The exported folder.
         name: What the model is called.
-        format: Who reloads it: `open_clip` or `hf`.
+        format: Who reloads it: `open_clip`, `hf` or `onnx`.
         module: What was exported.
         results: What was measured of it.
         licence: The licence of its weights, as the hub names it; None where nobody gave one.
@@ -108,8 +132,8 @@ def write_card(
         template_path=str(TEMPLATE),
         name=name,
         says=_says(module, entry),
-        loadings=[LOADINGS[format], IN_ZOO],
-        scoring=_scoring(module),
+        loadings=[LOADINGS[format]] if format == "onnx" else [LOADINGS[format], IN_ZOO],
+        scoring="" if format == "onnx" else _scoring(module),
         model=list(_model(module)),
         trained_on=_trained_on(module, entry),
         data=list(_data(said)),

@@ -38,6 +38,7 @@ from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
 from zoo.publishing.card import write_card
+from zoo.publishing.onnx import check_onnx, refuse_what_no_graph_holds, write_onnx
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.support.files import beside, check_place, not_written
@@ -45,7 +46,7 @@ from zoo.support.spec import spec
 
 logger = logging.getLogger(__name__)
 
-Format = Literal["open_clip", "hf"]
+Format = Literal["open_clip", "hf", "onnx"]
 TOLERANCE = 1e-5  # of entries of L2-normalised embeddings, in fp32
 Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
@@ -63,7 +64,8 @@ def export(
         checkpoint: A checkpoint, `last`, `best` or a run's folder, or a published model
             (`zoo ls models`).
         out: The folder to write. It must not exist.
-        format: `open_clip`, or `hf` for Hugging Face's CLIPModel.
+        format: `open_clip`, `hf` for Hugging Face's CLIPModel, or `onnx` for graphs of both towers
+            and the head, which zoo does not load again.
         measured: Folders of results of these weights, whose figures stand on the model card.
         licence: The licence of the weights, as the hub names it (`apache-2.0`).
 
@@ -89,6 +91,8 @@ def export(
     if format == "hf":
         need("transformers", "hf")
         refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+    if format == "onnx":
+        refuse_what_no_graph_holds(module)
     hashes = {weights_hash(module.backbone, module.head)}
     _write_scale(module, backbone)
     hashes.add(weights_hash(backbone, module.head))
@@ -97,9 +101,14 @@ def export(
     entry = entries().get(str(checkpoint).partition(":")[0]) if published else None
     try:
         with beside(out, folder=True) as part:
-            with without_bars() if format == "hf" else nullcontext():
-                _write(module, backbone, part, format)
-                _check(module, backbone, part, format)
+            if format == "onnx":
+                probes = _probes(backbone)
+                write_onnx(module, backbone, part, probes)
+                check_onnx(module, backbone, part, probes)
+            else:
+                with without_bars() if format == "hf" else nullcontext():
+                    _write(module, backbone, part, format)
+                    _check(module, backbone, part, format)
             write_card(part, out.name, format, module, [*results.values()], licence, entry)
             for file in part.iterdir():
                 file.chmod(0o644)
@@ -109,14 +118,12 @@ def export(
         if refused is None:
             raise
         raise not_written(out, refused) from error
-    call = (
-        f"open_clip.create_model('local-dir:{out}')"
-        if format == "open_clip"
-        else f"transformers.CLIPModel.from_pretrained('{out}')"
-    )
-    return (
-        f"{out}: reloaded by {call} and by zoo.load('{out}'), with the embeddings of {checkpoint}"
-    )
+    by = {
+        "open_clip": f"open_clip.create_model('local-dir:{out}') and by zoo.load('{out}')",
+        "hf": f"transformers.CLIPModel.from_pretrained('{out}') and by zoo.load('{out}')",
+        "onnx": "onnxruntime, as its README.md says",
+    }[format]
+    return f"{out}: reloaded by {by}, with the embeddings of {checkpoint}"
 
 
 def _refuse_others(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:

@@ -1,0 +1,246 @@
+"""ONNX: both towers and the head as graphs that run without torch.
+
+image.onnx takes pixels, text.onnx token ids, and head.onnx what both of them give.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.hugging_face import preparation, vocabulary
+from zoo.backbones.towers import ImageTower, TextTower
+from zoo.backbones.weights import DESCRIPTION
+from zoo.batch import Encoded, TokenKey
+from zoo.errors import ZooError, need
+from zoo.heads.base import Head
+from zoo.module import ZooModule
+
+GRAPHS = ("image.onnx", "text.onnx", "head.onnx")
+TOLERANCE = 1e-4  # of entries of L2-normalised vectors, and of scores
+MOST = 1.5e9  # bytes of weights within a graph, which may have 2 GB; above it they lie beside it
+
+Array = NDArray[Any]
+
+
+class Images(nn.Module):
+    """Pixels to pooled vectors and the tokens that the head reads."""
+
+    def __init__(self, backbone: Backbone, keys: Sequence[TokenKey]) -> None:
+        super().__init__()
+        self.model, self.keys = backbone.model, keys
+        self.tower = ImageTower(backbone.model, backbone.shapes.width)
+
+    def forward(self, pixels: Tensor) -> list[Tensor]:
+        """Returns pooled vectors, and the tokens of each key."""
+        return _flat(self.tower(pixels, frozenset(self.keys)), self.keys)
+
+
+class Texts(nn.Module):
+    """Token ids at full context to pooled vectors, tokens and their masks."""
+
+    def __init__(self, backbone: Backbone, keys: Sequence[TokenKey]) -> None:
+        super().__init__()
+        self.model, self.keys = backbone.model, keys
+        self.tower = TextTower(backbone.model, backbone.shapes.width)
+
+    def forward(self, ids: Tensor) -> list[Tensor]:
+        """Returns pooled vectors, and the tokens and masks of each key."""
+        lengths = self.tower.end.lengths(ids)
+        return _flat(self.tower(ids, lengths, frozenset(self.keys)), self.keys)
+
+
+class Scores(nn.Module):
+    """What both towers give to scores of all pairs."""
+
+    def __init__(
+        self, head: Head, image_keys: Sequence[TokenKey], text_keys: Sequence[TokenKey]
+    ) -> None:
+        super().__init__()
+        self.head, self.image_keys, self.text_keys = head, image_keys, text_keys
+
+    def forward(self, images: list[Tensor], texts: list[Tensor]) -> Tensor:
+        """Returns the scores of images against texts, `[n, m]`."""
+        head = self.head
+        return head.block(
+            head.prepare_images(_encoded(images, self.image_keys)),
+            head.prepare_texts(_encoded(texts, self.text_keys)),
+        )
+
+
+def refuse_what_no_graph_holds(module: ZooModule) -> None:
+    """Makes sure, before anything is written, that a model can be written as graphs.
+
+    Args:
+        module: The model.
+
+    Raises:
+        ZooError: A library is missing, or the head does more than a graph.
+    """
+    for library in ("onnx", "onnxscript", "onnxruntime", "transformers"):
+        need(library, "onnx")
+    head = type(module.head).__name__
+    if module.head.needs.pieces:
+        raise ZooError(
+            f"the head {head} has images or texts encoded in pieces, which no graph of a tower "
+            "does: export with --format open_clip"
+        )
+    if hasattr(module.head, "granularity"):
+        raise ZooError(
+            f"the head {head} cuts every pair to the length of its text, which no graph does: "
+            "export with --format open_clip"
+        )
+
+
+def write_onnx(
+    module: ZooModule, backbone: Backbone, folder: Path, probes: tuple[Tensor, Tensor]
+) -> None:
+    """Writes graphs, preprocessing and tokenizer, and zoo.json with the recipe.
+
+    Args:
+        module: The model.
+        backbone: Its towers, with adapters merged.
+        folder: The folder.
+        probes: Pixels `[n, 3, H, W]` and token ids `[n, L]` that the towers are traced with.
+
+    Raises:
+        ZooError: A part cannot be written as a graph.
+    """
+    images, texts, scores = _parts(module, backbone)
+    pixels, ids = probes
+    with torch.no_grad():
+        found = images(pixels), texts(ids[:-1])
+    n, m = (torch.export.Dim(name) for name in ("images", "texts"))
+    named = (_names("image", images.keys), _names("text", texts.keys))
+    _write(images, folder / GRAPHS[0], (pixels,), ({0: n},), ["pixels"], named[0])
+    _write(texts, folder / GRAPHS[1], (ids,), ({0: m},), ["ids"], named[1])
+    shapes = tuple([{0: size} for _ in some] for some, size in zip(found, (n, m), strict=True))
+    _write(scores, folder / GRAPHS[2], found, shapes, [*named[0], *named[1]], ["scores"])
+    described = {"recipe": module.recipe(), "origin": {**module.origin, "weights": module.weights}}
+    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), "utf-8")
+    _write_preparation(backbone, folder)
+
+
+def check_onnx(
+    module: ZooModule, backbone: Backbone, folder: Path, probes: tuple[Tensor, Tensor]
+) -> None:
+    """Checks that the graphs give the model's vectors and scores, of one item and of several.
+
+    Args:
+        module: The model.
+        backbone: Its towers, with adapters merged.
+        folder: What was written.
+        probes: Pixels and token ids.
+
+    Raises:
+        ZooError: They do not.
+    """
+    onnxruntime: Any = need("onnxruntime", "onnx")
+    images, texts, scores = _parts(module, backbone)
+    sessions = [
+        onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])
+        for name in GRAPHS
+    ]
+    for n, m in ((1, len(probes[1])), (len(probes[0]), 1)):
+        pixels, ids = probes[0][:n], probes[1][:m]
+        with torch.no_grad():
+            ours = images(pixels), texts(ids)
+            wanted = scores(*ours)
+        theirs = [
+            dict(
+                zip([o.name for o in session.get_outputs()], session.run(None, given), strict=True)
+            )
+            for session, given in zip(
+                sessions, ({"pixels": pixels.numpy()}, {"ids": ids.numpy()}), strict=False
+            )
+        ]
+        for side, own, other in zip(("image", "text"), ours, theirs, strict=True):
+            _refuse_apart(f"vectors of {side}s", _unit(own[0]), _unit(other[f"{side}_pooled"]))
+        (found,) = sessions[2].run(None, theirs[0] | theirs[1])
+        _refuse_apart("scores", wanted.numpy(), found)
+
+
+def _parts(module: ZooModule, backbone: Backbone) -> tuple[Images, Texts, Scores]:
+    needs = module.head.needs
+    image_keys, text_keys = sorted(needs.image_keys), sorted(needs.text_keys)
+    return (
+        Images(backbone, image_keys).eval(),
+        Texts(backbone, text_keys).eval(),
+        Scores(module.head, image_keys, text_keys).eval(),
+    )
+
+
+def _flat(items: Encoded, keys: Sequence[TokenKey]) -> list[Tensor]:
+    return [items.pooled, *(part for key in keys for part in (items.tokens[key], items.masks[key]))]
+
+
+def _encoded(parts: list[Tensor], keys: Sequence[TokenKey]) -> Encoded:
+    tokens, masks = parts[1::2], parts[2::2]
+    return Encoded(
+        parts[0], dict(zip(keys, tokens, strict=True)), dict(zip(keys, masks, strict=True))
+    )
+
+
+def _names(side: str, keys: Sequence[TokenKey]) -> list[str]:
+    pairs = [(f"{side}_tokens_{i}", f"{side}_mask_{i}") for i in range(len(keys))]
+    return [f"{side}_pooled", *(name for pair in pairs for name in pair)]
+
+
+def _write(
+    part: nn.Module,
+    file: Path,
+    args: tuple[Any, ...],
+    shapes: tuple[Any, ...],
+    inputs: list[str],
+    outputs: list[str],
+) -> None:
+    size = sum(tensor.numel() * tensor.element_size() for tensor in part.state_dict().values())
+    try:
+        torch.onnx.export(
+            part,
+            args,
+            file,
+            input_names=inputs,
+            output_names=outputs,
+            dynamic_shapes=shapes,
+            external_data=size > MOST,
+            verbose=False,
+        )
+    except torch.onnx.errors.OnnxExporterError as error:
+        reason = next(filter(None, map(str.strip, str(error).splitlines())), "no reason is given")
+        raise ZooError(
+            f"{file.name} cannot be written as a graph ({reason}): export with --format open_clip"
+        ) from error
+
+
+def _write_preparation(backbone: Backbone, folder: Path) -> None:
+    """Writes how images are prepared, and CLIP's tokenizer where it is the model's."""
+    from transformers import CLIPImageProcessor, CLIPTokenizer
+
+    prepared = preparation(backbone.preprocess, backbone.image_size[0])
+    CLIPImageProcessor(**prepared).save_pretrained(folder)
+    ids, merges = vocabulary()
+    if backbone.vocabulary == len(ids):
+        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
+            folder
+        )
+
+
+def _unit(vectors: Any) -> Array:
+    return F.normalize(torch.as_tensor(vectors), dim=-1).numpy()
+
+
+def _refuse_apart(what: str, ours: Array, theirs: Array) -> None:
+    apart = float(np.abs(ours - theirs).max())
+    if not apart <= TOLERANCE:
+        raise ZooError(
+            f"the {what} of the graphs differ by {apart:.1e} from the model's, more than "
+            f"{TOLERANCE:.0e}: report this"
+        )
