@@ -4,9 +4,6 @@ Flags win over what a checkpoint says.
 """
 
 import logging
-import shlex
-import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from zoo.support.log import quieten, speak
 from zoo.support.names import import_all
 from zoo.support.ranges import wanted
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
+from zoo.training.logged_tables import LoggedTables, wanted_by
 from zoo.training.run_folder import (
     NOT_OF_DATA,
     RunFolder,
@@ -37,6 +35,7 @@ from zoo.training.run_folder import (
     requeued,
     same_run,
 )
+from zoo.training.summary import tell
 from zoo.training.trainer import ZooTrainer
 
 log = logging.getLogger(__name__)
@@ -123,6 +122,8 @@ class ZooCLI(LightningCLI):
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
+        if wanted_by(self.trainer.loggers):
+            callbacks.append(LoggedTables())
         goes_on = self._find_run() is not None
         evaluation = benchmarks_of(self.datamodule)
         if evaluation is not None:  # a run goes on where its own results are
@@ -188,34 +189,9 @@ class ZooCLI(LightningCLI):
             ]
 
     def after_fit(self) -> None:
-        """Logs once how long the run took, where it is, and what comes next."""
-        if not self.trainer.is_global_zero:
-            return
-        trainer = self.trainer
-        last = best = ""
-        for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, RunFolder) and callback.made:
-                seconds = timedelta(seconds=round(time.monotonic() - callback.began))
-                steps = f"{trainer.global_step:,} steps"
-                log.info("trained to %s in %s, in %s", steps, seconds, callback.folder)
-            elif isinstance(callback, LastCheckpoint):
-                last = callback.last_model_path
-            elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
-                best = callback.best_model_path
-                score = callback.best_model_score
-                reached = "" if score is None else f" ({callback.monitor} {float(score):.4f})"
-                log.info("the best: %s%s", best, reached)
-        if last:
-            log.info("the last checkpoint: %s", last)
-        if isinstance(trainer.logger, CSVLogger):
-            metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
-            log.info("its metrics, step by step: %s", metrics)
-        if last:
-            measure = (
-                "zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
-                f"--ckpt_path {shlex.quote(last)} --out MEASURED"
-            )
-            log.info("to measure it: %s", measure)
+        """Logs once what the run took, what it came to and what comes next."""
+        if self.trainer.is_global_zero:
+            tell(self.trainer)
 
     def _run_subcommand(self, subcommand: str) -> None:
         """Runs it, and says how to go on where Lightning was interrupted and ends the process."""
