@@ -51,7 +51,7 @@ def renderer() -> None:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     """A headless Chromium; its absence skips a test."""
     api = pytest.importorskip(

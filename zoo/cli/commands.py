@@ -42,6 +42,10 @@ COMMANDS = {
         "zoo.cli.compare:main",
         "set runs side by side: differences, intervals, p-values; Markdown, LaTeX, csv, a picture",
     ),
+    "report": (
+        "zoo.cli.report:main",
+        "write a folder of pages about runs, with the cases behind every number",
+    ),
     "doctor": (
         "zoo.cli.doctor:main",
         "say what a data root holds, what is missing and how to get it",

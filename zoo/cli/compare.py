@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     for picture_at in filter(None, (given.plot, given.rank_shifts)):
         check_place(picture_at, given.overwrite)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
-    runs = named(_runs(given.runs))
+    runs = named(folders(given.runs))
     ranks = None
     if given.rank_shifts is not None:
         ranks = _rank_shifts(runs, presets[0].rules)
@@ -152,8 +152,11 @@ def parser() -> Parser:
     return parser
 
 
-def _runs(given: list[str]) -> Mapping[str, Path] | list[Path]:
-    """Returns the folders, by name where any is named.
+def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
+    """Returns the folders of runs, by name where any is named.
+
+    Args:
+        given: Folders, or NAME=FOLDER.
 
     Raises:
         ZooError: Some are named and some not, or two have one name.

@@ -10,10 +10,9 @@ from typing import Any
 
 from zoo.results.half_truth_pictures import accuracy, gaps, png, svg
 from zoo.results.half_truths import Diagnostic, ScoredCase
-from zoo.results.pages import check_some, marked, rendered, thumbnails
+from zoo.results.pages import check_some, described, marked, rendered, thumbnails
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_beside
-from zoo.support.provenance import random_weights
 
 PAGE = "half_truths.html"
 DRAWN = {"accuracy": accuracy, "gaps": gaps}
@@ -104,24 +103,8 @@ def page(
             }
             for diagnostic, sections in zip(found, cards, strict=True)
         ],
-        model=dict(_described(model)),
+        model=dict(described(model)),
         low=min(scores),
         reach=max(max(scores) - min(scores), 1e-6),
         worst=worst,
     )
-
-
-def _described(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields what the page says of the model."""
-    if "model" in model:
-        yield "model", str(model["model"])
-    for part, spec in model.get("recipe", {}).items():
-        if isinstance(spec, Mapping) and "class_path" in spec:
-            own = {k: v for k, v in spec.get("init_args", {}).items() if isinstance(v, str)}
-            name = spec["class_path"].rpartition(".")[2]
-            yield part, ", ".join([name, *(f"{key} {value}" for key, value in own.items())])
-    weights = model.get("weights", {})
-    if random := random_weights(weights):
-        yield "weights", random
-    elif weights:
-        yield "weights", ", ".join(f"{part} {came}" for part, came in weights.items())

@@ -5,7 +5,7 @@ Images are inside the file, so that it can be sent and kept.
 
 import base64
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder, image_ref
+from zoo.support.provenance import random_weights
 
 TEMPLATES = Path(__file__).parent / "templates"
 SIDE = 256
@@ -39,7 +40,7 @@ def thumbnails(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
         images: The images, as results and units files name them.
         finder: Finds the images.
     """
-    return {image: _thumbnail(image, finder) for image in dict.fromkeys(images)}
+    return {image: _inside(thumbnail(image, finder)) for image in dict.fromkeys(images)}
 
 
 def check_some(found: Mapping[str, str], finder: ImageFinder, of: str) -> None:
@@ -77,15 +78,48 @@ def marked(text: str, true: str) -> list[tuple[str, bool]]:
     return [(word, i in other) for i, word in enumerate(words)]
 
 
-def _thumbnail(image: str, finder: ImageFinder) -> str:
+def described(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields what a page says of a model, part by part.
+
+    Args:
+        model: What results say of the model.
+    """
+    if "model" in model:
+        yield "model", str(model["model"])
+    for part, spec in model.get("recipe", {}).items():
+        if isinstance(spec, Mapping) and "class_path" in spec:
+            own = {k: v for k, v in spec.get("init_args", {}).items() if isinstance(v, str)}
+            name = spec["class_path"].rpartition(".")[2]
+            yield part, ", ".join([name, *(f"{key} {value}" for key, value in own.items())])
+    weights = model.get("weights", {})
+    if random := random_weights(weights):
+        yield "weights", random
+    elif weights:
+        yield "weights", ", ".join(f"{part} {came}" for part, came in weights.items())
+
+
+def thumbnail(image: str, finder: ImageFinder) -> bytes | None:
+    """Returns an image as a small JPEG file; None where it is not there or cannot be decoded.
+
+    Args:
+        image: The image, as results and units files name it.
+        finder: Finds it.
+    """
     ref = image_ref(image)
     if finder.find(ref) is None:
-        return ""
+        return None
     try:
         picture = finder.load(ref)
     except BrokenImage:
-        return ""
+        return None
     picture.thumbnail((SIDE, SIDE))
     out = io.BytesIO()
     picture.save(out, "jpeg", quality=80)
-    return f"data:image/jpeg;base64,{base64.b64encode(out.getvalue()).decode()}"
+    return out.getvalue()
+
+
+def _inside(content: bytes | None) -> str:
+    """Returns a thumbnail as a data URI; nothing where there is none."""
+    if content is None:
+        return ""
+    return f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"

@@ -54,10 +54,7 @@ def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
         ZooError: A run has no question in common with those before it.
     """
     by_name = any(run["question"].null_count for run in runs)
-    asked = ["question"]
-    if by_name:
-        asked = [name for name in BY_NAME if all(r[name].null_count < len(r) for r in runs)]
-    found = [_rows_by_question(run, asked) for run in runs]
+    found = rows_by_question(runs)
     shared = list(found[0])
     for i, rows in enumerate(found[1:], start=1):
         kept = [key for key in shared if key in rows]
@@ -78,6 +75,19 @@ def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
         for table in tables
     ]
     return Common(tuple(_scored_by_all(tables)), _by_part(alone), _by_part(lacking), by_name)
+
+
+def rows_by_question(runs: Sequence[pa.Table]) -> list[Rows]:
+    """Returns the rows of each run by benchmark, subset and what they ask.
+
+    Args:
+        runs: Outcomes of each run. Where one keeps no hash of what was asked, cases of one name,
+            with the same images and right answers, count as the same in all.
+    """
+    asked = ["question"]
+    if any(run["question"].null_count for run in runs):
+        asked = [name for name in BY_NAME if all(r[name].null_count < len(r) for r in runs)]
+    return [_rows_by_question(run, asked) for run in runs]
 
 
 def largest_difference(first: pa.Table, second: pa.Table) -> float:

@@ -88,14 +88,15 @@ def compare(
     )
 
 
-def named(runs: Runs) -> dict[str, Results]:
+def named(runs: Runs, least: int = 2) -> dict[str, Results]:
     """Reads runs, by what tables call them.
 
     Args:
         runs: Folders of results, or results and folders by name.
+        least: How many runs there have to be.
 
     Raises:
-        ZooError: There are not two runs, or one cannot be read.
+        ZooError: There are fewer runs, or one cannot be read.
     """
     if isinstance(runs, str | Path | Results):
         raise ZooError("compare takes a list of runs, or a dictionary of them by name: give two")
@@ -107,7 +108,7 @@ def named(runs: Runs) -> dict[str, Results]:
             )
         paths = [Path(run) for run in runs]
         runs = dict(zip(shortened(paths), paths, strict=True)) if paths else {}
-    if len(runs) < 2:
+    if len(runs) < least:
         raise ZooError(
             f"{len(runs)} run is given, and one is compared with another: name two or more folders "
             "that `zoo validate --out` wrote"

@@ -1,0 +1,152 @@
+"""The pages of a report in a browser: they open from the file system, sort, filter and link."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.pages import check_page
+from zoo.results.report import RESULTS
+
+
+@pytest.fixture
+def tab(browser: SimpleNamespace) -> Iterator[Any]:
+    """A page of the browser; its end fails where the page said a fault or asked the network."""
+    view, faults = browser.new_page(viewport={"width": 1200, "height": 900}), []
+    view.on("console", lambda message: faults.append(message.text))
+    view.on("pageerror", lambda error: faults.append(str(error)))
+    view.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
+    yield view
+    assert faults == []
+
+
+def cards(tab: Any) -> Any:
+    tab.wait_for_selector(".card")
+    return tab.locator(".card")
+
+
+def column(tab: Any, table: str, number: int) -> list[str]:
+    cells = tab.locator(f"{table} tbody tr:visible > :nth-child({number})")
+    return [cell.get_attribute("data-value") or "" for cell in cells.all()]
+
+
+@pytest.mark.parametrize("page", ["index.html", "cases.html"])
+def test_each_page_opens_from_the_file_system_in_light_and_dark(
+    browser: SimpleNamespace, site: Path, page: str
+) -> None:
+    check_page(browser, site / page)
+
+
+def test_the_numbers_are_those_of_the_results(tab: Any, site: Path, runs: dict[str, Path]) -> None:
+    tab.goto((site / "index.html").as_uri())
+    of = [json.loads((folder / RESULTS).read_text())["presets"][0] for folder in runs.values()]
+    for number, counted in enumerate(of):
+        values = ["" if m["value"] is None else str(m["value"]) for m in counted["metrics"]]
+        assert column(tab, "#all", 4 + number) == values
+    metric = of[0]["metrics"][0]
+    row = tab.locator("#all tbody tr").first.inner_text()
+    assert f"{metric['value']:.1f}" in row
+    assert f"{metric['low']:.1f} to {metric['high']:.1f}" in row
+    assert "12 of 13" in row
+
+
+def test_a_table_is_sorted_by_keyboard_and_filtered(tab: Any, site: Path) -> None:
+    tab.goto((site / "index.html").as_uri())
+    head = tab.locator("#all thead th").nth(3)
+    head.locator("button").focus()
+    tab.keyboard.press("Enter")
+    found = list(map(float, column(tab, "#all", 4)))
+    assert found == sorted(found, reverse=True)
+    assert head.get_attribute("aria-sort") == "descending"
+    tab.keyboard.press("Enter")
+    assert list(map(float, column(tab, "#all", 4))) == sorted(found)
+    tab.locator("input.filter[data-table=all]").fill("sugarcrepe swap_obj")
+    assert tab.locator("#all tbody tr:visible").count() == 1
+    assert re.fullmatch(r"1 of \d+ rows", tab.locator("[data-count=all]").inner_text())
+
+
+def test_a_number_leads_to_its_cases(tab: Any, site: Path, runs: dict[str, Path]) -> None:
+    tab.goto((site / "index.html").as_uri())
+    metric = json.loads((runs["second"] / RESULTS).read_text())["presets"][0]["metrics"][0]
+    tab.locator("#all tbody tr").first.locator("a").nth(1).click()
+    assert cards(tab).count() == 12
+    said = tab.locator("#count").inner_text()
+    right = round(12 * metric["value"] / 100)
+    assert said == (
+        f"12 cases of 12 shown. second is right in {right} of 12 ({metric['value']:.1f} %)."
+    )
+
+
+def test_the_number_of_an_average_leads_to_the_cases_of_its_members(tab: Any, site: Path) -> None:
+    tab.goto((site / "index.html").as_uri())
+    tab.get_by_role("row", name="sugarcrepe, by cases").locator("a").first.click()
+    cards(tab)
+    assert tab.locator("#count").inner_text().startswith("84 cases of 84 shown.")
+    tab.locator("#members").click()
+    assert not tab.locator("#count").inner_text().startswith("84 cases")
+
+
+def test_what_one_has_wrong_and_the_other_right_is_filtered_and_sorted(
+    tab: Any, site: Path
+) -> None:
+    tab.goto((site / "cases.html").as_uri())
+    tab.locator("#benchmark").select_option("half_truth")
+    tab.locator("#metric").select_option("half_truth")
+    tab.locator("#sort").select_option("gain")
+    margins = []
+    for card in cards(tab).all():
+        said = card.inner_text()
+        assert "half_truth/" in said
+        first, second = re.findall(r"(first|second) ([✓✗]) \w+, margin (-?[\d.]+)", said)
+        assert (first[1], second[1]) == ("✗", "✓")
+        margins.append(float(second[2]) - float(first[2]))
+    assert margins == sorted(margins, reverse=True)
+    assert len(margins) > 1
+    tab.locator("#subset").select_option("Swap")
+    assert "half_truth/Swap" in cards(tab).first.inner_text()
+
+
+def test_the_address_keeps_what_is_asked_for(tab: Any, site: Path) -> None:
+    tab.goto((site / "cases.html").as_uri())
+    tab.locator("#benchmark").select_option("sugarcrepe")
+    tab.locator("#show").select_option("wrong")
+    cards(tab)
+    said = tab.locator("#count").inner_text()
+    tab.reload()
+    cards(tab)
+    assert tab.locator("#count").inner_text() == said
+    assert tab.locator("#show").input_value() == "wrong"
+
+
+def test_texts_are_shown_as_they_are_written(tab: Any, site: Path) -> None:
+    tab.goto(f"{(site / 'cases.html').as_uri()}#benchmark=sugarcrepe&show=all")
+    assert "a <b>red</b> square" in cards(tab).first.inner_text()
+    assert tab.locator(".card b:text-is('red')").count() == 0
+
+
+def test_ten_thousand_cases_are_laid_out_as_they_come_near(tab: Any, site: Path) -> None:
+    """An index of many cases over the same files; the last are reached, and few are laid out."""
+    made = (site / "data" / "index.js").read_text()
+    index = json.loads(made[len("zoo.index(") : -len(");\n")])
+    n = 10_000
+    index["parts"] = [["many", "cases", "i2t", 0, n]]
+    index["right"] = ["0" * n for _ in index["runs"]]
+    index["margin"] = [[i / n - 2 for i in range(n)] for _ in index["runs"]]
+    index["split"] = None
+    index["size"] = n
+    body = f"zoo.index({json.dumps(index)});"
+    row = ["case", [0], ["a text", "another"], "10", [[0.1, 0.2], [0.1, 0.2]]]
+    rows = json.dumps([[f"number {i}", *row[1:]] for i in range(n)])
+    tab.route("**/data/index.js", lambda route: route.fulfill(body=body))
+    tab.route("**/data/cases_0.js", lambda route: route.fulfill(body=f"zoo.page(0, {rows});"))
+    tab.goto(f"{(site / 'cases.html').as_uri()}#show=all")
+    assert "case number 0 " in cards(tab).first.inner_text()
+    tab.keyboard.press("End")
+    tab.wait_for_function("document.body.textContent.includes('case number 9999 ')")
+    assert tab.locator(".card").count() < 500
+    tab.keyboard.press("Home")
+    tab.wait_for_function("document.querySelector('.card')?.textContent.includes('case number 0 ')")

@@ -1,0 +1,78 @@
+"""`zoo report`: a folder of pages of what runs found, with every case behind its numbers."""
+
+from pathlib import Path
+
+from zoo.cli.compare import folders
+from zoo.results.comparison.compare import PRESETS, named
+from zoo.results.presets.named import preset_of
+from zoo.results.site.write import PAGE, check_out, write
+from zoo.support.arguments import Parser, listed, whole_number
+
+
+def main(argv: list[str]) -> int:
+    """Writes a report, and returns the exit status."""
+    given = parser().parse_args(argv)
+    check_out(given.out, given.overwrite)
+    presets = [preset_of(name) for name in listed(given.preset, "--preset")]
+    said = write(
+        named(folders(given.runs), least=1),
+        presets,
+        given.out,
+        given.data_root,
+        given.most_mb,
+        given.publish,
+        given.overwrite,
+    )
+    for line in said:
+        print(line)
+    print(given.out / PAGE)
+    return 0
+
+
+def parser() -> Parser:
+    """Returns the parser of the command."""
+    parser = Parser(
+        prog="zoo report",
+        description="Write a folder of pages that a browser opens without a network: numbers with "
+        "intervals and coverage, pictures, and the cases behind every number. Nothing is scored "
+        "again.",
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="folders that `zoo validate --out` wrote, the first of which the others are compared "
+        "with; NAME=FOLDER names one on the pages",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write")
+    parser.add_argument(
+        "--preset",
+        "--presets",
+        default=",".join(PRESETS),
+        help="ways of counting and averaging, by commas, of `zoo ls presets`; metrics are those of "
+        f"the first (default: {','.join(PRESETS)})",
+    )
+    parser.add_argument(
+        "--data_root",
+        nargs="+",
+        type=Path,
+        default=(),
+        help="where the images are; by default where the runs found them",
+    )
+    parser.add_argument(
+        "--most_mb",
+        type=whole_number(1),
+        default=100,
+        help="how many megabytes the folder may have; small copies of images are left out beyond "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="link the images of data sets rather than copy them, so that the folder can be "
+        "published",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="write over a report that lies there"
+    )
+    return parser

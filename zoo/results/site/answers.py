@@ -1,0 +1,218 @@
+"""Answers: what each run made of every question that one of them scored, metric by metric."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from zoo.familiarity.buckets import BUCKETS, EXCLUDED
+from zoo.results.comparison.common import rows_by_question
+from zoo.results.metrics import Place, Rules, places
+from zoo.results.outcomes import judged
+from zoo.results.report import SCALE, Results
+
+UNSCORED = -1
+MOST = 8  # options that a case is shown with; a zero-shot case has a thousand
+CONTENTS = ("case", "images", "texts", "match", "scores")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The answers that one metric counts.
+
+    Attributes:
+        place: Benchmark, subset and metric.
+        start: Where its answers begin.
+        n: How many these are.
+    """
+
+    place: Place
+    start: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question with what each run made of it.
+
+    Attributes:
+        case: Id of the case.
+        images: Identities of the images that it is about.
+        texts: Texts that it is about.
+        match: Which of the scores are right.
+        scores: The scores of each run; None of a run that did not score it.
+    """
+
+    case: str
+    images: list[str]
+    texts: list[str]
+    match: list[bool]
+    scores: list[list[float] | None]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What runs made of all questions that one of them scored, those of one metric together.
+
+    Attributes:
+        parts: The metrics.
+        right: Whether each run is right, `[runs, n]`: 1, 0, or UNSCORED.
+        margin: The worst right score less the best wrong one, `[runs, n]`, before the head's scale;
+            not a number where there is none.
+        split: The split of familiarity of each question, None where it has none.
+        rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
+    """
+
+    parts: tuple[Part, ...]
+    right: NDArray[np.int8]
+    margin: NDArray[np.float64]
+    split: list[str | None]
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.right.shape[1]
+
+    def read(self, results: Sequence[Results], start: int, stop: int) -> Iterator[Answer]:
+        """Yields the questions from one number to another, with scores before the head's scale.
+
+        Args:
+            results: The runs.
+            start: Number of the first.
+            stop: Number after the last.
+        """
+        asked = self.rows[:, start:stop]
+        scales = [_scale(run) for run in results]
+        tables = [
+            run.cases.select(CONTENTS).take(np.maximum(own, 0)).to_pylist()
+            for run, own in zip(results, asked, strict=True)
+        ]
+        for i in range(stop - start):
+            has = [run for run in range(len(results)) if asked[run, i] >= 0]
+            first = tables[has[0]][i]
+            scores: list[list[float] | None] = [None] * len(results)
+            for run in has:
+                if tables[run][i]["scores"] is not None:
+                    scores[run] = [score / scales[run] for score in tables[run][i]["scores"]]
+            yield _shown(
+                Answer(first["case"], first["images"], first["texts"], first["match"], scores)
+            )
+
+
+def answers(results: Sequence[Results], rules: Rules) -> Answers:
+    """Judges the questions of runs, and lays those together that are the same.
+
+    Of one metric those stand first that the first run has most wrong.
+
+    Args:
+        results: The runs.
+        rules: What counts as right.
+    """
+    asked = rows_by_question([run.cases for run in results])
+    keys = list(dict.fromkeys(key for rows in asked for key in rows))
+    rows = np.array([[own.get(key, UNSCORED) for key in keys] for own in asked], np.int64)
+    found = [_judged(run, rules) for run in results]
+    right, margin = (
+        np.stack(
+            [
+                np.where(own >= 0, of_run[which][own], nothing)
+                for own, of_run in zip(rows, found, strict=True)
+            ]
+        )
+        for which, nothing in ((0, UNSCORED), (1, np.nan))
+    )
+    # the metric of a question is the first word of the third part of its key
+    named = [(run, subset, str(rest[0])) for run, subset, rest in keys]
+    order = _order(results[0])
+    place = np.array([order.setdefault(name, len(order)) for name in named])
+    worst = np.where(right[0] == UNSCORED, np.inf, np.nan_to_num(margin[0], nan=-np.inf))
+    chosen = np.lexsort((worst, place))
+    chosen = chosen[(right[:, chosen] != UNSCORED).any(0)]
+    split = _split(results, rows)
+    return Answers(
+        tuple(_parts([named[i] for i in chosen])),
+        right[:, chosen].astype(np.int8),
+        margin[:, chosen],
+        [split[i] for i in chosen],
+        rows[:, chosen],
+    )
+
+
+def _judged(run: Results, rules: Rules) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Returns whether each outcome of a run is right, and its margin."""
+    right = np.full(len(run.cases), UNSCORED)
+    for rows in places(run.cases).values():
+        outcome = judged(run.cases.take(rows), rules.official_ties, rules.drop_identical)
+        scored = outcome.where(outcome.scored)
+        right[rows[scored.row]] = scored.right
+    margin = np.array([_margin(row, rules.drop_identical) for row in _scored(run.cases)])
+    return right, margin / _scale(run)
+
+
+def _scored(cases: pa.Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cases.select(["scores", "match", "identical"]).to_pylist()
+    return found
+
+
+def _margin(row: Mapping[str, Any], drop_identical: bool) -> float:
+    """Returns the margin of an outcome; minus infinity where a right answer was not scored."""
+    if row["scores"] is None or row["match"] is None:
+        return float("nan")
+    same = row["identical"] if drop_identical and row["identical"] else [False] * len(row["match"])
+    pairs = list(zip(row["scores"], row["match"], same, strict=True))
+    right = [score for score, match, _ in pairs if match]
+    wrong = [score for score, match, dropped in pairs if not (match or dropped)]
+    return min(right) - max(wrong) if right and wrong else float("nan")
+
+
+def _scale(run: Results) -> float:
+    return float(run.header["scoring"].get(SCALE) or 1.0)
+
+
+def _order(run: Results) -> dict[Place, int]:
+    """Returns where each metric stands in the report."""
+    found: dict[Place, int] = {}
+    for metric in run.metrics:
+        found.setdefault((metric.asked, metric.subset, metric.metric), len(found))
+    return found
+
+
+def _parts(places: Sequence[Place]) -> Iterator[Part]:
+    start = 0
+    for i, place in enumerate(places):
+        if i + 1 == len(places) or places[i + 1] != place:
+            yield Part(place, start, i + 1 - start)
+            start = i + 1
+
+
+def _split(results: Sequence[Results], rows: NDArray[np.int64]) -> list[str | None]:
+    """Returns the split of each question, as the first run that has it tells it."""
+    known = {**BUCKETS, EXCLUDED: EXCLUDED}
+    found: list[str | None] = [None] * rows.shape[1]
+    for run, own in zip(results, rows, strict=True):
+        buckets = run.cases["bucket"].to_pylist()
+        found = [
+            told or (known.get(buckets[row]) if row >= 0 else None)
+            for told, row in zip(found, own, strict=True)
+        ]
+    return found
+
+
+def _shown(answer: Answer) -> Answer:
+    """Returns a question with the right options and those that runs score highest."""
+    if len(answer.match) <= MOST:
+        return answer
+    ranked = [np.argsort([-score for score in scores]) for scores in answer.scores if scores]
+    mixed = [int(i) for at in zip(*ranked, strict=True) for i in at]
+    right = [i for i, match in enumerate(answer.match) if match]
+    kept = sorted(list(dict.fromkeys([*right, *mixed]))[:MOST])
+    texts = answer.texts
+    return Answer(
+        answer.case,
+        answer.images,
+        [texts[i] for i in kept] if len(texts) == len(answer.match) else texts[:MOST],
+        [answer.match[i] for i in kept],
+        [scores and [scores[i] for i in kept] for scores in answer.scores],
+    )

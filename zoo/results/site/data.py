@@ -1,0 +1,98 @@
+"""Data of the page of cases: an index of all answers, and files of a few hundred each.
+
+They are scripts that call a function, since a page of the file system may not fetch.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo.results.report import Results
+from zoo.results.site.answers import UNSCORED, Answer, Answers
+from zoo.results.site.images import Images
+
+FOLDER = "data"
+INDEX = f"{FOLDER}/index.js"
+PAGE = 200  # answers in a file
+DIGITS = 5
+
+
+def write_data(
+    answers: Answers, names: Sequence[str], results: Sequence[Results], images: Images, out: Path
+) -> int:
+    """Writes the files, and adds the images to those that are copied.
+
+    Args:
+        answers: What runs made of every question.
+        names: Names of the runs.
+        results: The runs.
+        images: Takes the images.
+        out: The folder of the pages.
+
+    Returns:
+        How many bytes the files have.
+    """
+    (out / FOLDER).mkdir()
+    size, numbers = 0, dict[str, int]()
+    for page, start in enumerate(range(0, len(answers), PAGE)):
+        own = list(answers.read(results, start, min(start + PAGE, len(answers))))
+        rows = [_row(answer, numbers) for answer in own]
+        size += _write(out / FOLDER / f"cases_{page}.js", "page", page, rows)
+    images.room -= size
+    for image in _by_interest(answers, results):
+        images.add(image)
+    shown = [images.shown[image] for image in numbers]
+    index = {
+        "runs": list(names),
+        "size": PAGE,
+        "parts": [
+            [str(part.place[0]), part.place[1], part.place[2], part.start, part.n]
+            for part in answers.parts
+        ],
+        "right": ["".join("-01"[one + 1] for one in run) for run in answers.right.tolist()],
+        "margin": [[_short(one) for one in run] for run in answers.margin.tolist()],
+        "split": answers.split if any(answers.split) else None,
+        "images": [[n, s.file, s.link] for n, s in zip(numbers, shown, strict=True)],
+    }
+    return size + _write(out / INDEX, "index", index)
+
+
+def _row(answer: Answer, numbers: dict[str, int]) -> list[Any]:
+    """Returns a question as its file has it, with numbers for its images."""
+    return [
+        answer.case,
+        [numbers.setdefault(image, len(numbers)) for image in answer.images],
+        answer.texts,
+        "".join("01"[one] for one in answer.match or ()),
+        [scores and [_short(one) for one in scores] for scores in answer.scores],
+    ]
+
+
+def _by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
+    """Yields the images, first those of which runs differ, then those that are most wrong."""
+    scored = answers.right != UNSCORED
+    differ = ((answers.right == 1) & scored).any(0) & ((answers.right == 0) & scored).any(0)
+    margin = np.where(scored, np.nan_to_num(answers.margin, nan=np.inf), np.inf).min(0)
+    columns = [run.cases["images"].to_pylist() for run in results]
+    for i in np.lexsort((margin, ~differ)):
+        run = int(np.argmax(answers.rows[:, i] >= 0))
+        yield from columns[run][answers.rows[run, i]]
+
+
+def _short(number: float) -> float | None:
+    """Returns a number as a page shows it; None where it is not finite."""
+    return float(f"{number:.{DIGITS}g}") if np.isfinite(number) else None
+
+
+def _write(path: Path, function: str, *arguments: Any) -> int:
+    """Writes a script that calls a function of the page, and returns its size."""
+    told = ",".join(
+        json.dumps(one, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        for one in arguments
+    )
+    content = f"zoo.{function}({told});\n".encode()
+    path.write_bytes(content)
+    return len(content)

@@ -1,0 +1,247 @@
+"""Numbers of a report: values with intervals and coverage, each with its cases behind it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from zoo.results.averages import Average, Mean, parts
+from zoo.results.comparison.comparison import Comparison, Line
+from zoo.results.metrics import MACRO, Metric
+from zoo.results.report import Counted, Results
+from zoo.results.runs import BenchmarkRun
+from zoo.results.site.answers import Answers
+
+CASES = "cases.html"
+SHOW = {"show": "all"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one run has in a row.
+
+    Attributes:
+        value: Value in per cent, None where there is none.
+        low: Lower end of its 95 % interval, None where there is none.
+        high: Upper end of its 95 % interval, None where there is none.
+        n: How many queries were scored.
+        of: How many the files have.
+        href: Where its cases are shown; empty where there are none.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    of: int
+    href: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the report.
+
+    Attributes:
+        names: What it is called, in one or more words.
+        cells: What each run has, None of a run that was not asked.
+        ties: How many scored queries are ties, run by run; empty of an average.
+        chance: Chance level in per cent, None where it is not known.
+        published: What was published of OpenAI's ViT-B/32, None where it is not known.
+        note: What else is to be said of it.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[Cell | None, ...]
+    ties: tuple[int, ...] = ()
+    chance: float | None = None
+    published: float | None = None
+    note: str = ""
+
+    @property
+    def coverage(self) -> str:
+        """How many queries were scored of how many; of each run where these differ."""
+        counts = dict.fromkeys(f"{cell.n:,} of {cell.of:,}" for cell in self.cells if cell)
+        return " / ".join(counts)
+
+
+class Links:
+    """Addresses of cases.
+
+    Args:
+        answers: What the page of cases shows.
+    """
+
+    def __init__(self, answers: Answers) -> None:
+        self._parts = [part.place for part in answers.parts]
+
+    def metric(self, metric: Metric, counted: str, run: int, **more: str | int) -> str:
+        """Returns the address of the cases of a metric.
+
+        Args:
+            metric: The metric.
+            counted: Name of the metric that its cases count towards; its own but for a macro
+                average.
+            run: Number of the run.
+            **more: What else the page is asked for.
+        """
+        return self.place(str(metric.asked), metric.subset, counted, run, **more)
+
+    def place(self, asked: str, subset: str, metric: str, run: int, **more: str | int) -> str:
+        """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
+        if not any((str(p[0]), p[1], p[2]) == (asked, subset, metric) for p in self._parts):
+            return ""
+        asks = {"benchmark": asked, "subset": subset, "metric": metric, "a": run, **SHOW, **more}
+        return f"{CASES}#{urlencode(asks)}"
+
+    def members(self, name: str, places: Iterable[tuple[BenchmarkRun, str, str]], run: int) -> str:
+        """Returns the address of the cases of several metrics together.
+
+        Args:
+            name: What they are together.
+            places: Benchmark, subset and metric of each.
+            run: Number of the run.
+        """
+        numbers = [self._parts.index(place) for place in places if place in self._parts]
+        asks = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW}
+        return f"{CASES}#{urlencode(asks)}" if numbers else ""
+
+
+def metric_rows(runs: Sequence[Results], links: Links) -> list[Row]:
+    """Returns a row for each metric of the first preset that any run has.
+
+    Args:
+        runs: The runs.
+        links: Addresses of cases.
+    """
+    found = [{(m.asked, m.subset, m.metric): m for m in run.metrics} for run in runs]
+    rows = []
+    for place in dict.fromkeys(place for of in found for place in of):
+        own = [of.get(place) for of in found]
+        first = next(metric for metric in own if metric is not None)
+        counted = _counted(first, found[own.index(first)].values())
+        cells = (m and _cell(m, links.metric(m, counted, i)) for i, m in enumerate(own))
+        gallery = [m for m in own if m is not None and m.partial_gallery]
+        note = (
+            f"among {gallery[0].images:,} of the {gallery[0].gallery_of:,} images of the gallery, "
+            "which is easier"
+            if gallery
+            else ""
+        )
+        rows.append(
+            Row(
+                (str(place[0]), place[1], place[2]),
+                tuple(cells),
+                tuple(m.ties for m in own if m is not None),
+                first.chance,
+                first.published,
+                note,
+            )
+        )
+    return rows
+
+
+def _counted(metric: Metric, others: Iterable[Metric]) -> str:
+    """Returns whose cases a metric counts: its own, or of a macro average those beside it."""
+    if metric.metric != MACRO:
+        return metric.metric
+    beside = (m.metric for m in others if (m.asked, m.subset) == (metric.asked, metric.subset))
+    return next((name for name in beside if name != MACRO), MACRO)
+
+
+def average_rows(counted: Sequence[Counted], means: Sequence[Mean], links: Links) -> list[Row]:
+    """Returns a row for each average under one preset that any run has.
+
+    Args:
+        counted: What each run has under the preset.
+        means: The means of the preset.
+        links: Addresses of cases.
+    """
+    found = [{average.name: average for average in of.averages} for of in counted]
+    places = [
+        {
+            part.name: [(m.asked, m.subset, _counted(m, of.metrics)) for m, _ in part.shares]
+            for part in parts(means, of.metrics)
+        }
+        for of in counted
+    ]
+    rows = []
+    for name in dict.fromkeys(name for of in found for name in of):
+        own = [of.get(name) for of in found]
+        cells = tuple(
+            a and _cell(a, links.members(name, places[i].get(name, ()), i))
+            for i, a in enumerate(own)
+        )
+        rows.append(Row((name,), cells, note=_missing(a for a in own if a is not None)))
+    return rows
+
+
+def _missing(averages: Iterable[Average]) -> str:
+    """Says what averages are taken without, or not taken for."""
+    for average in averages:
+        if average.missing:
+            what = "not taken, without" if average.value is None else "taken without"
+            more = f" and {len(average.missing) - 1} more" if len(average.missing) > 1 else ""
+            return f"{what} {average.missing[0]}{more}"
+    return ""
+
+
+def _cell(found: Metric | Average, href: str) -> Cell:
+    return Cell(found.value, found.low, found.high, found.n, found.of, href)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a run differs from the first in one metric or average.
+
+    Attributes:
+        name: Name of the metric or average.
+        run: Name of the run.
+        difference: The run less the first, in percentage points.
+        low: Lower end of the 95 % interval in points.
+        high: Upper end of the interval in points.
+        p: The p-value.
+        q: The adjusted p-value.
+        lost: How many questions the first alone has right, with the address of these cases.
+        gained: How many questions the run alone has right, with the address of these cases.
+    """
+
+    name: str
+    run: str
+    difference: float
+    low: float | None
+    high: float | None
+    p: float
+    q: float
+    lost: tuple[int, str] | None
+    gained: tuple[int, str] | None
+
+
+def differences(comparison: Comparison, links: Links) -> Iterator[Difference]:
+    """Yields how the other runs differ from the first, metric by metric.
+
+    Args:
+        comparison: The runs.
+        links: Addresses of cases.
+    """
+    for line in comparison.lines:
+        for test in line.against_first():
+            b = comparison.runs.index(test.second)
+            alone = test.alone and [
+                (n, _address(line, links, b, show))
+                for n, show in zip(test.alone, ("lost", "gained"), strict=True)
+            ]
+            yield Difference(
+                str(line.place),
+                test.second,
+                test.difference,
+                test.low,
+                test.high,
+                test.p,
+                test.q,
+                *(alone or (None, None)),
+            )
+
+
+def _address(line: Line, links: Links, b: int, show: str) -> str:
+    place = line.place
+    split = {"split": place.split} if place.split not in ("", "full") else {}
+    return links.place(place.benchmark, place.subset, place.metric, 0, b=b, show=show, **split)

@@ -1,0 +1,138 @@
+"""Write: the folder of pages, from runs that were measured."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.results.comparison.compare import compare
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.layout import probability
+from zoo.results.pages import TEMPLATES, described, rendered
+from zoo.results.presets.base import Preset
+from zoo.results.report import Results
+from zoo.results.site.answers import answers
+from zoo.results.site.data import INDEX, write_data
+from zoo.results.site.images import Images
+from zoo.results.site.numbers import CASES, Links, average_rows, differences, metric_rows
+from zoo.sources.images import ImageFinder
+from zoo.support.files import whole
+from zoo.support.provenance import random_weights
+
+PAGE = "index.html"
+SCRIPTS = ("report.js", "cases.js")
+MB = 1_000_000
+
+
+def write(
+    runs: Mapping[str, Results],
+    presets: Sequence[Preset],
+    out: Path,
+    roots: Sequence[Path] = (),
+    most_mb: int = 100,
+    publish: bool = False,
+    overwrite: bool = False,
+) -> list[str]:
+    """Writes a report, and returns sentences on what it has not.
+
+    Args:
+        runs: Results by name; the others are compared with the first.
+        presets: Ways of counting and averaging. Metrics are those of the first.
+        out: The folder of the report.
+        roots: Folders of the images; where the runs found them if none is given.
+        most_mb: How many megabytes the folder may have.
+        publish: Whether images of others are linked rather than copied.
+        overwrite: Whether a report that lies there may be lost.
+
+    Raises:
+        ZooError: The runs have no case in common, the folder holds something else, or it would be
+            too large.
+    """
+    check_out(out, overwrite)
+    results = [run.recounted(presets) for run in runs.values()]
+    comparison = None
+    if len(runs) > 1:
+        comparison = compare(dict(zip(runs, results, strict=True)), presets=presets)
+    found = answers(results, presets[0].rules)
+    if not len(found):
+        raise ZooError(
+            f"{', '.join(runs)} scored no case, so that there is nothing to show: name the folder "
+            "of the images by --data_root, and measure again"
+        )
+    with whole(out, folder=True) as folder:
+        images = Images(_finder(roots, results), folder, most_mb * MB, publish)
+        size = write_data(found, list(runs), results, images, folder)
+        if size > most_mb * MB:
+            raise ZooError(
+                f"the cases of {', '.join(runs)} take {size / MB:,.0f} MB without their images, "
+                f"and --most_mb {most_mb} is allowed: allow more, or measure fewer benchmarks"
+            )
+        said = [*_said(runs), *images.said()]
+        shown = _shown(results, presets, comparison, Links(found))
+        described_runs = {name: dict(described(run.header["model"])) for name, run in runs.items()}
+        page = rendered(PAGE, runs=described_runs, preset=presets[0], said=said, **shown)
+        (folder / PAGE).write_text(page, "utf-8")
+        (folder / CASES).write_text(rendered(CASES, runs=list(runs)), "utf-8")
+        for script in SCRIPTS:
+            shutil.copyfile(TEMPLATES / script, folder / script)
+        if out.exists():
+            shutil.rmtree(out)
+    return images.said()
+
+
+def check_out(out: Path, overwrite: bool) -> None:
+    """Makes sure that nothing in the folder of a report will be lost.
+
+    Args:
+        out: The folder.
+        overwrite: Whether a report that lies there may be lost.
+
+    Raises:
+        ZooError: It is a file, holds a report that may not be lost, or anything else.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / INDEX).is_file():
+        raise ZooError(f"{out} is there and holds no report: name another folder by --out")
+    if not overwrite:
+        raise ZooError(
+            f"{out} holds a report: name another folder by --out, or add --overwrite if it may be "
+            "lost"
+        )
+
+
+def _finder(roots: Sequence[Path], runs: Sequence[Results]) -> ImageFinder | None:
+    """Returns what finds the images: under the folders named, else where the runs found them."""
+    if roots:
+        return ImageFinder(roots)
+    known = dict.fromkeys(Path(root) for run in runs for root in run.header.get("data_root", ()))
+    there = [root for root in known if root.is_dir()]
+    return ImageFinder(there) if there else None
+
+
+def _said(runs: Mapping[str, Results]) -> Iterator[str]:
+    for name, run in runs.items():
+        random = random_weights(run.header["model"].get("weights", {}))
+        if random is not None:
+            yield f"{name}: {random}"
+
+
+def _shown(
+    results: Sequence[Results],
+    presets: Sequence[Preset],
+    comparison: Comparison | None,
+    links: Links,
+) -> dict[str, Any]:
+    """Returns what the first page shows of numbers."""
+    averages = {
+        preset.name: average_rows([run.counted[i] for run in results], preset.means, links)
+        for i, preset in enumerate(presets)
+    }
+    return {
+        "averages": {name: rows for name, rows in averages.items() if rows},
+        "metrics": metric_rows(results, links),
+        "differences": [] if comparison is None else list(differences(comparison, links)),
+        "probability": probability,
+        "notes": () if comparison is None else comparison.notes,
+    }

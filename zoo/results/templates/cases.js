@@ -1,0 +1,326 @@
+"use strict";
+
+const CHUNK = 48; // cards that are laid out together
+const NEAR = "1500px 0px"; // how far off the screen cards are laid out
+const CONTROLS = ["a", "b", "show", "benchmark", "subset", "metric", "split", "sort"];
+const SHOWS = {
+  all: () => true,
+  wrong: (a) => a === "0",
+  right: (a) => a === "1",
+  gained: (a, b) => a === "0" && b === "1",
+  lost: (a, b) => a === "1" && b === "0",
+  both: (a, b) => a === "0" && b === "0",
+};
+const ORDERS = {
+  low: (a) => a,
+  near: (a) => Math.abs(a),
+  high: (a) => -a,
+  gain: (a, b) => a - b,
+  loss: (a, b) => b - a,
+};
+const control = (name) => document.getElementById(name);
+
+let index; // all answers: right or wrong, margins, where their texts are
+const waiting = new Map(); // what is done with a page of cases that is loaded
+const loaded = new Map();
+
+// The two functions that files of data call.
+const zoo = {
+  index(found) {
+    index = found;
+    start();
+  },
+  page(number, rows) {
+    waiting.get(number)(rows);
+  },
+};
+
+function page(number) {
+  if (!loaded.has(number)) {
+    loaded.set(number, new Promise((resolve, reject) => {
+      waiting.set(number, resolve);
+      const script = document.createElement("script");
+      script.src = `data/cases_${number}.js`;
+      script.onerror = () => reject(new Error(`${script.src} is gone`));
+      document.head.append(script);
+    }));
+  }
+  return loaded.get(number);
+}
+
+// What is asked: the controls, and the metrics of an average, kept in the address.
+let members = null;
+let named = "";
+
+function asked() {
+  const state = {};
+  for (const name of CONTROLS) if (control(name)) state[name] = control(name).value;
+  return state;
+}
+
+function start() {
+  fill("benchmark", index.parts.map((part) => part[0]));
+  if (index.split) {
+    control("familiar").hidden = false;
+    fill("split", index.split.filter(Boolean));
+  }
+  for (const name of CONTROLS) {
+    control(name)?.addEventListener("change", () => {
+      if (["benchmark", "subset", "metric"].includes(name)) members = null;
+      narrow();
+      remember();
+      show();
+    });
+  }
+  control("members").addEventListener("click", () => {
+    members = null;
+    remember();
+    show();
+  });
+  addEventListener("hashchange", recall);
+  recall();
+}
+
+function fill(name, values) {
+  const select = control(name);
+  const before = select.value;
+  const distinct = [...new Set(values)];
+  select.replaceChildren(...["", ...distinct].map((value) => {
+    const option = document.createElement("option");
+    option.value = value;
+    option.textContent = value || "all";
+    return option;
+  }));
+  select.value = distinct.includes(before) ? before : "";
+}
+
+// Subsets and metrics are those of the benchmark and subset that are chosen.
+function narrow() {
+  const of = index.parts.filter((part) => ["", part[0]].includes(control("benchmark").value));
+  fill("subset", of.map((part) => part[1]));
+  fill("metric", of.filter((part) => ["", part[1]].includes(control("subset").value)).map((part) => part[2]));
+}
+
+function recall() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  members = given.has("in") ? new Set(given.get("in").split(",").map(Number)) : null;
+  named = given.get("name") ?? "";
+  for (const name of CONTROLS) {
+    if (name === "subset" || name === "metric") narrow();
+    const select = control(name);
+    if (!select) continue;
+    const value = given.get(name);
+    if (value !== null && [...select.options].some((option) => option.value === value)) select.value = value;
+    else if (["benchmark", "subset", "metric", "split"].includes(name)) select.value = "";
+  }
+  if (control("b") && !given.has("b") && control("b").value === control("a").value) {
+    control("b").value = control("a").value === "0" ? "1" : "0";
+  }
+  show();
+}
+
+function remember() {
+  const state = new URLSearchParams();
+  if (members) {
+    state.set("in", [...members].join(","));
+    state.set("name", named);
+  }
+  for (const [name, value] of Object.entries(asked())) if (value !== "") state.set(name, value);
+  removeEventListener("hashchange", recall);
+  location.replace(`#${state}`);
+  setTimeout(() => addEventListener("hashchange", recall));
+}
+
+// Lays out the cases that are asked for, a chunk at a time as it comes near the screen.
+let watcher;
+let shown = []; // numbers of the answers, in their order
+
+function show() {
+  const state = asked();
+  const [a, b] = [Number(state.a), Number(state.b ?? state.a)];
+  const keep = SHOWS[state.show];
+  shown = [];
+  const tally = { asked: 0, right: 0, scored: 0 };
+  index.parts.forEach(([benchmark, subset, metric, start, n], number) => {
+    if (members && !members.has(number)) return;
+    if (![benchmark, ""].includes(state.benchmark) || ![subset, ""].includes(state.subset)) return;
+    if (![metric, ""].includes(state.metric)) return;
+    for (let i = start; i < start + n; i++) {
+      if (state.split && index.split[i] !== state.split) continue;
+      const [one, other] = [index.right[a][i], index.right[b][i]];
+      tally.asked++;
+      tally.right += one === "1";
+      tally.scored += one !== "-";
+      if (keep(one, other)) shown.push(i);
+    }
+  });
+  // what has no margin comes last
+  const margin = (run, i) => (index.right[run][i] === "-" ? NaN : index.margin[run][i] ?? NaN);
+  const place = (key) => (Number.isNaN(key) ? Number.MAX_VALUE : key);
+  const key = new Map(shown.map((i) => [i, place(ORDERS[state.sort](margin(a, i), margin(b, i)))]));
+  shown.sort((x, y) => key.get(x) - key.get(y) || x - y);
+  const share = tally.scored ? ` (${(100 * tally.right / tally.scored).toFixed(1)} %)` : "";
+  control("count").textContent = `${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
+    + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`;
+  control("members").hidden = !members;
+  control("members").textContent = members ? `Cases of ${named} alone ✕` : "";
+  lay(a, b);
+}
+
+function count(n, what) {
+  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+}
+
+function lay(a, b) {
+  watcher?.disconnect();
+  const main = control("cases");
+  const columns = Math.max(1, Math.floor(main.clientWidth / 352));
+  watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) open(target, a, b);
+      else close(target);
+    }
+  }, { rootMargin: NEAR });
+  const chunks = [];
+  for (let at = 0; at < shown.length; at += CHUNK) {
+    const chunk = document.createElement("div");
+    chunk.className = "cards";
+    chunk.dataset.at = at;
+    chunk.style.minHeight = `${Math.ceil(Math.min(CHUNK, shown.length - at) / columns) * 13}rem`;
+    chunks.push(chunk);
+  }
+  main.replaceChildren(...chunks);
+  for (const chunk of chunks) watcher.observe(chunk);
+}
+
+async function open(chunk, a, b) {
+  if (chunk.dataset.open) return;
+  chunk.dataset.open = "yes";
+  const own = shown.slice(Number(chunk.dataset.at), Number(chunk.dataset.at) + CHUNK);
+  try {
+    const rows = await Promise.all(own.map(async (i) => (await page(Math.floor(i / index.size)))[i % index.size]));
+    if (chunk.dataset.open && chunk.isConnected) {
+      chunk.replaceChildren(...rows.map((row, k) => card(own[k], row, a, b)));
+      chunk.style.minHeight = "";
+    }
+  } catch (error) {
+    chunk.textContent = `These cases cannot be shown: ${error.message}. Write the report again.`;
+  }
+}
+
+function close(chunk) {
+  if (!chunk.dataset.open) return;
+  delete chunk.dataset.open;
+  if (!chunk.childElementCount) return;
+  chunk.style.minHeight = `${chunk.offsetHeight}px`;
+  chunk.replaceChildren();
+}
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function card(i, [id, images, texts, match, scores], a, b) {
+  const made = element("article", "card");
+  const runs = a === b ? [a] : [a, b];
+  const reach = runs.map((run) => (scores[run] ?? []).filter((one) => one !== null));
+  const line = (run, score) => {
+    const row = element("span", "run");
+    row.append(element("span", "", index.runs[run]), element("span", "score", score === null ? "–" : score.toFixed(3)));
+    const bar = element("span", "bar");
+    const fill = element("i");
+    const own = reach[runs.indexOf(run)];
+    const [low, high] = [Math.min(...own), Math.max(...own)];
+    fill.style.width = `${score === null ? 0 : 4 + 96 * (score - low) / Math.max(high - low, 1e-9)}%`;
+    bar.append(fill);
+    row.append(bar);
+    return row;
+  };
+  const scored = (place) => runs.filter((run) => scores[run]).map((run) => line(run, scores[run][place]));
+  const byText = texts.length === match.length;
+  const byImage = !byText && images.length === match.length;
+
+  const pictures = element("div", "pictures");
+  images.forEach((number, place) => {
+    const figure = picture(number, texts[0]);
+    if (byImage) {
+      figure.append(element("figcaption", "", match[place] === "1" ? "✓ right" : "✗ wrong"), ...scored(place));
+    }
+    pictures.append(figure);
+  });
+  if (!images.length) pictures.append(element("div", "none", "about no image"));
+  const words = element("div");
+  const right = byText ? texts[match.indexOf("1")] : undefined;
+  texts.forEach((text, place) => {
+    const kind = byText ? (match[place] === "1" ? "right" : "wrong") : "";
+    const said = element("p", `text ${kind}`);
+    if (kind) said.append(element("b", "", kind === "right" ? "✓" : "✗"));
+    said.append(...(kind === "wrong" && right !== undefined ? marked(text, right) : [text]));
+    if (byText) said.append(...scored(place));
+    words.append(said);
+  });
+  if (!byText && !byImage) {
+    [...match].forEach((one, place) => {
+      const said = element("p", `text ${one === "1" ? "right" : "wrong"}`);
+      const many = images.length > 1 && texts.length > 1 && match.length === images.length * texts.length;
+      const where = many ? `image ${Math.floor(place / texts.length) + 1}, text ${place % texts.length + 1}`
+        : match.length === 2 ? (one === "1" ? "best right answer" : "best wrong answer") : `answer ${place + 1}`;
+      said.append(element("b", "", one === "1" ? "✓" : "✗"), where, ...scored(place));
+      words.append(said);
+    });
+  }
+  for (const run of runs) {
+    const verdict = element("p", "verdict");
+    const answer = index.right[run][i];
+    verdict.append(
+      `${index.runs[run]} `,
+      element("b", answer === "1" ? "yes" : "no", answer === "1" ? "✓ right" : answer === "0" ? "✗ wrong" : "not scored"),
+      `${index.margin[run][i] === null ? "" : `, margin ${index.margin[run][i].toFixed(4)}`}`,
+    );
+    words.append(verdict);
+  }
+  const part = index.parts.find(([, , , start, n]) => i >= start && i < start + n);
+  const where = [part.slice(0, 3).join("/"), `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
+  if (index.split?.[i]) where.push(index.split[i]);
+  made.append(pictures, words, element("div", "id", where.join(" · ")));
+  return made;
+}
+
+function picture(number, text) {
+  const [name, file, link] = index.images[number];
+  const figure = element("figure");
+  if (file) {
+    const image = element("img");
+    image.src = file;
+    image.alt = text ? `what the texts are about: ${text}` : name;
+    image.loading = "lazy";
+    figure.append(image);
+  } else {
+    const box = element("div", "none", link ? "" : "no image");
+    if (link) {
+      const away = element("a", "", "image at its publisher");
+      away.href = link;
+      away.rel = "noopener";
+      box.append(away);
+    }
+    figure.append(box);
+  }
+  return figure;
+}
+
+// A wrong text, with what it says otherwise than the right one between their common ends marked.
+function marked(text, right) {
+  const [words, others] = [text.split(" "), right.split(" ")];
+  const least = Math.min(words.length, others.length);
+  let first = 0;
+  let last = 0;
+  while (first < least && words[first] === others[first]) first++;
+  while (last < least - first && words.at(-1 - last) === others.at(-1 - last)) last++;
+  const between = words.slice(first, words.length - last).join(" ");
+  const before = words.slice(0, first).join(" ");
+  const after = last ? words.slice(words.length - last).join(" ") : "";
+  return [before, before && " ", between ? element("mark", "", between) : "", after && " ", after].filter(Boolean);
+}
