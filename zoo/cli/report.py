@@ -1,5 +1,6 @@
 """`zoo report`: a folder of pages of what runs found, with every case behind its numbers."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.cli.compare import folders
@@ -14,10 +15,14 @@ def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
     check_out(given.out, given.overwrite)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
+    asked = folders(given.runs)
+    runs = named(asked, least=1)
+    paths = asked.values() if isinstance(asked, Mapping) else asked
     said = write(
-        named(folders(given.runs), least=1),
+        runs,
         presets,
         given.out,
+        dict(zip(runs, paths, strict=True)),
         given.data_root,
         given.most_mb,
         given.publish,

@@ -11,11 +11,25 @@ from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.layout import probability
 from zoo.results.pages import TEMPLATES, described, rendered
 from zoo.results.presets.base import Preset
+from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
+from zoo.results.site.charts import drawn
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.images import Images
-from zoo.results.site.numbers import CASES, Links, average_rows, differences, metric_rows
+from zoo.results.site.numbers import CASES, Links, Row, average_rows, differences, metric_rows
+from zoo.results.site.sections import (
+    Section,
+    apart,
+    capabilities,
+    costs,
+    familiar,
+    half_truths,
+    logs,
+    retrieval,
+    training,
+    trajectories,
+)
 from zoo.sources.images import ImageFinder
 from zoo.support.files import whole
 from zoo.support.provenance import random_weights
@@ -29,6 +43,7 @@ def write(
     runs: Mapping[str, Results],
     presets: Sequence[Preset],
     out: Path,
+    places: Mapping[str, Path] | None = None,
     roots: Sequence[Path] = (),
     most_mb: int = 100,
     publish: bool = False,
@@ -40,6 +55,7 @@ def write(
         runs: Results by name; the others are compared with the first.
         presets: Ways of counting and averaging. Metrics are those of the first.
         out: The folder of the report.
+        places: Folders of the runs by name, beside which trajectories are looked for.
         roots: Folders of the images; where the runs found them if none is given.
         most_mb: How many megabytes the folder may have.
         publish: Whether images of others are linked rather than copied.
@@ -68,10 +84,22 @@ def write(
                 f"the cases of {', '.join(runs)} take {size / MB:,.0f} MB without their images, "
                 f"and --most_mb {most_mb} is allowed: allow more, or measure fewer benchmarks"
             )
-        said = [*_said(runs), *images.said()]
-        shown = _shown(results, presets, comparison, Links(found))
-        described_runs = {name: dict(described(run.header["model"])) for name, run in runs.items()}
-        page = rendered(PAGE, runs=described_runs, preset=presets[0], said=said, **shown)
+        links = Links(found)
+        shown = _numbers(results, presets, comparison, links)
+        counted = dict(zip(runs, results, strict=True))
+        sections = _sections(runs, counted, presets, comparison, links, shown["averages"], places)
+        page = rendered(
+            PAGE,
+            runs={name: dict(described(run.header["model"])) for name, run in runs.items()},
+            preset=presets[0],
+            said=[*_said(runs), *images.said()],
+            sections=[
+                (section, [drawn(chart, folder) for chart in section.charts])
+                for section in sections
+            ],
+            costs=costs(runs, logs(runs)),
+            **shown,
+        )
         (folder / PAGE).write_text(page, "utf-8")
         (folder / CASES).write_text(rendered(CASES, runs=list(runs)), "utf-8")
         for script in SCRIPTS:
@@ -118,7 +146,7 @@ def _said(runs: Mapping[str, Results]) -> Iterator[str]:
             yield f"{name}: {random}"
 
 
-def _shown(
+def _numbers(
     results: Sequence[Results],
     presets: Sequence[Preset],
     comparison: Comparison | None,
@@ -134,5 +162,42 @@ def _shown(
         "metrics": metric_rows(results, links),
         "differences": [] if comparison is None else list(differences(comparison, links)),
         "probability": probability,
-        "notes": () if comparison is None else comparison.notes,
+        "notes": [] if comparison is None else [n for n in comparison.notes if _told(n)],
     }
+
+
+def _told(note: str) -> bool:
+    """Returns whether a note is not on marks of a table that the page lacks, or said above."""
+    return not note.startswith(("bold", "preset"))
+
+
+def _sections(
+    runs: Mapping[str, Results],
+    counted: Mapping[str, Results],
+    presets: Sequence[Preset],
+    comparison: Comparison | None,
+    links: Links,
+    averages: Mapping[str, Sequence[Row]],
+    places: Mapping[str, Path] | None,
+) -> list[Section]:
+    """Returns the sections that runs have something for.
+
+    Args:
+        runs: The runs, as they were counted when they were measured.
+        counted: The runs, counted under the presets.
+        presets: Ways of counting and averaging.
+        comparison: The runs beside each other, None of one alone.
+        links: Addresses of cases.
+        averages: Averages, by preset.
+        places: Folders of the runs, by name.
+    """
+    found = [
+        apart(comparison),
+        capabilities(averages.get(Capabilities.name, ()), list(runs)),
+        half_truths(counted, presets[0]),
+        familiar(runs, links),
+        retrieval(counted),
+        training(logs(runs)),
+        trajectories(runs, places or {}),
+    ]
+    return [section for section in found if section is not None]

@@ -1,0 +1,226 @@
+"""A report as files: what it counts, copies, links and refuses."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from tests.results.site.conftest import PRESET
+from tests.support.compared import outcomes
+from tests.support.compared import results as results_of
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.results.report import CASES, Results
+from zoo.results.report import write as write_results
+from zoo.results.site.answers import UNSCORED, answers
+from zoo.results.site.images import Images, Shown
+from zoo.results.site.write import write
+from zoo.sources.images import ImageFinder
+
+
+def script(path: Path) -> list[Any]:
+    """Returns the arguments of the call that a file of data is."""
+    told = re.fullmatch(r"zoo\.\w+\((.*)\);\n", path.read_text("utf-8"), re.DOTALL)
+    assert told is not None
+    return list(json.loads(f"[{told[1]}]"))
+
+
+def counted(cases: pa.Table) -> Results:
+    """Returns outcomes as the results of a run, counted."""
+    return results_of(cases).recounted(PRESET[:1])
+
+
+@pytest.fixture
+def alone() -> dict[str, Results]:
+    """A run about twelve images under COCO's names, of which nothing is drawn."""
+    return {"alone": counted(outcomes([True, False] * 6, range(1, 13)))}
+
+
+def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) -> None:
+    runs = list(results.values())
+    found = answers(runs, PRESET[0].rules)
+    for number, run in enumerate(runs):
+        values = {(m.asked, m.subset, m.metric): m for m in run.metrics}
+        for part in found.parts:
+            right = found.right[number, part.start : part.start + part.n]
+            metric = values[part.place]
+            assert metric.n == (right != UNSCORED).sum() == part.n
+            assert metric.value == pytest.approx(100 * right.mean())
+
+
+def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
+    results: dict[str, Results],
+) -> None:
+    runs = list(results.values())
+    found = answers(runs, PRESET[0].rules)
+    kept = [
+        {(r["benchmark"], r["subset"], r["case"], r["metric"]): r for r in run.cases.to_pylist()}
+        for run in runs
+    ]
+    part = next(part for part in found.parts if part.place[0].benchmark == "half_truth")
+    margins = []
+    for i, answer in enumerate(found.read(runs, part.start, part.start + part.n), part.start):
+        for number, of in enumerate(kept):
+            row = of[part.place[0].benchmark, part.place[1], answer.case, part.place[2]]
+            assert (answer.texts, answer.images) == (row["texts"], row["images"])
+            assert answer.scores[number] == row["scores"]
+            assert found.margin[number, i] == pytest.approx(row["scores"][0] - row["scores"][1])
+            assert found.right[number, i] == row["right"]
+        margins.append(found.margin[0, i])
+    assert margins == sorted(margins)
+
+
+def test_runs_of_other_cases_lie_together_where_they_are_the_same() -> None:
+    first, second = outcomes([True, False, True]), outcomes([None, True, False, True])
+    found = answers([counted(first), counted(second)], PRESET[0].rules)
+    assert found.right.tolist() == [[0, 1, 1, UNSCORED], [1, UNSCORED, 0, 1]]
+
+
+def test_each_image_is_copied_once_and_small(site: Path, results: dict[str, Results]) -> None:
+    (index,) = script(site / "data" / "index.js")
+    asked = {i for run in results.values() for of in run.cases["images"].to_pylist() for i in of}
+    named = [name for name, _, _ in index["images"]]
+    assert len(set(named)) == len(named)
+    assert set(named) == {name for name in asked if name != "coco:13"}
+    files = [file for _, file, _ in index["images"]]
+    assert sorted(files) == sorted(f"images/{path.name}" for path in (site / "images").iterdir())
+    assert all(max(Image.open(site / file).size) <= 256 for file in files)
+
+
+def test_every_chart_is_kept_in_three_formats(site: Path, results: dict[str, Results]) -> None:
+    kept = {path.name for path in (site / "plots").iterdir()}
+    names = {Path(name).stem for name in kept}
+    assert {"capabilities", "capabilities_radar", "half_truths", "retrieval_0", "differences"} <= (
+        names
+    )
+    assert kept == {f"{name}.{kind}" for name in names for kind in ("png", "svg", "csv")}
+    page = (site / "index.html").read_text("utf-8")
+    assert all(f'href="plots/{name}"' in page for name in kept)
+    with open(site / "plots" / "capabilities.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    second = results["second"].recounted([PRESET[1]]).averages
+    told = {row["name"]: row["value"] for row in rows if row["series"] == "second"}
+    assert told == {a.name: str(a.value) for a in second}
+    drawn = (site / "plots" / "capabilities.svg").read_text("utf-8")
+    assert 'xlink:href="../cases.html#in=' in drawn
+
+
+def test_pages_name_nothing_outside_their_folder(site: Path) -> None:
+    for page in site.glob("*.html"):
+        for name in re.findall(r'(?:src|href)="([^"#]*)', page.read_text("utf-8")):
+            assert not name or (site / name).is_file(), name
+
+
+def test_a_published_report_links_images_of_others(
+    alone: dict[str, Results], root: Path, tmp_path: Path
+) -> None:
+    said = write(alone, PRESET[:1], tmp_path / "out", roots=[root], publish=True)
+    (index,) = script(tmp_path / "out" / "data" / "index.js")
+    for name, *shown in index["images"]:
+        number = int(name.removeprefix("coco:"))
+        assert shown == ["", f"http://images.cocodataset.org/val2017/{number:012}.jpg"]
+    assert not (tmp_path / "out" / "images").exists()
+    assert said[0].startswith("12 of 12 images are others' and not copied")
+
+
+def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
+    images = Images(ImageFinder([root]), tmp_path, 10_000, publish=True)
+    own = f"file:{root / 'pictures' / '000.png'}"
+    for name in (own, "visual_genome:1", "flickr:1007129816"):
+        images.add(name)
+    assert images.shown[own] == Shown(file="images/0.jpg")
+    assert images.shown["visual_genome:1"] == Shown()
+    address = "https://www.flickr.com/photo.gne?id=1007129816"
+    assert images.shown["flickr:1007129816"] == Shown(link=address)
+
+
+def test_an_image_that_is_gone_is_said(
+    alone: dict[str, Results], root: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(root / "coco", tmp_path / "coco")
+    (tmp_path / "coco" / "val2017" / f"{3:012}.jpg").unlink()
+    (tmp_path / "coco" / "val2017" / f"{4:012}.jpg").write_bytes(b"no image")
+    (said,) = write(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
+    assert f"2 of 12 images are not under {tmp_path} or cannot be decoded" in said
+    assert "--data_root" in said
+    assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
+
+
+def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) -> None:
+    images = Images(ImageFinder([root]), tmp_path, 1, publish=False)
+    for number in (1, 2, 3):
+        images.add(f"coco:{number}")
+    assert [bool(shown.file) for shown in images.shown.values()] == [True, False, False]
+    (said,) = images.said()
+    assert said.startswith("2 of 3 images have no copy")
+    assert "--most_mb" in said
+
+
+def test_cases_that_alone_are_too_large_are_refused(tmp_path: Path) -> None:
+    big = {"big": counted(outcomes([True] * 9000))}
+    with pytest.raises(ZooError, match=r"the cases of big take \d+ MB .*--most_mb 1 is allowed"):
+        write(big, PRESET[:1], tmp_path / "big", most_mb=1)
+    assert not (tmp_path / "big").exists()
+
+
+@pytest.fixture
+def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with copies of both runs, and a run about other cases."""
+    monkeypatch.chdir(tmp_path)
+    for name, folder in runs.items():
+        shutil.copytree(folder, tmp_path / name)
+    write_results(results_of(outcomes([True, False])), tmp_path / "other")
+    (tmp_path / "empty").mkdir()
+    shutil.copytree(tmp_path / "first", tmp_path / "broken")
+    (tmp_path / "broken" / CASES).write_bytes(b"PAR1 and no more")
+    write_results(results_of(outcomes([None, None])), tmp_path / "unscored")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["first", "other"], "other is not over the same cases as first"),
+        (["empty"], "empty holds no cases.parquet: name the folder that `zoo validate --out`"),
+        (["a=first", "a=second"], "two runs are called a: give each a name of its own"),
+        (["first", "first"], "first is named twice: name each run once"),
+        (["broken"], "broken does not hold whole results"),
+        (["unscored"], "scored no case, so that there is nothing to show"),
+        (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
+        (["first", "--preset", "offical"], "official"),
+        (["first", "--out", "mine"], "mine is there and holds no report"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_leaves_nothing(
+    given: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in given.iterdir())
+    out = [] if "--out" in arguments else ["--out", "out"]
+    assert main(["report", *arguments, *out]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("zoo: ")
+    assert says in said
+    assert said.count("\n") == 1
+    assert sorted(path.name for path in given.iterdir()) == before
+    assert (given / "mine" / "notes.txt").read_text() == "mine"
+
+
+def test_a_report_is_written_over_where_that_is_asked(
+    given: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_results(counted(outcomes([True, False])), Path("one"))
+    assert main(["report", "one", "--out", "out"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "out/index.html"
+    assert 'id="b"' not in Path("out/cases.html").read_text("utf-8")
+    assert main(["report", "one", "--out", "out"]) == 1
+    assert "out holds a report" in capsys.readouterr().err
+    assert main(["report", "named=other", "--out", "out", "--overwrite"]) == 0
+    assert "<h1>named</h1>" in Path("out/index.html").read_text("utf-8")

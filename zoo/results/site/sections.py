@@ -1,0 +1,377 @@
+"""Sections of a report: which charts are drawn of runs, from numbers to training and its cost."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from zoo.benchmarks.half_truth.benchmark import HalfTruth
+from zoo.errors import ZooError
+from zoo.results import half_truth_models
+from zoo.results.averages import Average
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.half_truth_pictures import accuracy, gaps
+from zoo.results.half_truths import Diagnostic, diagnostics
+from zoo.results.leaks import ALL
+from zoo.results.metrics import Metric
+from zoo.results.presets.base import Preset
+from zoo.results.presets.shipped import Capabilities
+from zoo.results.report import Results
+from zoo.results.runs import BenchmarkRun
+from zoo.results.site.charts import Chart
+from zoo.results.site.drawings import Curve, Point, bars, lines, radar
+from zoo.results.site.numbers import Links, Row
+from zoo.results.site.training import curves_of, trajectory_of
+
+SPOKES = 3  # a radar of fewer is no figure
+RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
+PER_CENT = "%, with the 95 % interval"
+TEXTS_A_SECOND = "train/texts_a_second"
+SCORING = {
+    "images": "images encoded to measure",
+    "texts": "texts encoded to measure",
+    "device": "measured on",
+    "towers": "arithmetic of towers",
+    "pairs": "arithmetic of pairs",
+}
+Curves = Mapping[str, Mapping[str, Curve]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page.
+
+    Attributes:
+        id: Its place in addresses.
+        title: What it is about.
+        says: What is to be known of it.
+        charts: What is drawn.
+    """
+
+    id: str
+    title: str
+    says: str
+    charts: tuple[Chart, ...]
+
+
+def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
+    """Returns averages by capability as a radar and as bars, None where none was taken.
+
+    Args:
+        rows: The averages of the preset `capabilities`.
+        names: Names of the runs.
+    """
+    taken = [row for row in rows if any(cell and cell.value is not None for cell in row.cells)]
+    if not taken:
+        return None
+    labels = [row.names[0] for row in taken]
+    series = {
+        name: [
+            Point(None) if cell is None else Point(cell.value, cell.low, cell.high, cell.href)
+            for cell in (row.cells[i] for row in taken)
+        ]
+        for i, name in enumerate(names)
+    }
+    records = _records(labels, series)
+    title = "By capability"
+    charts = [Chart("capabilities", title, records, lambda: bars(labels, series, PER_CENT))]
+    if len(labels) >= SPOKES:
+        around = Chart(
+            "capabilities_radar", f"{title}, around", records, lambda: radar(labels, series)
+        )
+        charts.insert(0, around)
+    return Section("capabilities", title, f"{Capabilities().says.capitalize()}.", tuple(charts))
+
+
+def half_truths(runs: Mapping[str, Results], preset: Preset) -> Section | None:
+    """Returns both accuracies of half-truths by condition, None where no run has any.
+
+    Args:
+        runs: The runs.
+        preset: What counts as right.
+    """
+    found: dict[str, Diagnostic] = {}
+    for name, run in runs.items():
+        if not any(metric.benchmark == HalfTruth.name and metric.n for metric in run.metrics):
+            continue
+        several = diagnostics(run, preset)
+        for one in several:
+            found[name if len(several) == 1 else f"{name}, {one.run}"] = one
+    if not found:
+        return None
+    records = [record for name, one in found.items() for record in _conditions(name, one)]
+    together = True
+    try:
+        half_truth_models.check_alike(found)
+    except ZooError:
+        together = False
+    title = "Half-truths by condition"
+    if len(found) > 1 and together:
+        models = Chart("half_truths", title, records, lambda: half_truth_models.drawing(found))
+        charts = [models]
+    else:
+        charts = [
+            Chart(
+                f"half_truths_{i}",
+                f"{title}: {name}",
+                [record for record in records if record["run"] == name],
+                lambda one=one: accuracy(one),  # type: ignore[misc]
+            )
+            for i, (name, one) in enumerate(found.items())
+        ]
+    charts += [
+        Chart(
+            f"gaps_{i}",
+            f"Gaps of {name}",
+            [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in one.cases],
+            lambda one=one: gaps(one),  # type: ignore[misc]
+        )
+        for i, (name, one) in enumerate(found.items())
+    ]
+    says = (
+        "A true description A against the same with a wrong detail added, A-, and its true "
+        "completion A+ against A-. The gap is the score of A less that of A-."
+    )
+    return Section("half_truths", "Half-truths", says, tuple(charts))
+
+
+def familiar(runs: Mapping[str, Results], links: Links) -> Section | None:
+    """Returns metrics by what training has shown: bindings seen or unseen, images seen or not.
+
+    Args:
+        runs: The runs, as they were counted when they were measured.
+        links: Addresses of cases.
+    """
+    charts = [chart for chart in (_splits(runs, links), _leaks(runs)) if chart is not None]
+    if not charts:
+        return None
+    says = (
+        "Seen: all bindings of attributes to objects in the texts of a case stood in training "
+        "captions; unseen: none. Leak-free: without the cases whose images the model has seen."
+    )
+    return Section("familiar", "What training has shown", says, tuple(charts))
+
+
+def retrieval(runs: Mapping[str, Results]) -> Section | None:
+    """Returns recall over depth for each gallery, None where no run retrieved.
+
+    Args:
+        runs: The runs.
+    """
+    galleries: dict[tuple[BenchmarkRun, str], dict[str, dict[int, Metric]]] = {}
+    for name, run in runs.items():
+        for metric in run.metrics:
+            told = RECALL.fullmatch(metric.metric)
+            if told is not None and metric.value is not None:
+                curve = f"{name}, {'image to text' if told[1] == 'i2t' else 'text to image'}"
+                of = galleries.setdefault((metric.asked, metric.subset), {})
+                of.setdefault(curve, {})[int(told[2])] = metric
+    charts = []
+    for i, ((asked, subset), found) in enumerate(galleries.items()):
+        curves = {name: _depths(of) for name, of in found.items()}
+        records = [
+            {"curve": name, "depth": k, "value": m.value, "low": m.low, "high": m.high}
+            for name, of in found.items()
+            for k, m in of.items()
+        ]
+        first = next(m for of in found.values() for m in of.values())
+        title = f"Recall on {asked}/{subset}, among {first.images:,} images"
+        charts.append(
+            Chart(
+                f"retrieval_{i}",
+                title,
+                records,
+                lambda curves=curves: lines(curves, "depth", "recall, %", marks=True),  # type: ignore[misc]
+            )
+        )
+    if not charts:
+        return None
+    says = "Recall: whether a right answer is among the first, as deep as the axis says."
+    return Section("retrieval", "Retrieval", says, tuple(charts))
+
+
+def training(logged: Curves) -> Section | None:
+    """Returns what was logged while models were trained, None where nothing was.
+
+    Args:
+        logged: The logs, by run.
+    """
+    wanted = {
+        "loss": ("Loss", r"(train|val)/loss"),
+        "rate": ("Learning rate", r"train/lr_\w+"),
+        "temperature": ("Temperature: one over the head's scale", r"train/scale"),
+        "missing": ("Share of texts that are missing", r"train/missing_\w+"),
+    }
+    charts = []
+    for name, (title, pattern) in wanted.items():
+        curves = {
+            f"{run}, {column.partition('/')[2] if name != 'loss' else column}": (
+                Curve(curve.x, [1 / y for y in curve.y]) if name == "temperature" else curve
+            )
+            for run, of in logged.items()
+            for column, curve in of.items()
+            if re.fullmatch(pattern, column)
+        }
+        if curves:
+            charts.append(_over_steps(f"training_{name}", title, curves))
+    if not charts:
+        return None
+    says = "As the runs' folders keep them in metrics.csv, over steps."
+    return Section("training", "Training", says, tuple(charts))
+
+
+def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
+    """Returns what models score on the line to the weights they started from (WiSE-FT).
+
+    Args:
+        runs: The runs.
+        places: Their folders, as far as they have one.
+    """
+    charts = []
+    for i, (name, run) in enumerate(runs.items()):
+        found = trajectory_of(places[name], run) if name in places else None
+        if found is None or not found.metrics:
+            continue
+        curves = {
+            metric: Curve(found.alphas, [scores[metric] for scores in found.scores])
+            for metric in found.metrics
+        }
+        records = [
+            {"metric": metric, "alpha": alpha, "value": value}
+            for metric, curve in curves.items()
+            for alpha, value in zip(curve.x, curve.y, strict=True)
+        ]
+        charts.append(
+            Chart(
+                f"trajectory_{i}",
+                f"{name}: between start and tuned weights",
+                records,
+                lambda curves=curves: lines(  # type: ignore[misc]
+                    curves, "share of the tuned weights", "%", marks=True
+                ),
+            )
+        )
+    if not charts:
+        return None
+    says = "Weights between those that a model started from, at 0, and its own, at 1 (WiSE-FT)."
+    return Section("trajectory", "Trajectory", says, tuple(charts))
+
+
+def apart(comparison: Comparison | None) -> Section | None:
+    """Returns the forest of differences, None of a run alone."""
+    if comparison is None:
+        return None
+    forest = Chart(
+        "differences", "Differences, with paired intervals", comparison.records(), comparison.figure
+    )
+    return Section("forest", "", "", (forest,))
+
+
+def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
+    """Returns what is known of the cost of runs: by what it is, a word for each run.
+
+    Args:
+        runs: The runs.
+        logged: The logs of training, by run.
+    """
+    told: dict[str, list[str]] = {}
+    for i, (name, run) in enumerate(runs.items()):
+        scoring, own = run.header["scoring"], logged.get(name, {})
+        known = {title: str(scoring[what]) for what, title in SCORING.items() if what in scoring}
+        if own:
+            known["steps trained"] = f"{max(curve.x[-1] for curve in own.values()) + 1:,.0f}"
+        if TEXTS_A_SECOND in own:
+            known["texts a second, median of steps"] = f"{median(own[TEXTS_A_SECOND].y):,.0f}"
+        for what, said in known.items():
+            told.setdefault(what, [""] * len(runs))[i] = said
+    return told
+
+
+def logs(runs: Mapping[str, Results]) -> Curves:
+    """Returns what was logged while models were trained, by run, of those whose logs are there."""
+    found = {name: curves_of(run) for name, run in runs.items()}
+    return {name: of for name, of in found.items() if of}
+
+
+def _records(
+    labels: Sequence[str], series: Mapping[str, Sequence[Point]]
+) -> list[dict[str, object]]:
+    return [
+        {"name": label, "series": name, "value": p.value, "low": p.low, "high": p.high}
+        for name, points in series.items()
+        for label, p in zip(labels, points, strict=True)
+    ]
+
+
+def _conditions(name: str, found: Diagnostic) -> Iterator[dict[str, object]]:
+    for line in (*found.conditions, *found.means):
+        for metric, average in (("A > A-", line.anchor), ("A+ > A-", line.completion)):
+            yield {"run": name, "condition": line.name, "metric": metric, **_ends(average)}
+
+
+def _ends(average: Average) -> dict[str, object]:
+    return {"value": average.value, "low": average.low, "high": average.high, "n": average.n}
+
+
+def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
+    """Draws metrics over cases of seen and unseen bindings."""
+    found: dict[str, dict[str, Point]] = {}
+    labels: dict[str, None] = {}
+    for i, (name, run) in enumerate(runs.items()):
+        for metric in run.counted[0].splits:
+            if metric.split in ("seen", "unseen") and metric.value is not None:
+                label = f"{metric.asked}/{metric.subset}/{metric.metric}"
+                labels[label] = None
+                href = links.metric(metric, metric.metric, i, split=metric.split)
+                point = Point(metric.value, metric.low, metric.high, href)
+                found.setdefault(f"{name}, {metric.split}", {})[label] = point
+    return _chart("seen_unseen", "Seen against unseen bindings", labels, found)
+
+
+def _leaks(runs: Mapping[str, Results]) -> Chart | None:
+    """Draws metrics over all cases, and without those whose images a model has seen."""
+    found: dict[str, dict[str, Point]] = {}
+    labels: dict[str, None] = {}
+    for name, run in runs.items():
+        told = [leak for leak in run.counted[0].leaks if leak.n_seen]
+        whole = {(leak.benchmark, leak.run) for leak in told if leak.subset == ALL}
+        for leak in told:
+            if leak.subset != ALL and (leak.benchmark, leak.run) in whole:
+                continue
+            label = f"{BenchmarkRun(leak.benchmark, leak.run)}/{leak.subset}/{leak.metric}"
+            labels[label] = None
+            for series, value in (("full", leak.full), ("leak-free", leak.without)):
+                found.setdefault(f"{name}, {series}", {})[label] = Point(value)
+    return _chart("leak_free", "Full against leak-free", labels, found)
+
+
+def _chart(
+    name: str, title: str, labels: Mapping[str, None], found: Mapping[str, Mapping[str, Point]]
+) -> Chart | None:
+    if not labels:
+        return None
+    rows = list(labels)
+    series = {of: [points.get(row, Point(None)) for row in rows] for of, points in found.items()}
+    says = PER_CENT if any(p.low is not None for of in series.values() for p in of) else "%"
+    return Chart(name, title, _records(rows, series), lambda: bars(rows, series, says))
+
+
+def _depths(found: Mapping[int, Metric]) -> Curve:
+    metrics = [found[k] for k in sorted(found)]
+    values = [metric.value or 0.0 for metric in metrics]
+    ends = [(metric.low, metric.high) for metric in metrics]
+    known = [(low, high) for low, high in ends if low is not None and high is not None]
+    if len(known) < len(values):
+        return Curve(sorted(found), values)
+    return Curve(sorted(found), values, *map(list, zip(*known, strict=True)))
+
+
+def _over_steps(name: str, title: str, curves: Mapping[str, Curve]) -> Chart:
+    records = [
+        {"curve": of, "step": x, "value": y}
+        for of, curve in curves.items()
+        for x, y in zip(curve.x, curve.y, strict=True)
+    ]
+    what = title.partition(":")[0].lower()
+    return Chart(name, title, records, lambda: lines(curves, "step", what))
