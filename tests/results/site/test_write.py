@@ -87,7 +87,8 @@ def test_each_image_is_copied_once_and_small(site: Path, results: dict[str, Resu
     asked = {i for run in results.values() for of in run.cases["images"].to_pylist() for i in of}
     named = [name for name, _, _ in index["images"]]
     assert len(set(named)) == len(named)
-    assert set(named) == {name for name in asked if name != "coco:13"}
+    own = {name: f"pictures/{Path(name).name}" for name in asked if name.startswith("file:")}
+    assert set(named) == {own.get(name, name) for name in asked if name != "coco:13"}
     files = [file for _, file, _ in index["images"]]
     assert sorted(files) == sorted(f"images/{path.name}" for path in (site / "images").iterdir())
     assert all(max(Image.open(site / file).size) <= 256 for file in files)
@@ -135,6 +136,7 @@ def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
     for name in (own, "visual_genome:1", "flickr:1007129816"):
         images.add(name)
     assert images.shown[own] == Shown(file="images/0.jpg")
+    assert images.name(own) == "pictures/000.png"
     assert images.shown["visual_genome:1"] == Shown()
     address = "https://www.flickr.com/photo.gne?id=1007129816"
     assert images.shown["flickr:1007129816"] == Shown(link=address)
@@ -162,10 +164,12 @@ def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) 
     assert "--most_mb" in said
 
 
-def test_cases_that_alone_are_too_large_are_refused(tmp_path: Path) -> None:
-    big = {"big": counted(outcomes([True] * 9000))}
-    with pytest.raises(ZooError, match=r"the cases of big take \d+ MB .*--most_mb 1 is allowed"):
-        write(big, PRESET[:1], tmp_path / "big", most_mb=1)
+def test_cases_that_alone_are_too_large_are_refused(
+    alone: dict[str, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.results.site.write.MB", 1000)
+    with pytest.raises(ZooError, match=r"the cases of alone take \d MB .*--most_mb 1 is allowed"):
+        write(alone, PRESET[:1], tmp_path / "big", most_mb=1)
     assert not (tmp_path / "big").exists()
 
 

@@ -17,7 +17,7 @@ BY_NAME = ("case", "images", "match", "options")
 OF_THE_FIRST = ("identical", "bucket")  # of the same texts, however each run told them
 
 Part = tuple[BenchmarkRun, str]
-Rows = dict[tuple[BenchmarkRun, str, Hashable], int]
+Rows = dict[tuple[BenchmarkRun, str, tuple[Hashable, ...]], int]
 
 
 @dataclass(frozen=True)

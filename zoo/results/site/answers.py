@@ -73,7 +73,7 @@ class Answers:
     rows: NDArray[np.int64]
 
     def __len__(self) -> int:
-        return self.right.shape[1]
+        return int(self.right.shape[1])
 
     def read(self, results: Sequence[Results], start: int, stop: int) -> Iterator[Answer]:
         """Yields the questions from one number to another, with scores before the head's scale.

@@ -55,7 +55,10 @@ def write_data(
         "right": ["".join("-01"[one + 1] for one in run) for run in answers.right.tolist()],
         "margin": [[_short(one) for one in run] for run in answers.margin.tolist()],
         "split": answers.split if any(answers.split) else None,
-        "images": [[n, s.file, s.link] for n, s in zip(numbers, shown, strict=True)],
+        "images": [
+            [images.name(image), one.file, one.link]
+            for image, one in zip(numbers, shown, strict=True)
+        ],
     }
     return size + _write(out / INDEX, "index", index)
 

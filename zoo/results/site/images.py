@@ -52,6 +52,16 @@ class Images:
         if image not in self.shown:
             self.shown[image] = self._add(image, f"{FOLDER}/{len(self.shown)}.jpg")
 
+    def name(self, image: str) -> str:
+        """Returns what pages call an image: of one's own no folder above the data roots."""
+        ref = image_ref(image)
+        if ref.source != OWN:
+            return image
+        path = Path(ref.key).absolute()
+        roots = [root.absolute() for root in (self.finder.roots if self.finder else ())]
+        under = next((root for root in roots if path.is_relative_to(root)), path.parent)
+        return str(path.relative_to(under))
+
     def said(self) -> list[str]:
         """Returns what the report says of the images that it has no copies of."""
         found, of = [], f"of {len(self.shown):,} images"
@@ -64,7 +74,7 @@ class Images:
             roots = ", ".join(map(str, self.finder.roots)) if self.finder else "any data root"
             found.append(
                 f"{len(self.gone):,} {of} are not under {roots} or cannot be decoded (first "
-                f"{self.gone[0]}): --data_root names where they are"
+                f"{self.name(self.gone[0])}): --data_root names where they are"
             )
         if self.crowded:
             found.append(

@@ -118,7 +118,9 @@ def metric_rows(runs: Sequence[Results], links: Links) -> list[Row]:
         own = [of.get(place) for of in found]
         first = next(metric for metric in own if metric is not None)
         counted = _counted(first, found[own.index(first)].values())
-        cells = (m and _cell(m, links.metric(m, counted, i)) for i, m in enumerate(own))
+        cells = (
+            None if m is None else _cell(m, links.metric(m, counted, i)) for i, m in enumerate(own)
+        )
         gallery = [m for m in own if m is not None and m.partial_gallery]
         note = (
             f"among {gallery[0].images:,} of the {gallery[0].gallery_of:,} images of the gallery, "
@@ -167,7 +169,7 @@ def average_rows(counted: Sequence[Counted], means: Sequence[Mean], links: Links
     for name in dict.fromkeys(name for of in found for name in of):
         own = [of.get(name) for of in found]
         cells = tuple(
-            a and _cell(a, links.members(name, places[i].get(name, ()), i))
+            None if a is None else _cell(a, links.members(name, places[i].get(name, ()), i))
             for i, a in enumerate(own)
         )
         rows.append(Row((name,), cells, note=_missing(a for a in own if a is not None)))
