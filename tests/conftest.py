@@ -1,8 +1,10 @@
 """Where the tests find data."""
 
+import atexit
 import multiprocessing
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,10 @@ if (
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 os.environ["ZOO_EMBEDDINGS"] = "off"  # tests measure what is encoded, and leave nothing behind
+
+if "ZOO_TABLES" not in os.environ:  # processes that tests start inherit it
+    os.environ["ZOO_TABLES"] = tempfile.mkdtemp(prefix="zoo-tables-")
+    atexit.register(shutil.rmtree, os.environ["ZOO_TABLES"], ignore_errors=True)
 
 # what every process of its own would spend seconds to import: such processes are forked from one
 # that has it

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine, main
 from zoo.evaluation.store import EmbeddingCache
 from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
+from zoo.sources.readers.csv_table import CsvTable
 
 
 def sugarcrepe(root, subset, *numbers):
@@ -112,7 +115,8 @@ def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkey
 
     def shown(*more):
         main([*asked, *more])
-        return capsys.readouterr().out.splitlines()[-1].strip()
+        lines = capsys.readouterr().out.splitlines()
+        return lines[lines.index("vectors that are kept between measurements:") + 1].strip()
 
     assert shown() == "none, since ZOO_EMBEDDINGS is off"
     monkeypatch.setenv("ZOO_EMBEDDINGS", place)
@@ -123,3 +127,20 @@ def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkey
     assert shown("--empty_cache") == f"none, in {place}"
     (tmp_path / "kept" / "embeddings.sqlite").write_text("no database " * 99)
     assert "was damaged" in shown()
+
+
+def test_compiled_tables_are_shown_and_dropped_when_asked(tmp_path, monkeypatch, capsys):
+    place = tmp_path / "tables"
+    monkeypatch.setenv("ZOO_TABLES", str(place))
+    monkeypatch.setenv("ZOO_TABLES_GIB", "5")
+
+    def shown(*more):
+        main(["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe", *more])
+        return capsys.readouterr().out.splitlines()[-1].strip()
+
+    assert shown() == f"none, in {place}"
+    (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\n")
+    kept_samples(CsvTable(tmp_path / "captions.csv"))
+    line = rf"1, 0.0 MiB of 5 GiB at most \(\$ZOO_TABLES_GIB\), in {place} \(--empty_tables drops"
+    assert re.match(line, shown())
+    assert shown("--empty_tables") == f"none, in {place}"

@@ -1,11 +1,15 @@
 """Rows of two images in one, with both of their captions."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 
 from tests.datamodules.small import Appended
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.dataset import BatchRow
+from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.joined import (
     SIDE_BY_SIDE,
     STACKED,
@@ -13,12 +17,14 @@ from zoo.datamodules.joined import (
     joined_images,
     joined_texts,
 )
-from zoo.datamodules.texts import CaptionTexts, captions_of_images
+from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.positives.other_caption import OtherCaption
 from zoo.sources.images import BrokenImage
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.samples import Samples
+from zoo.sources.source import Source
 from zoo.units.sampler import UnitSampler
 
 SAMPLES = [
@@ -26,6 +32,7 @@ SAMPLES = [
     for i in range(4)
     for k in (0, 1)
 ]
+SOURCE = Source(CsvTable(Path("x")), Samples.of(SAMPLES), np.arange(len(SAMPLES)))
 
 
 class Shades:
@@ -50,7 +57,7 @@ def rows(epoch: int = 0, images: Shades | None = None, tolerant: bool = False) -
     texts = CaptionTexts(
         generators=[Appended()],
         positive_generators=[OtherCaption()],
-        of_image=captions_of_images(SAMPLES),
+        of_image=ImageCaptions([SOURCE]),
     )
     data = JoinedDataset(SAMPLES, [(i,) for i in range(len(SAMPLES))], texts, images or Shades())
     data.tolerate_broken = tolerant

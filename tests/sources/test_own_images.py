@@ -15,7 +15,8 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.cli.doctor import examine
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan
-from zoo.sources.images import ImageFinder, OwnImages, image_ref
+from zoo.sources.images import ImageFinder, image_ref
+from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.jsonl import JsonLines

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.kept import cache_folder
 from zoo.benchmarks.protocols import group
 from zoo.benchmarks.protocols.base import Query, written
 from zoo.errors import ZooError
+from zoo.support.caches import cache_folder
 from zoo.support.files import write_beside
 
 VERSION = 1  # raised when the same cases come to something else

@@ -11,11 +11,12 @@ from msgspec import Struct
 from PIL import ImageColor
 
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.kept import cache_folder, digest, keep
+from zoo.benchmarks.kept import digest, keep
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.readers.coco_captions import CocoCaptions
+from zoo.support.caches import cache_folder
 from zoo.support.schema import Text, lines, record
 from zoo.support.text_files import content
 

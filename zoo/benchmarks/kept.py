@@ -3,18 +3,12 @@
 import errno
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
 from zoo.support.files import beside
-
-
-def cache_folder(name: str) -> Path:
-    """Returns a folder of that name under $XDG_CACHE_HOME, by default ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo" / name
 
 
 def digest(header: Mapping[str, Any]) -> str:

@@ -13,12 +13,13 @@ from zoo.backbones.factory import cached_weights, check_tag, parameters_of
 from zoo.checkpoints.files import RUNS
 from zoo.cli.fit import data_of, settings_of
 from zoo.datamodules.captions import CaptionDataModule
-from zoo.datamodules.texts import check_units
+from zoo.datamodules.units import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.mistakes import mistake
 from zoo.negatives.base import NegativeGenerator
 from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.sources.source import Source, located, read
@@ -199,10 +200,9 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
         make = f"zoo units extract {captions} --out {file}"
         return Need("units", f"{file} is not there", False, (make,))
     try:
-        samples = [sample for source in sources for sample in source.samples]
-        whole = [source.reader for source in sources]
+        whole = (source.reader.whole() for source in sources)
         records = check_units(
-            data.units, samples, lambda: (s for reader in whole for s in reader.whole().read())
+            data.units, (source.samples for source in sources), lambda: map(kept_samples, whole)
         )
     except ZooError as error:
         return Need("units", str(error), False)
@@ -215,7 +215,7 @@ def _negatives(settings: Namespace, sources: list[Source], captions: str) -> Nee
     parser.add_subclass_arguments(NegativeGenerator, "generator")
     try:
         made = parser.instantiate(Namespace(generator=settings)).generator
-        made.check(sample.caption for source in sources[:1] for sample in source.samples)
+        made.check(sources[0].captions if sources else [])
     except Exception as error:
         files = {key.rpartition(".")[2]: file for key, file in vars(settings.as_flat()).items()}
         make = tuple(

@@ -18,6 +18,7 @@ from zoo.evaluation.store import OFF, PLACE, EmbeddingCache
 from zoo.results.suites import expanded, published
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
+from zoo.support import compiled
 from zoo.support.arguments import Parser, listed
 
 MIB = 1 << 20
@@ -61,6 +62,8 @@ def main(argv: list[str]) -> int:
     cache = EmbeddingCache(given.cache)
     if given.empty_cache and cache.store is not None:
         cache.store.empty()
+    if given.empty_tables:
+        compiled.empty()
     asked = given.benchmarks
     names = expanded(listed(asked, "--benchmarks")) if asked else published()
     finder = ImageFinder(given.data_root)
@@ -82,6 +85,7 @@ def main(argv: list[str]) -> int:
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "images that are missing", _missing(findings, finder))
     _list(console, "vectors that are kept between measurements", [_kept(cache)])
+    _list(console, "tables that captions and units were compiled into", [_compiled()])
     return 1 if broken else 0
 
 
@@ -112,6 +116,11 @@ def parser() -> Parser:
     )
     parser.add_argument(
         "--empty_cache", action="store_true", help="drop the vectors that are kept, first"
+    )
+    parser.add_argument(
+        "--empty_tables",
+        action="store_true",
+        help="drop the tables of captions, units and images that no run uses, first",
     )
     return parser
 
@@ -253,6 +262,17 @@ def _kept(cache: EmbeddingCache) -> str:
     return (
         f"{held.entries:,}, {held.bytes / MIB:,.1f} MiB, in {cache.store.file.parent} "
         "(--empty_cache drops them)"
+    )
+
+
+def _compiled() -> str:
+    """Returns how many tables there are, and where."""
+    held, place = compiled.held(), compiled.place()
+    if not held.sets:
+        return f"none, in {place}"
+    return (
+        f"{held.sets:,}, {held.bytes / MIB:,.1f} MiB of {compiled.limit():g} GiB at most "
+        f"(${compiled.LIMIT}), in {place} (--empty_tables drops them)"
     )
 
 

@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
             "--units, `zoo units extract` makes it"
         )
     samples = samples_of(arguments.captions, made.reader)
-    generator.check(sample.caption for sample in samples)
+    generator.check([sample.caption for sample in samples])
     records = {} if arguments.units is None else _records(arguments.units, samples)
     if given.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)

@@ -5,9 +5,8 @@ run goes on, and what checkpoints keep of it.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal, cast
 
 import torch
@@ -30,9 +29,11 @@ from zoo.datamodules.checks import (
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages, Transform
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
+from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.joined import JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
-from zoo.datamodules.texts import CaptionTexts, DrawnOnce, captions_of_images, check_units
+from zoo.datamodules.texts import CaptionTexts, DrawnOnce
+from zoo.datamodules.units import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
@@ -41,13 +42,15 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.pixels.cache import ImageCache, KeptPixels, check_cache, kept_pixels
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
 from zoo.sources.negative_images import FoundImages, NegativeImages
 from zoo.sources.pictures import Decoding
 from zoo.sources.readers.base import Reader
-from zoo.sources.sample import Sample
+from zoo.sources.samples import Rows
 from zoo.sources.source import Source, read, split_by_image, with_images
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.support.spec import spec
+from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitSampler
 
 log = logging.getLogger(__name__)
@@ -221,24 +224,22 @@ class CaptionDataModule(Ranged, CaptionData):
         return [source for source in self.sources if source is not None]
 
     def _source(self, reader: Reader) -> Source:
-        used = read(reader).where(lambda sample: self.hard_images or not sample.companion_only)
+        used = read(reader)
+        if not self.hard_images:
+            used = used.without_companions()
         return with_images(used, self.finder, self.tolerate_missing)
 
     @cached_property
     def texts(self) -> CaptionTexts:
         """The maker of texts, its units file checked against the captions."""
-        records = {}
+        records: Mapping[str, UnitRecord] = {}
         if self.units is not None:
             splits = self._splits
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
-
-            def whole() -> Iterator[Sample]:
-                return (sample for split in splits for sample in split.reader.whole().read())
-
-            records = check_units(self.units, chain.from_iterable(read_once), whole)
+            whole = (split.reader.whole() for split in splits)
+            records = check_units(self.units, read_once, lambda: map(kept_samples, whole))
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
-        in_use = (split.samples[index] for split in self._splits for index in split.kept)
         return made_by(
             self.seed,
             self.generators,
@@ -246,7 +247,7 @@ class CaptionDataModule(Ranged, CaptionData):
             self.units,
             records,
             self.positives,
-            captions_of_images(in_use) if self.positives else {},
+            ImageCaptions(self._splits) if self.positives else {},
         )
 
     @cached_property
@@ -380,14 +381,12 @@ class CaptionDataModule(Ranged, CaptionData):
             self.image_cache, side, images, self.finder, self.workers, self.tolerate_broken
         )
 
-    def _companions(self, source: Source, fixed: bool) -> list[int]:
+    def _companions(self, source: Source, fixed: bool) -> Rows:
         if not self.hard_images:
-            return []
-        return (
-            [index for index in source.kept if source.samples[index].companion_only]
-            if fixed
-            else source.kept
-        )
+            return source.kept[:0]
+        if not fixed:
+            return source.kept
+        return source.where(source.column("companion_only").to_numpy()).kept
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
         """Returns the store with all that is asked of it.
@@ -412,7 +411,7 @@ class CaptionDataModule(Ranged, CaptionData):
             texts = [
                 text
                 for source in asked
-                for i in source.kept
+                for i in source.kept.tolist()
                 for text in self.texts.all_of(source.samples[i], i)
             ]
             stored = store.fill(
@@ -463,9 +462,7 @@ class CaptionDataModule(Ranged, CaptionData):
         train, val = self.sources
         cut, units = self.overlong_found, None
         if self.units is not None:
-            known = sum(
-                train.samples[index].caption_id in self.texts.records for index in train.kept
-            )
+            known = self.units.records().n_of(train.column("caption_id"))
             units = {**self.units.describe(), "training_captions_with_units": known}
         return {
             "train": train.describe(),

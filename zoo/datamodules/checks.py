@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow.compute as pc
+
 from zoo.backbones.overlong import overlong
 from zoo.backbones.tokenizer import Tokenize
-from zoo.datamodules.texts import CaptionTexts, usable_negatives
+from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages
+from zoo.sources.samples import Texts
 from zoo.sources.source import Source
 
 OVERLONG_SAMPLE = 10_000
@@ -55,11 +59,11 @@ def check_companions(train: Source) -> Iterator[str]:
     Raises:
         ZooError: None has one.
     """
-    eligible = frozenset(train.kept)
-    with_one = sum(
-        any(companion in eligible for companion in train.samples[index].companions)
-        for index in train.rows
-    )
+    eligible = np.zeros(len(train.samples), bool)
+    eligible[train.kept] = True
+    named = train.without_companions().column("companions").combine_chunks()
+    of, companions = named.value_parent_indices().to_numpy(), named.flatten().to_numpy()
+    with_one = len(np.unique(of[eligible[companions]]))
     if not with_one:
         raise ZooError(
             f"data.hard_images wants companions, and {type(train.reader).__name__} gives none: "
@@ -78,27 +82,27 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
     Raises:
         ZooError: None has what is asked for, or a generator has nothing to work with.
     """
-    samples = [train.samples[index] for index in train.kept]
+    captions = train.captions
     for generator in texts.generators:
-        generator.check(sample.caption for sample in samples)
+        generator.check(captions)
     for positive in texts.positive_generators:
-        positive.check((sample.caption for sample in samples), texts.of_image)
+        positive.check(captions, texts.of_image)
     if texts.from_source:
-        with_one = sum(bool(usable_negatives(sample)) for sample in samples)
+        with_one = int(train.column("usable_negative").to_numpy().sum())
         if not with_one:
             raise ZooError(
                 f"data.source_negatives wants negatives, and {type(train.reader).__name__} gives "
                 "none: name generators in data.negatives instead"
             )
-        yield from _share(with_one, len(samples), "a negative of their own")
+        yield from _share(with_one, len(captions), "a negative of their own")
     if texts.units is not None:
-        with_units = sum(sample.caption_id in texts.records for sample in samples)
+        with_units = texts.units.records().n_of(train.column("caption_id"))
         if not with_units:
             raise ZooError(
                 f"{texts.units.file} has units for no training caption: "
                 "extract units from the captions that are trained on"
             )
-        yield from _share(with_units, len(samples), "units")
+        yield from _share(with_units, len(captions), "units")
 
 
 def check_negative_images(train: Source, images: FoundImages, file: Path) -> Iterator[str]:
@@ -112,7 +116,7 @@ def check_negative_images(train: Source, images: FoundImages, file: Path) -> Ite
     Raises:
         ZooError: No caption has one.
     """
-    captions = [train.samples[index].caption for index in train.rows]
+    captions = train.without_companions().captions
     with_one = sum(images.of(caption) is not None for caption in captions)
     if not with_one:
         raise ZooError(
@@ -156,17 +160,24 @@ def check_context(sources: Sequence[Source], tokenizer: Tokenize, refused: bool)
     Raises:
         ZooError: There are some, and there may be none.
     """
-    samples = [source.samples[index] for source in sources for index in source.kept]
-    if not refused:
-        samples = samples[:: -(-len(samples) // OVERLONG_SAMPLE)]
-    found = overlong([sample.caption for sample in samples], tokenizer)
-    first = samples[found[0]].origin if found else None
+    n = sum(len(source.kept) for source in sources)
+    step = 1 if refused else -(-n // OVERLONG_SAMPLE)
+    looked_at = found = 0
+    first, passed = None, 0
+    for source in sources:
+        rows = source.kept[-passed % step :: step]
+        passed += len(source.kept)
+        looked_at += len(rows)
+        cut = overlong(Texts(source.samples, rows), tokenizer)
+        found += len(cut)
+        if cut and first is None:
+            first = source.samples[int(rows[cut[0]])].origin
     if found and refused:
         raise ZooError(
             f"{first} has a caption over the context length, and so have "
-            f"{len(found) - 1:,} others: shorten them, or set data.overlong: cut"
+            f"{found - 1:,} others: shorten them, or set data.overlong: cut"
         )
-    return Overlong(len(samples), len(found), first)
+    return Overlong(looked_at, found, first)
 
 
 def notes_on_images(train: Source, val: Source | None, finder: ImageFinder) -> Iterator[str]:
@@ -180,8 +191,11 @@ def notes_on_images(train: Source, val: Source | None, finder: ImageFinder) -> I
     images = dict.fromkeys([*train.images, *(val.images if val is not None else ())])
     carried = finder.carried(images)
     yield from carried.notes(finder.decoding, "data.upright", "data.background").values()
-    if val is not None and (shared := len(train.image_ids & val.image_ids)):
-        yield (f"{shared:,} of {len(val.image_ids):,} validation images are trained on as well")
+    if val is not None:
+        held_out = val.image_ids
+        shared = int(np.count_nonzero(pc.is_in(held_out, train.image_ids)))
+        if shared:
+            yield f"{shared:,} of {len(held_out):,} validation images are trained on as well"
     for name, source in (("training", train), ("validation", val)):
         if source is not None and source.by_name:
             path, known = next(iter(source.by_name.items()))

@@ -3,13 +3,15 @@
 It becomes a row with its image and texts.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -24,6 +26,7 @@ from zoo.pixels.decoding import decoded
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.negative_images import FoundImages
 from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.samples import Rows
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import UnitAndFoil
 
@@ -141,17 +144,17 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         texts: CaptionTexts,
         images: RowImages,
         seed: int = 0,
-        companions: Collection[int] = (),
+        companions: Sequence[int] | Rows = (),
         tolerate_broken: bool = False,
         negative_images: FoundImages = FoundImages(),  # noqa: B008  a frozen dataclass
     ) -> None:
         self.negative_images = negative_images
         self.samples, self.entries, self.texts, self.images = samples, entries, texts, images
-        self.seed, self.companions, self.tolerate_broken = (
-            seed,
-            frozenset(companions),
-            tolerate_broken,
-        )
+        self.seed, self.tolerate_broken = seed, tolerate_broken
+        self.companions: NDArray[np.bool_] | None = None
+        if len(companions):
+            self.companions = np.zeros(len(samples), bool)
+            self.companions[np.asarray(companions)] = True
         self.blank = images.blank
 
     def __len__(self) -> int:
@@ -164,13 +167,10 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             if entry == MISSING
             else self._drawn(self.entries[entry], epoch, entry, "caption")
         )
-        if not self.companions:
+        if self.companions is None:
             return [self._row(epoch, index)]
-        hard = (
-            ()
-            if index == MISSING
-            else tuple(c for c in self.samples[index].companions if c in self.companions)
-        )
+        named = () if index == MISSING else self.samples[index].companions
+        hard = tuple(c for c in named if self.companions[c])
         return [
             self._row(epoch, index),
             self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING),

@@ -68,7 +68,8 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         order = torch.full((self.total_size,), MISSING)
         order[: self.n] = torch.randperm(self.n, generator=generator)
         mine = order.view(self.batches, self.num_replicas, self.local)[self.skipped :, self.rank]
-        return iter([(epoch, entry) for entry in mine.flatten().tolist()])
+        # batch by batch, since an epoch of numbers of Python's would take a hundred times the room
+        return ((epoch, entry) for batch in mine for entry in batch.tolist())
 
 
 def local_batch_size(batch_size: int, world: int) -> int:

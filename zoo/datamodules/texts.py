@@ -1,14 +1,13 @@
 """Texts: what stands beside a caption in a batch: negatives, positives, units and foils."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from zoo.errors import ZooError
-from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.positives.base import PositiveGenerator
-from zoo.sources.sample import Sample
+from zoo.sources.sample import Sample, usable_negatives
 from zoo.sources.seeds import seed_of
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitAndFoil, UnitSampler
@@ -34,7 +33,7 @@ class CaptionTexts:
     generators: Sequence[NegativeGenerator] = ()
     from_source: bool = False
     units: UnitSampler | None = None
-    records: dict[str, UnitRecord] = field(default_factory=dict)
+    records: Mapping[str, UnitRecord] = field(default_factory=dict)
     positive_generators: Sequence[PositiveGenerator] = ()
     of_image: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -133,61 +132,3 @@ def _text(made: object, method: str, caption: str) -> str | None:
         f"{method} returned a {type(made).__name__} for the caption {caption!r}: "
         "return a text, or None where there is none"
     )
-
-
-def usable_negatives(sample: Sample) -> list[str]:
-    """Returns the negatives that came with the sample and differ from its caption.
-
-    Case, spacing and punctuation marks make no difference.
-    """
-    return [text for text in sample.negatives if not same_words(text, sample.caption)]
-
-
-def check_units(
-    units: UnitSampler, samples: Iterable[Sample], others: Callable[[], Iterable[Sample]] = tuple
-) -> dict[str, UnitRecord]:
-    """Returns the records of units by caption id, checked against the captions.
-
-    Args:
-        units: Draws units from a units file.
-        samples: Samples in use.
-        others: Reads further samples that units may be of (other splits of the files). It is called
-            only if a record asks for them.
-
-    Raises:
-        ZooError: A record is of an unknown caption, or of other words than the caption has, or two
-            captions share an id.
-    """
-    records = units.records()
-    known: dict[str, Sample] = {}
-    for sample in samples:
-        if known.setdefault(sample.caption_id, sample).origin != sample.origin:
-            raise ZooError(
-                f"{sample.origin} has caption id {sample.caption_id!r}, "
-                f"and so has {known[sample.caption_id].origin}: make ids unique"
-            )
-    if any(caption_id not in known for caption_id in records):
-        known = {sample.caption_id: sample for sample in others()} | known
-    unknown = [caption_id for caption_id in records if caption_id not in known]
-    if unknown:
-        raise ZooError(
-            f"{units.file} has units for {len(unknown):,} captions that the data does not have "
-            f"({', '.join(map(repr, unknown[:3]))}): "
-            "extract units from the captions that are trained on"
-        )
-    for caption_id, record in records.items():
-        if not same_words(record.caption, known[caption_id].caption):
-            raise ZooError(
-                f"{units.file} has caption {caption_id!r} as {record.caption[:60]!r}, "
-                f"and {known[caption_id].origin} as {known[caption_id].caption[:60]!r}: "
-                "extract units from the captions that are trained on"
-            )
-    return records
-
-
-def captions_of_images(samples: Iterable[Sample]) -> dict[str, list[str]]:
-    """Returns the captions of each image by its id, in the order of the samples."""
-    found: dict[str, list[str]] = {}
-    for sample in samples:
-        found.setdefault(sample.image_id, []).append(sample.caption)
-    return found

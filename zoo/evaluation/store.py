@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.kept import cache_folder
 from zoo.errors import ZooError
+from zoo.support.caches import cache_folder
 from zoo.support.ranges import PositiveNumber, RangedType
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Negatives that do not say what is held out of training."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 
 from zoo.errors import ZooError
@@ -43,7 +43,7 @@ class Avoiding(NegativeGenerator):
         avoided = {"avoids": ", ".join(self.phrases)}
         return self.generator.describe() | super().describe() | avoided
 
-    def check(self, captions: Iterable[str]) -> None:
+    def check(self, captions: Sequence[str]) -> None:
         """Checks whether the generator can serve some captions."""
         self.generator.check(captions)
 

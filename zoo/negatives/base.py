@@ -1,7 +1,7 @@
 """NegativeGenerator: makes a sentence that does not fit an image out of one that does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ class NegativeGenerator(Recorded, ABC):
         """Returns what results say of the negatives: the generator, and the tagger it uses."""
         return {"generator": self.name}
 
-    def check(self, captions: Iterable[str]) -> None:
+    def check(self, captions: Sequence[str]) -> None:
         """Checks, before the first step, whether the generator can serve some captions.
 
         Raises:

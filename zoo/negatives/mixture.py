@@ -1,6 +1,6 @@
 """Mixtures of generators."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 
 from zoo.negatives.base import NegativeGenerator
@@ -40,9 +40,8 @@ class SwapOrFoil(NegativeGenerator):
         """Returns what both generators say of themselves, under the mixture's name."""
         return self.foil.describe() | self.swap.describe() | super().describe()
 
-    def check(self, captions: Iterable[str]) -> None:
+    def check(self, captions: Sequence[str]) -> None:
         """Checks whether both generators can serve some captions."""
-        captions = list(captions)
         self.swap.check(captions)
         self.foil.check(captions)
 

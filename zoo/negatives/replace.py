@@ -3,7 +3,7 @@
 The rule is FSC-CLIP's (A.1), from CLoVe's code.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -73,7 +73,7 @@ class Replace(NegativeGenerator):
         }
         return super().describe() | self.tagger.describe() | {"table": str(self.table)} | made_by
 
-    def check(self, captions: Iterable[str]) -> None:
+    def check(self, captions: Sequence[str]) -> None:
         """Checks, on about two thousand of the captions, whether the table knows their words.
 
         Args:
@@ -82,7 +82,6 @@ class Replace(NegativeGenerator):
         Raises:
             ZooError: The table lacks more than `max_unknown` of the words.
         """
-        captions = list(captions)
         table = table_at(self.table)
         looked_at = captions[:: -(-len(captions) // CHECKED) or 1]
         keys = [

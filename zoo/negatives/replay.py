@@ -1,13 +1,13 @@
 """Replay: negatives that were made before and are kept in a file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
-from zoo.support.by_caption import entries, key_of
+from zoo.support.by_caption import ByCaption, by_caption, entries
 from zoo.units.record import UnitRecord
 
 
@@ -34,7 +34,7 @@ class Replay(NegativeGenerator):
         """Returns the generator and its file."""
         return super().describe() | {"file": str(self.file)}
 
-    def check(self, captions: Iterable[str]) -> None:
+    def check(self, captions: Sequence[str]) -> None:
         """Checks whether the file has the captions.
 
         Args:
@@ -43,8 +43,7 @@ class Replay(NegativeGenerator):
         Raises:
             ZooError: The file lacks captions, and `strict` is set.
         """
-        captions = list(captions)
-        absent = [caption for caption in captions if key_of(caption) not in self._negatives]
+        absent = [caption for caption in captions if caption not in self._negatives]
         if absent and self.strict:
             raise ZooError(
                 f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
@@ -66,7 +65,7 @@ class Replay(NegativeGenerator):
         Raises:
             ZooError: The file does not have the caption, and `strict` is set.
         """
-        found = self._negatives.get(key_of(caption))
+        found = self._negatives.get(caption)
         if found is None and self.strict:
             raise ZooError(
                 f"{self.file} has no line for caption {caption[:60]!r}: export the negatives of "
@@ -75,19 +74,18 @@ class Replay(NegativeGenerator):
         return rng.choice(found) if found else None
 
 
-def _read(file: Path) -> dict[str, list[str]]:
-    negatives: dict[str, list[str]] = {}
+def _read(file: Path) -> ByCaption:
     source = f"`zoo negatives export CAPTIONS --out {file}` makes one"
-    for origin, caption, negative in entries(
-        file, "negative", optional=True, source=source, mend="export the file again"
-    ):
-        found = negatives.setdefault(key_of(caption), [])
-        if negative is None:
-            continue
-        if same_words(caption, negative):
-            raise ZooError(
-                f"{origin} has the caption itself as its negative ({negative[:60]!r}): take the "
-                "line out or set it to null"
-            )
-        found.append(negative)
-    return negatives
+
+    def read() -> Iterator[tuple[str, str | None]]:
+        for origin, caption, negative in entries(
+            file, "negative", optional=True, source=source, mend="export the file again"
+        ):
+            if negative is not None and same_words(caption, negative):
+                raise ZooError(
+                    f"{origin} has the caption itself as its negative ({negative[:60]!r}): take "
+                    "the line out or set it to null"
+                )
+            yield caption, negative
+
+    return by_caption(file, "negative", read, source)

@@ -7,7 +7,6 @@
 KEY is a hash of the manifest, in which every image is named with the size and the time of its file.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -31,8 +30,9 @@ from zoo.errors import ZooError
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
+from zoo.support.caches import alone
 from zoo.support.distributed import rank
-from zoo.support.files import not_written, whole
+from zoo.support.files import whole
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
 log = logging.getLogger(__name__)
@@ -125,31 +125,13 @@ def kept_pixels(
     }
     content = json.dumps(claims).encode()
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
-    with _alone(folder):
+    with alone(folder):
         if not folder.exists():
             _tell(cache, folder, side, wanted, finder)
             with whole(folder, "which begins anew", folder=True) as part:
                 _write(part, cache, side, wanted, finder, workers, tolerate_broken)
                 (part / "manifest.json").write_bytes(content)
     return KeptPixels(folder, {ref: row for row, ref in enumerate(wanted)})
-
-
-class _alone:
-    """Lets one process at a time into a folder; a process that dies leaves it open."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder.with_suffix(".lock")
-
-    def __enter__(self) -> None:
-        try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            self._held = self.file.open("w")
-        except OSError as error:
-            raise not_written(self.file, error) from error
-        fcntl.flock(self._held, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
 
 
 def check_cache(cache: ImageCache | None, decoder: Decoder, stored: bool) -> None:

@@ -1,7 +1,7 @@
 """PositiveGenerator: finds a further text that is true of the image of a caption."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ class PositiveGenerator(Recorded, ABC):
         """Returns what results say of the positives."""
         return {"generator": self.name}
 
-    def check(self, captions: Iterable[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
         """Checks, before the first step, whether the generator can serve some captions.
 
         Args:

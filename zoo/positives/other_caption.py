@@ -1,6 +1,6 @@
 """OtherCaption: another caption of the same image, of which COCO and Flickr have five."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from zoo.errors import ZooError
@@ -18,7 +18,7 @@ class OtherCaption(PositiveGenerator):
         different = [text for text in others if not same_words(text, caption)]
         return rng.choice(different) if different else None
 
-    def check(self, captions: Iterable[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
         """Checks whether some image has two captions.
 
         Args:

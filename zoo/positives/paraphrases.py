@@ -1,13 +1,13 @@
 """Paraphrases: positives that somebody wrote, kept in a file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.positives.base import PositiveGenerator
-from zoo.support.by_caption import entries, key_of
+from zoo.support.by_caption import ByCaption, by_caption, entries
 
 
 class Paraphrases(PositiveGenerator):
@@ -33,7 +33,7 @@ class Paraphrases(PositiveGenerator):
         """Returns the generator and its file."""
         return super().describe() | {"file": str(self.file)}
 
-    def check(self, captions: Iterable[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
         """Checks whether the file has the captions.
 
         Args:
@@ -43,8 +43,7 @@ class Paraphrases(PositiveGenerator):
         Raises:
             ZooError: The file lacks captions, and `strict` is set.
         """
-        captions = list(captions)
-        absent = [caption for caption in captions if key_of(caption) not in self._positives]
+        absent = [caption for caption in captions if caption not in self._positives]
         if absent and self.strict:
             raise ZooError(
                 f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
@@ -53,21 +52,23 @@ class Paraphrases(PositiveGenerator):
 
     def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
         """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
-        found = self._positives.get(key_of(caption))
+        found = self._positives.get(caption)
         return rng.choice(found) if found else None
 
 
-def _read(file: Path) -> dict[str, list[str]]:
-    positives: dict[str, list[str]] = {}
+def _read(file: Path) -> ByCaption:
     source = 'give JSON lines of {"caption": .., "positive": ..}'
-    for origin, caption, positive in entries(
-        file, "positive", optional=False, source=source, mend="mend the line"
-    ):
-        assert positive is not None
-        if same_words(caption, positive):
-            raise ZooError(
-                f"{origin} has the caption itself as its positive ({positive[:60]!r}): take the "
-                "line out"
-            )
-        positives.setdefault(key_of(caption), []).append(positive)
-    return positives
+
+    def read() -> Iterator[tuple[str, str | None]]:
+        for origin, caption, positive in entries(
+            file, "positive", optional=False, source=source, mend="mend the line"
+        ):
+            assert positive is not None
+            if same_words(caption, positive):
+                raise ZooError(
+                    f"{origin} has the caption itself as its positive ({positive[:60]!r}): take "
+                    "the line out"
+                )
+            yield caption, positive
+
+    return by_caption(file, "positive", read, source)

@@ -1,6 +1,8 @@
 """Folders: which files they hold, each folder listed once."""
 
+import hashlib
 import os
+from collections.abc import Collection, Iterable
 
 from zoo.errors import ZooError
 
@@ -38,6 +40,16 @@ class Folders:
             self._files[key] = self._files[given]
         return self._files[given]
 
+    def state(self, endings: Collection[str]) -> dict[str, str]:
+        """Returns a hash of the files with one of some endings in each folder that was listed.
+
+        Args:
+            endings: Endings of names, in lower case.
+        """
+        return {
+            os.path.abspath(folder): _state(names, endings) for folder, names in self._files.items()
+        }
+
     def _listed(self, folder: str) -> frozenset[str]:
         try:
             with os.scandir(folder) as entries:
@@ -63,3 +75,13 @@ class Folders:
             found = False
             self.astray[entry.path] = error.strerror or str(error)
         return found
+
+
+def ending(name: str) -> str:
+    """Returns the ending of a file's name in lower case."""
+    return os.path.splitext(name)[1].lower()
+
+
+def _state(names: Iterable[str], endings: Collection[str]) -> str:
+    some = sorted(name for name in names if ending(name) in endings)
+    return hashlib.sha256("/".join(some).encode("utf-8", "surrogateescape")).hexdigest()[:16]

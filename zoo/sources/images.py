@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.sources.boxes import scaled
 from zoo.sources.folders import Folders
+from zoo.sources.listings import Listing
 from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
 from zoo.sources.places import is_url
 from zoo.sources.sample import ImageRef
@@ -102,41 +105,11 @@ def image_ref(text: str) -> ImageRef:
     Args:
         text: A path as published, or a reference written by `str`.
     """
-    written = _reference(text)
-    if written is not None:
-        return written
+    known = written(text)
+    if known is not None:
+        return known
     path = PurePosixPath(text)
     return ImageRef("file", text) if path.is_absolute() else _meant(path) or ImageRef("file", text)
-
-
-class OwnImages:
-    """Images as a user's own file names them.
-
-    What is there as written is meant, whatever its name looks like.
-
-    Args:
-        folder: Folder of the file that names the images. A path is looked for there, then from the
-            working directory; `ImageFinder` looks under the data roots.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._bases = (os.path.abspath(folder), os.getcwd())
-        self._folders = Folders()
-        self._known: dict[str, ImageRef] = {}
-
-    def ref(self, text: str) -> ImageRef:
-        """Returns the reference of an image.
-
-        Args:
-            text: A path, or a reference written by `str`.
-        """
-        if text not in self._known:
-            self._known[text] = _reference(text) or ImageRef("file", self._there(text) or text)
-        return self._known[text]
-
-    def _there(self, path: str) -> str | None:
-        paths = (os.path.join(base, path) for base in self._bases)
-        return next((path for path in paths if self._folders.has(path)), None)
 
 
 def identity(ref: ImageRef) -> str:
@@ -193,7 +166,8 @@ def _named(source: str, name: str, origin: str = "") -> ImageRef:
     return ImageRef(source, str(int(match[1])))
 
 
-def _reference(text: str) -> ImageRef | None:
+def written(text: str) -> ImageRef | None:
+    """Returns the reference that `str` wrote, None where the text is none."""
     source, colon, key = text.partition(":")
     return _written(source, key) if colon and source in SOURCES else None
 
@@ -234,7 +208,7 @@ class ImageFinder:
             if not root.is_dir():
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
         self._folders = Folders()
-        self._by_source: dict[str, dict[str, Path]] = {}
+        self._by_source: dict[str, Listing] = {}
         self._tables, self._tars, self._sets = Tables(), Tars(), TorchvisionSets()
         self._sizes: dict[Path, tuple[int, int] | None] = {}
 
@@ -272,6 +246,21 @@ class ImageFinder:
     def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
         """Returns the references without a file, in their order."""
         return [ref for ref in refs if self.find(ref) is None]
+
+    def lacks(self, source: str, keys: pa.ChunkedArray) -> NDArray[np.bool_]:
+        """Returns which images of a source have no file.
+
+        Args:
+            source: The source.
+            keys: Their names in it.
+
+        Raises:
+            ZooError: The source is unknown, or a key is malformed.
+        """
+        if source in FOLDERS:
+            return self._listed(source).lacks(keys)
+        found = (self.find(ImageRef(source, key.as_py())) for key in keys)
+        return np.fromiter((path is None for path in found), bool, len(keys))
 
     def load(self, ref: ImageRef) -> Image.Image:
         """Returns the image in RGB, cropped where the reference says so.
@@ -413,16 +402,10 @@ class ImageFinder:
             paths = (os.path.normpath(path) for path in self._candidates(ref.key))
             yield from (path for path in paths if path in self._folders.astray)
 
-    def _listed(self, source: str) -> dict[str, Path]:
+    def _listed(self, source: str) -> Listing:
         if source not in self._by_source:
-            found: dict[str, Path] = {}
-            for root in self.roots:
-                for folder in FOLDERS[source]:
-                    for name in sorted(self._folders.files(root / folder)):
-                        match = _NAMES[source].fullmatch(name)
-                        if match is not None:
-                            found.setdefault(str(int(match[1])), root / folder / name)
-            self._by_source[source] = found
+            folders = [root / folder for root in self.roots for folder in FOLDERS[source]]
+            self._by_source[source] = Listing(folders, _NAMES[source], self._folders)
         return self._by_source[source]
 
     def _file(self, key: str) -> Path | None:

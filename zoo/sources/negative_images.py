@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.sources.images import ImageFinder, OwnImages
+from zoo.sources.images import ImageFinder
+from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
 from zoo.support.by_caption import entries, key_of
 from zoo.support.spec import Recorded

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from zoo.language.text import same_words
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
@@ -55,3 +57,11 @@ class Sample:
     companions: tuple[int, ...] = ()
     origin: str = ""
     companion_only: bool = False
+
+
+def usable_negatives(sample: Sample) -> list[str]:
+    """Returns the negatives that came with the sample and differ from its caption.
+
+    Case, spacing and punctuation marks make no difference.
+    """
+    return [text for text in sample.negatives if not same_words(text, sample.caption)]

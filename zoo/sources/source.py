@@ -1,17 +1,52 @@
 """Sources: the samples of a reader, and which of them are used."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
 from zoo.sources.readers.base import Reader
-from zoo.sources.sample import ImageRef, Sample
+from zoo.sources.sample import ImageRef
+from zoo.sources.samples import Rows, Samples, Texts
 from zoo.sources.seeds import stable_hash
-from zoo.support.collector import collector_off
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
+
+
+class Groups(Sequence[list[int]]):
+    """Groups of positions, in two arrays.
+
+    Args:
+        positions: The positions, group by group.
+        starts: Where each group starts, and where the last one ends.
+    """
+
+    def __init__(self, positions: Rows, starts: Rows) -> None:
+        self._positions, self._starts = positions, starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> list[int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[list[int]]: ...
+
+    def __getitem__(self, index: int | slice) -> list[int] | list[list[int]]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(f"there are {len(self):,} groups, and none of number {index:,}")
+        found: list[int] = self._positions[self._starts[index] : self._starts[index + 1]].tolist()
+        return found
 
 
 @dataclass(frozen=True)
@@ -21,49 +56,81 @@ class Source:
     Attributes:
         reader: The reader.
         samples: All samples.
-        kept: Positions of the samples in use.
+        kept: Positions of the samples in use, ascending.
         missing: Number of images that were not found and tolerated.
         by_name: Published images that were found by name, by the path at which nothing is.
     """
 
     reader: Reader
-    samples: list[Sample]
-    kept: list[int]
+    samples: Samples
+    kept: Rows
     missing: int = 0
-    by_name: dict[ImageRef, ImageRef] = field(default_factory=dict)
+    by_name: Mapping[ImageRef, ImageRef] = field(default_factory=dict)
+
+    @property
+    def image_rows(self) -> NDArray[np.int32]:
+        """The rows of the images in use, each once, in order of first use."""
+        return _distinct(self.samples.image_rows[self.kept])
 
     @property
     def images(self) -> list[ImageRef]:
         """The images in use, each once, in order of first use."""
-        return list(dict.fromkeys(self.samples[index].image for index in self.kept))
+        return list(dict.fromkeys(map(self.samples.image, self.image_rows.tolist())))
 
     @property
-    def image_ids(self) -> frozenset[str]:
-        """The ids of the images in use."""
-        return frozenset(self.samples[index].image_id for index in self.kept)
+    def image_ids(self) -> pa.Array:
+        """The ids of the images in use, each once, in order of first use."""
+        ids = self.samples.images.column("image_id").take(pa.array(self.image_rows))
+        return ids.unique()
 
     @property
-    def rows(self) -> list[int]:
+    def rows(self) -> Rows:
         """The positions in use that make rows by themselves."""
-        return [index for index in self.kept if not self.samples[index].companion_only]
+        return self.without_companions().kept
 
-    def where(self, keep: Callable[[Sample], bool]) -> "Source":
-        """Returns the source with those samples in use that satisfy `keep`."""
-        return replace(self, kept=[index for index in self.kept if keep(self.samples[index])])
+    @property
+    def captions(self) -> Texts:
+        """The captions in use."""
+        return Texts(self.samples, self.kept)
 
-    def entries(self, captions_per_image: Literal["all", "one"]) -> list[tuple[int, ...]]:
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Returns a column of the captions in use."""
+        column = self.samples.captions.column(name)
+        return column if len(self.kept) == len(column) else column.take(pa.array(self.kept))
+
+    def where(self, keep: NDArray[np.bool_]) -> "Source":
+        """Returns the source with some of the samples in use.
+
+        Args:
+            keep: Which of `kept` are.
+        """
+        return replace(self, kept=self.kept[keep])
+
+    def without_companions(self) -> "Source":
+        """Returns the source without samples that only come along as others' companions."""
+        return self.where(~self.column("companion_only").to_numpy())
+
+    def entries(self, captions_per_image: Literal["all", "one"]) -> Groups:
         """Returns the groups of positions of which a row draws one.
 
         Args:
             captions_per_image: 'all' makes every caption a group by itself, 'one' makes a group of
                 all captions of an image.
         """
+        used = self.without_companions()
         if captions_per_image == "all":
-            return list(zip(self.rows, strict=True))
-        groups: dict[str, list[int]] = {}
-        for index in self.rows:
-            groups.setdefault(self.samples[index].image_id, []).append(index)
-        return [tuple(group) for group in groups.values()]
+            return Groups(used.kept, np.arange(len(used.kept) + 1))
+        return used.by_image()
+
+    def by_image(self) -> Groups:
+        """Returns the positions in use of each image, the images in order of first use."""
+        codes = self.samples.image_codes[self.samples.image_rows[self.kept]]
+        _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
+        turn = np.empty(len(first), np.int64)
+        turn[np.argsort(first)] = np.arange(len(first))
+        groups = turn[groups]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+        return Groups(self.kept[np.argsort(groups, kind="stable")], starts)
 
     def describe(self) -> dict[str, Any]:
         """Returns the reader, its files by hash, and counts."""
@@ -83,14 +150,13 @@ def read(reader: Reader) -> Source:
     Raises:
         ZooError: It gives nothing.
     """
-    with collector_off():
-        samples = reader.read()
-    if not samples:
+    samples = kept_samples(reader)
+    if not len(samples):
         raise ZooError(
             f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: "
             "check its path and its splits"
         )
-    return Source(reader, samples, list(range(len(samples))))
+    return Source(reader, samples, np.arange(len(samples)))
 
 
 def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
@@ -108,38 +174,47 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
             named.
     """
     source = located(source, finder)
-    images = source.images
-    missing = finder.missing(images)
-    if not missing:
+    rows = source.image_rows
+    absent = rows[_absent(source.samples, rows, finder)]
+    if not len(absent):
         return source
-    if not tolerate_missing or len(missing) == len(images):
+    missing = list(dict.fromkeys(map(source.samples.image, absent.tolist())))
+    n = len(source.images)
+    if not tolerate_missing or len(missing) == n:
         roots = ", ".join(map(str, finder.roots)) or "no data root"
         first = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
-            f"{len(missing):,} of {len(images):,} images are missing under {roots} ({first}): "
+            f"{len(missing):,} of {n:,} images are missing under {roots} ({first}): "
             f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
         )
-    absent = frozenset(missing)
-    return replace(source.where(lambda sample: sample.image not in absent), missing=len(missing))
+    there = ~np.isin(source.samples.image_rows[source.kept], absent)
+    return replace(source.where(there), missing=len(missing))
 
 
 def located(source: Source, finder: ImageFinder) -> Source:
     """Returns the source with every image by the reference that it is known as."""
-    known = finder.settled(source.images)
+    if not pc.any(pc.equal(source.samples.images.column("source"), "file")).as_py():
+        return source  # no other image has a second name
+    known = finder.settled(_images(source))
     if not known:
         return source
-    samples = [_known_as(sample, known) for sample in source.samples]
     absent = frozenset(finder.missing(known))
     by_name = {ref: to for ref, to in known.items() if ref in absent}
-    return replace(source, samples=samples, by_name=by_name)
+    return replace(source, samples=source.samples.with_images(known), by_name=by_name)
 
 
-def _known_as(sample: Sample, known: dict[ImageRef, ImageRef]) -> Sample:
-    image = known.get(sample.image)
-    if image is None:
-        return sample
-    image_id = str(image) if sample.image_id == str(sample.image) else sample.image_id
-    return replace(sample, image=image, image_id=image_id)
+def _images(source: Source) -> Iterator[ImageRef]:
+    return map(source.samples.image, source.image_rows.tolist())
+
+
+def _absent(samples: Samples, rows: NDArray[np.int32], finder: ImageFinder) -> NDArray[np.bool_]:
+    """Returns which of some rows of images are not found."""
+    images = samples.images.select(["source", "key"]).take(pa.array(rows))
+    absent = np.zeros(len(rows), bool)
+    for source in images.column("source").unique().to_pylist():
+        of = np.flatnonzero(pc.equal(images.column("source"), source).to_numpy())
+        absent[of] = finder.lacks(source, images.column("key").take(pa.array(of)))
+    return absent
 
 
 def split_by_image(
@@ -158,14 +233,20 @@ def split_by_image(
     Raises:
         ZooError: Nothing is left on a side.
     """
-    ids = sorted(source.image_ids, key=lambda image_id: (stable_hash(image_id), image_id))
+    ids = source.image_ids.to_pylist()
     n = n_images if n_images is not None else round((share or 0) * len(ids))
     if not 0 < n < len(ids):
         raise ZooError(
             f"val_share or val_images holds out {n:,} of {len(ids):,} images: "
             "leave at least one on each side"
         )
-    held_out = frozenset(ids[:n])
-    return source.where(lambda s: s.image_id not in held_out), source.where(
-        lambda s: s.image_id in held_out
-    )
+    ids.sort(key=lambda image_id: (stable_hash(image_id), image_id))
+    held_out = pc.is_in(source.samples.images.column("image_id"), pa.array(ids[:n]))
+    validated = held_out.to_numpy()[source.samples.image_rows[source.kept]]
+    return source.where(~validated), source.where(validated)
+
+
+def _distinct(values: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns each value once, in order of first use."""
+    _, first = np.unique(values, return_index=True)
+    return values[np.sort(first)]

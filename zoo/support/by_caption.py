@@ -1,10 +1,76 @@
 """JSON lines that have a text for a caption: negatives, paraphrases, names of images."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.text_files import json_value
+from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, progress
+from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.text_files import json_value, opened, sha256
+
+TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
+
+
+class ByCaption:
+    """The texts of a file by caption, in its order, compiled once.
+
+    Args:
+        tables: What `by_caption` compiled.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._texts = tables["texts"].column("text")
+        self._keys = Keys(tables["texts"].column("caption"), tables["index"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ByCaption, (self.tables,)
+
+    def __contains__(self, caption: str) -> bool:
+        return bool(self._keys.rows(key_of(caption)))
+
+    def get(self, caption: str) -> list[str] | None:
+        """Returns the texts of a caption, None where the file does not have it."""
+        rows = self._keys.rows(key_of(caption))
+        texts = (self._texts[row].as_py() for row in rows)
+        return [text for text in texts if text is not None] if rows else None
+
+
+def by_caption(
+    file: Path, name: str, read: Callable[[], Iterable[tuple[str, str | None]]], source: str
+) -> ByCaption:
+    """Returns the texts of a file.
+
+    Args:
+        file: The file.
+        name: The field of the text.
+        read: Yields captions and texts, and refuses what is wrong.
+        source: How one comes by such a file, for messages.
+
+    Raises:
+        ZooError: The file cannot be read or is wrong, or the table cannot be written.
+    """
+
+    def make(writer: Writer) -> Notes:
+        captions: list[str] = []
+
+        def batch(some: list[tuple[str, str | None]]) -> pa.RecordBatch:
+            keys, texts = [key_of(caption) for caption, _ in some], [text for _, text in some]
+            captions.extend(keys)
+            return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
+
+        writer.write("texts", TEXTS, map(batch, in_batches(progress(read(), f"compiling {name}s"))))
+        writer.write("index", INDEX, [index_of(captions)])
+        return {}
+
+    try:
+        content = sha256(file)
+    except OSError as error:
+        raise ZooError(f"{file} cannot be read ({error}): {source}") from error
+    return ByCaption(compiled(f"{name}s", {"file": content}, make))
 
 
 def key_of(caption: str) -> str:
@@ -31,7 +97,8 @@ def entries(
         ZooError: The file cannot be read, or a line is broken; the message names the line.
     """
     try:
-        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
+        with opened(file) as content:
+            lines = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(f"{file} cannot be read ({error}): {source}") from error
     for number, line in enumerate(lines, start=1):

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import stat
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from zoo.errors import ZooError
 
 Object = dict[str, Any]
 Binary = io.BufferedReader | io.BytesIO
+SETTLED = 2.0  # seconds after which a further change of a file or folder changes its time
+_HASHES: dict[tuple[int, int, int, int], str] = {}
 _PIPES: dict[tuple[int, int], bytes] = {}
 
 
@@ -93,9 +96,22 @@ def opened(path: Path) -> Binary:
 
 
 def sha256(path: Path) -> str:
-    """Returns the SHA-256 of a file, in hexadecimal."""
+    """Returns the SHA-256 of a file, in hexadecimal.
+
+    A file that has not changed since this process hashed it is not read again.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    status = path.stat()
+    known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    if known in _HASHES:
+        return _HASHES[known]
     with opened(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if time.time() - status.st_mtime > SETTLED:
+        _HASHES[known] = found
+    return found
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from zoo.errors import ZooError
@@ -17,6 +19,9 @@ from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 SUFFIXES = (".json", ".jsonl", SUFFIX)
+
+
+_DECODER = msgspec.json.Decoder(UnitRecord)
 
 
 class _Entity(Struct):
@@ -54,23 +59,26 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
             twice. The error names file, line (row or entry, where there are no lines) and field of
             what is wrong.
     """
-    records: dict[str, UnitRecord] = {}
-    places: dict[str, str] = {}
     with collector_off():
-        for where, units in (found for file in unit_files(path) for found in _read_file(file)):
-            if units.caption_id in records:
-                raise ZooError(
-                    f"{where}: caption_id '{units.caption_id}' was given before, at "
-                    f"{places[units.caption_id]}: leave one of the two out"
-                )
-            records[units.caption_id] = units
-            places[units.caption_id] = where
-    if not records:
+        return {record.caption_id: record for record in unit_records(path)}
+
+
+def unit_records(path: str | Path) -> Iterator[UnitRecord]:
+    """Yields the records in file order; see `read_units`."""
+    places: dict[str, str] = {}
+    for where, units in (found for file in unit_files(path) for found in _read_file(file)):
+        if units.caption_id in places:
+            raise ZooError(
+                f"{where}: caption_id '{units.caption_id}' was given before, at "
+                f"{places[units.caption_id]}: leave one of the two out"
+            )
+        places[units.caption_id] = where
+        yield units
+    if not places:
         raise ZooError(
             f"{path} holds no units: "
             f"`zoo units extract CAPTIONS --out {path}` makes them from captions"
         )
-    return records
 
 
 def unit_files(path: str | Path) -> list[Path]:
@@ -153,8 +161,33 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
         return
     for number, line in numbered_lines(file):
         where = f"{file}:{number}"
+        quick = _quick(line, sources)
+        if quick is not None:
+            yield where, quick
+            continue
         value = json_line(line, where, "mend or remove the line")
         yield where, _record(value, where, sources)
+
+
+def _quick(line: str, sources: dict[str, dict[str, Any]]) -> UnitRecord | None:
+    """Reads a line in a third of the time; returns None where `_record` has to say what it is."""
+    try:
+        found = _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    source = json.dumps(found.source, sort_keys=True)
+    # the decoder keeps the last of two equal keys, passes over others, and fills in what is absent
+    if line.count('":') != _keys(found) + source.count('":'):
+        return None
+    return replace(found, source=sources.setdefault(source, found.source))
+
+
+def _keys(record: UnitRecord) -> int:
+    """Returns how many keys a record has as a line, those of its source left out."""
+    entities = sum(2 + 2 * len(entity.foils) for entity in record.entities)
+    foils = [foil for relation in record.relations for foil in relation.foils]
+    left_out = sum((foil.component is None) + (foil.part is None) for foil in foils)
+    return 6 + entities + 4 * len(record.relations) + 6 * len(foils) - left_out
 
 
 def _record(value: Any, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:

@@ -1,8 +1,6 @@
 """UnitSampler: draws units and their foils for a training step (CS-CLIP, Section 4.1)."""
 
 import hashlib
-import json
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Any
 from zoo.errors import ZooError, near
 from zoo.support.ranges import ClosedUnitInterval, PositiveInt
 from zoo.support.spec import Recorded
-from zoo.support.text_files import opened
-from zoo.units.reader import read_units, unit_files
+from zoo.support.text_files import opened, sha256
+from zoo.units.reader import unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
+from zoo.units.table import UnitTable, unit_table
 
 UnitAndFoil = tuple[str, str | None]
 Unit = Entity | Relation
@@ -63,8 +62,8 @@ class UnitSampler(Recorded):
         self.edits = edits
         self.conjunction_share = conjunction_share
 
-    def records(self) -> dict[str, UnitRecord]:
-        """Returns the records by caption id, which are read once.
+    def records(self) -> UnitTable:
+        """Returns the records by caption id, which are compiled once.
 
         Raises:
             ZooError: The file is bad, or no foil in it has one of `edits`.
@@ -72,9 +71,9 @@ class UnitSampler(Recorded):
         return self._records
 
     @cached_property
-    def _records(self) -> dict[str, UnitRecord]:
-        records = read_units(self.file)
-        known = _count_edits(records)
+    def _records(self) -> UnitTable:
+        records = unit_table(self.file)
+        known = records.counts["foils"]
         for edit in self.edits or ():
             if edit not in known:
                 raise ZooError(
@@ -168,27 +167,14 @@ class UnitSampler(Recorded):
 
     @cached_property
     def _description(self) -> dict[str, Any]:
-        records = self.records()
-        digest = hashlib.sha256()
-        for file in unit_files(self.file):
-            with opened(file) as data:
-                while block := data.read(1 << 20):
-                    digest.update(block)
-        sources = {json.dumps(r.source, sort_keys=True): r.source for r in records.values()}
-        return {
-            "file": Path(self.file).name,
-            "sha256": digest.hexdigest(),
-            "sources": [sources[key] for key in sorted(sources)],
-            "captions": len(records),
-            "entities": sum(len(r.entities) for r in records.values()),
-            "relations": sum(len(r.relations) for r in records.values()),
-            "foils": dict(sorted(_count_edits(records).items())),
-        }
-
-
-def _count_edits(records: dict[str, UnitRecord]) -> Counter[str]:
-    edits: Counter[str] = Counter()
-    for record in records.values():
-        edits.update(foil.edit for entity in record.entities for foil in entity.foils)
-        edits.update(foil.edit for relation in record.relations for foil in relation.foils)
-    return edits
+        files = unit_files(self.file)
+        if len(files) == 1:
+            content = sha256(files[0])
+        else:
+            digest = hashlib.sha256()
+            for file in files:
+                with opened(file) as data:
+                    while block := data.read(1 << 20):
+                        digest.update(block)
+            content = digest.hexdigest()
+        return {"file": Path(self.file).name, "sha256": content, **self.records().counts}

@@ -12,12 +12,13 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
-from zoo.benchmarks.kept import cache_folder, digest, keep
+from zoo.benchmarks.kept import digest, keep
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
 from zoo.sources.images import image_ref
+from zoo.support.caches import cache_folder
 from zoo.support.schema import lines, record
 from zoo.support.text_files import content
 

@@ -20,7 +20,7 @@ from zoo.benchmarks.half_truth.rules import (
     without_doubtful_foils,
 )
 from zoo.errors import ZooError, near
-from zoo.sources.images import OwnImages
+from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.support.ranges import PositiveInt

@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.sources.images import OwnImages
+from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.support.schema import Text, lines

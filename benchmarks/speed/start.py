@@ -1,0 +1,241 @@
+r"""Seconds to the first batch, private memory and rows a second, by number of captions.
+
+    python benchmarks/speed/start.py make --captions 600000 --data DATA_ROOT --out FOLDER
+    python benchmarks/speed/start.py measure --folder FOLDER --what WHAT [--batches 300]
+
+`make` writes Karpathy's JSON of that many captions, repeated with ids of their own from those of
+Flickr8k, five to an image (more above a million, so that there are no more than 200,000 images),
+their units by rule and a folder of small images. `measure` builds CS-CLIP's data in this process,
+with two workers, and prints one line of JSON. Memory is that of the kernel's `smaps_rollup`:
+`pss`, in which a process has its share of what it shares with others, and `private`, which it has
+for itself and which no file backs; both after the first batch, then after all. Rows are made in
+this process after that, without images, in seconds of the processor.
+
+    python benchmarks/speed/start.py report LINES.jsonl
+
+`report` writes start.md and start.png of such lines, to each of which `what` was added: `objects`
+(captions as objects of Python), `tables, made` or `tables, ready`.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+STARTED = time.time()
+RESULTS = Path(__file__).parents[1] / "results" / "start"
+PER_IMAGE, MOST_IMAGES = 5, 200_000
+SPLITS = ("train", "restval")
+ROWS = 5_000
+
+
+def main() -> None:
+    """Makes files, or measures and prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("make")
+    making.add_argument("--captions", type=int, required=True)
+    making.add_argument("--data", type=Path, required=True)
+    making.add_argument("--out", type=Path, required=True)
+    making.add_argument("--no_units", action="store_true")
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("--folder", type=Path, required=True)
+    measuring.add_argument("--batches", type=int, default=300)
+    measuring.add_argument("--workers", type=int, default=2)
+    measuring.add_argument("--what", required=True, help="what is measured, for the report")
+    reporting = commands.add_parser("report")
+    reporting.add_argument("lines", type=Path)
+    reporting.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    if chosen.command == "make":
+        make(chosen.captions, chosen.data, chosen.out, units=not chosen.no_units)
+    elif chosen.command == "measure":
+        found = measure(chosen.folder, chosen.batches, chosen.workers)
+        print(json.dumps({"what": chosen.what, **found}))
+    else:
+        report([json.loads(line) for line in chosen.lines.read_text().splitlines()], chosen.out)
+
+
+def make(n: int, data: Path, out: Path, units: bool) -> None:
+    """Writes captions, units and images."""
+    from PIL import Image
+
+    from zoo.sources.readers.flickr_token import FlickrToken
+    from zoo.units.reader import to_json
+    from zoo.units.rules.rule import RuleExtractor
+
+    (token,) = data.glob("**/Flickr8k.token.txt")
+    texts = [sample.caption for sample in FlickrToken(token).samples()]
+    per_image = max(PER_IMAGE, -(-n // MOST_IMAGES))
+    images = out / "coco" / "train2014"
+    images.mkdir(parents=True)
+    with (out / "coco" / "dataset_coco.json").open("w") as file:
+        file.write('{"images": [')
+        for i in range(-(-n // per_image)):
+            sentences = [
+                {
+                    "tokens": texts[k % len(texts)].lower().split(),
+                    "raw": texts[k % len(texts)],
+                    "imgid": i,
+                    "sentid": k,
+                }
+                for k in range(i * per_image, min(n, (i + 1) * per_image))
+            ]
+            entry = {
+                "filepath": "train2014",
+                "sentids": [s["sentid"] for s in sentences],
+                "filename": f"COCO_train2014_{i + 1:012}.jpg",
+                "imgid": i,
+                "split": "train",
+                "sentences": sentences,
+                "cocoid": i + 1,
+            }
+            file.write((", " if i else "") + json.dumps(entry))
+            if i % 10_000 == 0:  # a file has no more names than some 65,000
+                first = images / f"COCO_train2014_{i + 1:012}.jpg"
+                Image.new("RGB", (40, 32), (i % 256, 90, 40)).save(first)
+            else:
+                os.link(first, images / f"COCO_train2014_{i + 1:012}.jpg")
+        file.write('], "dataset": "coco"}')
+    if units:
+        captions = [(text, str(k), "x") for k, text in enumerate(texts[:n])]
+        found = [to_json(record) for record in RuleExtractor().extract_all(captions)]
+        with (out / "coco" / "units_train.jsonl").open("w") as file:
+            for k in range(n):
+                names = {"caption_id": f"coco_{k // per_image}_{k}", "image_id": f"coco:{k}"}
+                file.write(json.dumps({**found[k % len(found)], **names}) + "\n")
+
+
+def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
+    """Returns seconds, MiB and rows a second."""
+    import torch
+
+    from zoo.backbones.backbone import Backbone
+    from zoo.datamodules.captions import CaptionDataModule
+    from zoo.negatives import EntityFoilInPlace
+    from zoo.sources.readers.karpathy import KarpathyJson
+    from zoo.units.sampler import UnitSampler
+
+    torch.set_num_threads(1)
+    module = SimpleNamespace(backbone=Backbone("zoo-tiny"), head=None)
+    imported = time.time() - STARTED
+    units = folder / "coco" / "units_train.jsonl"
+    data = CaptionDataModule(
+        KarpathyJson(folder / "coco" / "dataset_coco.json", SPLITS),
+        [str(folder)],
+        batch_size=128,
+        workers=workers,
+        negatives=EntityFoilInPlace() if units.exists() else None,
+        units=UnitSampler(str(units)) if units.exists() else None,
+    )
+    trainer: Any = SimpleNamespace(
+        lightning_module=module, world_size=1, global_rank=0, is_global_zero=False
+    )
+    data.trainer = trainer
+    data.setup("fit")
+    data.describe()
+    loader = data.train_dataloader()
+    each = iter(loader)
+    next(each)
+    first, used = time.time() - STARTED, sum(os.times()[:2])
+    at_first = memory(loader)
+    taken = 1
+    while taken < batches:
+        try:
+            next(each)
+        except StopIteration:
+            loader.sampler.set_epoch(loader.sampler.epoch + 1)
+            each = iter(loader)
+            next(each)
+        taken += 1
+    later = memory(loader)
+    dataset: Any = loader.dataset
+    dataset.images = Blank()
+    begun = time.process_time()
+    n = min(ROWS, len(dataset))
+    for entry in torch.randperm(len(dataset))[:n].tolist():
+        dataset[(1, entry)]
+    return {
+        "captions": len(dataset),
+        "importing": round(imported, 2),
+        "first_batch": round(first, 2),
+        "processor": round(used, 2),
+        "at_first": at_first,
+        "batches": taken,
+        "later": later,
+        "rows_a_second": round(n / (time.process_time() - begun)),
+    }
+
+
+class Blank:
+    """Stands where images are decoded, which takes longer than all else."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.blank = torch.zeros(3, 2, 2)
+
+    def __call__(self, image: object, seed: str) -> Any:
+        return self.blank
+
+
+def memory(loader: Any) -> dict[str, dict[str, float]]:
+    """Returns the MiB of this process, and of the largest of its workers."""
+    workers = loader._iterator._workers if loader.num_workers else []
+    each = [_memory(worker.pid) for worker in workers]
+    largest = max(each, key=lambda found: found["private"], default={})
+    return {"main": _memory("self"), "worker": largest}
+
+
+def _memory(process: str | int) -> dict[str, float]:
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
+    kib = {name: int(size.split()[0]) for name, _, size in (line.partition(":") for line in lines)}
+    return {
+        name: round(kib[field] / 1024, 1)
+        for name, field in (("private", "Private_Dirty"), ("pss", "Pss"), ("rss", "Rss"))
+    }
+
+
+COLUMNS: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
+    "processor": ("processor seconds to the first batch", lambda line: line["processor"]),
+    "main": ("MiB of the main process (PSS)", lambda line: line["later"]["main"]["pss"]),
+    "worker": ("MiB of a worker (PSS)", lambda line: line["later"]["worker"]["pss"]),
+    "rows": ("rows a second, without images", lambda line: line["rows_a_second"]),
+}
+
+
+def report(lines: list[dict[str, Any]], out: Path) -> None:
+    """Writes a table and a picture."""
+    import matplotlib.pyplot as plt
+
+    lines.sort(key=lambda line: (line["what"], line["captions"]))
+    head = ["captions", "what", *(name for name, _ in COLUMNS.values())]
+    rows = [
+        [f"{line['captions']:,}", line["what"], *(f"{of(line):,}" for _, of in COLUMNS.values())]
+        for line in lines
+    ]
+    table = [head, ["---"] * len(head), *rows]
+    out.with_suffix(".md").write_text(
+        "# Start, memory and rows by number of captions\n\n"
+        + "\n".join(f"| {' | '.join(row)} |" for row in table)
+        + "\n"
+    )
+    out.with_suffix(".jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    for axis, (name, of) in zip(axes, list(COLUMNS.values())[:3], strict=True):
+        for what in dict.fromkeys(line["what"] for line in lines):
+            some = [line for line in lines if line["what"] == what]
+            axis.plot([line["captions"] for line in some], list(map(of, some)), "o-", label=what)
+        axis.set(xscale="log", yscale="log", xlabel="captions", title=name)
+    axes[0].legend()
+    figure.savefig(out.with_suffix(".png"), dpi=120)
+
+
+if __name__ == "__main__":
+    main()

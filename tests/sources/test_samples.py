@@ -1,0 +1,249 @@
+"""Samples in tables: what readers give, as it was, from this process or another run's tables."""
+
+import logging
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from zoo.errors import ZooError
+from zoo.sources import samples
+from zoo.sources.folders import Folders
+from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.readers.jsonl import JsonLines
+from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.readers.negclip_tsv import NegClipTsv
+from zoo.sources.sample import ImageRef, Sample, usable_negatives
+from zoo.sources.samples import Samples, Texts
+from zoo.sources.source import read, split_by_image, with_images
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+numbers = st.integers(0, 1 << 40)
+four = st.tuples(numbers, numbers, numbers, numbers)
+references = st.builds(
+    ImageRef, text, text, st.none() | four, st.none() | st.tuples(numbers, numbers)
+)
+one = st.builds(
+    Sample,
+    *(references, text, text, text, st.none() | text),
+    st.lists(text, max_size=3).map(tuple),
+    st.lists(numbers, max_size=3).map(tuple),
+    text,
+    st.booleans(),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(one, max_size=12))
+def test_samples_are_what_was_written(written: list[Sample]) -> None:
+    found = Samples.of(written)
+    assert list(found) == found[:] == written
+    assert [found[-1 - i] for i in range(len(found))] == written[::-1]
+    assert [found.image(row) for row in found.image_rows] == [s.image for s in written]
+    usable = found.captions.column("usable_negative").to_pylist()
+    assert usable == [bool(usable_negatives(s)) for s in written]
+
+
+def test_samples_go_on_past_a_batch_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "ROWS", 2)
+    monkeypatch.setattr("zoo.support.compiled.ROWS", 2)
+    written = [
+        Sample(ImageRef("coco", str(i // 2)), f"caption {i}", str(i // 2), str(i)) for i in range(7)
+    ]
+    found = Samples.of(written)
+    assert list(found) == written
+    assert list(Texts(found, np.array([5, 0, 6]))) == ["caption 5", "caption 0", "caption 6"]
+    with pytest.raises(IndexError, match="there are 7 samples, and none of number 7"):
+        found[7]
+
+
+def table(folder: Path, *rows: str) -> Path:
+    file = folder / "captions.csv"
+    file.write_text("\n".join(["image,caption", *rows]) + "\n")
+    return file
+
+
+def test_a_file_is_read_once_for_all_processes_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_times = []
+    plain = CsvTable.samples
+    monkeypatch.setattr(CsvTable, "samples", lambda self: read_times.append(1) or plain(self))
+    file = table(tmp_path, "a.jpg,one dog")
+    first, again = kept_samples(CsvTable(file)), kept_samples(CsvTable(file))
+    assert (
+        list(first)
+        == list(again)
+        == list(pickle.loads(pickle.dumps(again)))
+        == plain(CsvTable(file))
+    )
+    assert len(read_times) == 1
+    kept_samples(CsvTable(file, separator=","))
+    assert len(read_times) == 2  # of other settings
+    table(tmp_path, "a.jpg,two dogs")
+    assert [s.caption for s in kept_samples(CsvTable(file))] == ["two dogs"]
+
+
+def test_an_image_that_comes_later_is_found_where_it_is_then(tmp_path: Path) -> None:
+    file = table(tmp_path, "a.jpg,one dog")
+    assert kept_samples(CsvTable(file))[0].image.key == "a.jpg"
+    (tmp_path / "notes.txt").touch()
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.jpg")
+    assert kept_samples(CsvTable(file))[0].image.key == str(tmp_path / "a.jpg")
+
+
+def test_a_reader_without_a_file_of_its_own_is_read_by_each_process() -> None:
+    class Counted(Reader):
+        times = 0
+
+        def samples(self) -> list[Sample]:
+            Counted.times += 1
+            return [Sample(ImageRef("file", "x"), "a dog", "x", "0")]
+
+    for _ in range(2):
+        assert kept_samples(Counted()).tables.folder is None
+    assert Counted.times == 2
+
+
+def test_a_warning_of_a_reader_is_said_in_every_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "neg.tsv"
+    row = "a dog\t000000000001.jpg\t['a cat']\t[0, 9]"
+    file.write_text(f"title\tfilepath\tneg_caption\tneg_image\n{row}\n")
+    said = []
+    for _ in range(2):
+        with caplog.at_level(logging.WARNING):
+            kept_samples(NegClipTsv(file))
+        said.append([record.getMessage() for record in caplog.records])
+        caplog.clear()
+    assert said[0] == said[1]
+    assert "1 of 2 hard images are rows beyond the file's 1" in said[0][0]
+
+
+def test_a_sample_that_no_table_can_hold_is_told_of_its_reader(tmp_path: Path) -> None:
+    class Wrong(Reader):
+        def samples(self) -> list[Sample]:
+            return [Sample(ImageRef("file", "x"), 7, "x", "0")]  # type: ignore[arg-type]
+
+    with pytest.raises(ZooError, match=r"Wrong\.samples\(\) gave what a table cannot hold"):
+        read(Wrong())
+
+
+def captions(folder: Path, n: int) -> KarpathyJson:
+    images = [
+        f'{{"cocoid": {i}, "imgid": {i}, "split": "train", "sentences": '
+        f'[{{"raw": "dog {i}", "sentid": {2 * i}}}, {{"raw": "cat {i}", "sentid": {2 * i + 1}}}]}}'
+        for i in range(n)
+    ]
+    (folder / "captions.json").write_text(f'{{"images": [{", ".join(images)}], "dataset": "x"}}')
+    return KarpathyJson(folder / "captions.json", ["train"])
+
+
+def images(folder: Path, *some: int) -> Path:
+    (folder / "val2017").mkdir(exist_ok=True)
+    for i in some:
+        (folder / "val2017" / f"{i:012}.jpg").touch()
+    return folder
+
+
+def test_missing_images_are_left_out_with_all_of_their_captions(tmp_path: Path) -> None:
+    source = read(captions(tmp_path, 4))
+    finder = ImageFinder([images(tmp_path, 0, 2, 3)])
+    with pytest.raises(ZooError, match=r"1 of 4 images are missing under .* \(coco:1\)"):
+        with_images(source, finder, tolerate_missing=False)
+    found = with_images(source, finder, tolerate_missing=True)
+    assert (found.kept.tolist(), found.missing) == ([0, 1, 4, 5, 6, 7], 1)
+    assert [str(image) for image in found.images] == ["coco:0", "coco:2", "coco:3"]
+    assert list(found.entries("one")) == [[0, 1], [4, 5], [6, 7]]
+    train, val = split_by_image(found, None, 1)
+    assert sorted([*train.kept, *val.kept]) == found.kept.tolist()
+    assert (len(train.image_ids), len(val.image_ids)) == (2, 1)
+
+
+def test_captions_of_an_image_are_a_group_wherever_they_stand() -> None:
+    order = [3, 1, 3, 0, 1, 3]
+    written = [
+        Sample(ImageRef("coco", str(i)), str(k), f"image {i}", str(k)) for k, i in enumerate(order)
+    ]
+    source = read(Fixed(written))
+    assert list(source.entries("one")) == [[0, 2, 5], [1, 4], [3]]
+    assert source.image_ids.to_pylist() == ["image 3", "image 1", "image 0"]
+    assert list(source.entries("all")) == [[i] for i in range(6)]
+
+
+class Fixed(Reader):
+    def __init__(self, written: list[Sample]) -> None:
+        self.written = written
+
+    def samples(self) -> list[Sample]:
+        return self.written
+
+
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Notes every folder that is listed from now on."""
+    seen: list[str] = []
+    plain = Folders._listed
+
+    def noted(self: Folders, folder: str) -> frozenset[str]:
+        seen.append(folder)
+        return plain(self, folder)
+
+    monkeypatch.setattr(Folders, "_listed", noted)
+    return seen
+
+
+def test_folders_of_images_are_listed_once_until_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = images(tmp_path, 7, 9)
+    for folder in (root, root / "val2017"):
+        os.utime(folder, (1e9, 1e9))
+    seen = listed(monkeypatch)
+    for _ in range(2):
+        finder = ImageFinder([root])
+        assert finder.find(ImageRef("coco", "9")) == root / "val2017" / "000000000009.jpg"
+        assert finder.find(ImageRef("coco", "8")) is None
+        keys = pa.chunked_array([["7", "8", "9"]])
+        assert finder.lacks("coco", keys).tolist() == [False, True, False]
+    assert sorted(seen) == [str(root), str(root / "val2017")]
+    images(root, 8)
+    assert ImageFinder([root]).find(ImageRef("coco", "8")) is not None
+
+
+def test_a_folder_that_just_changed_or_has_links_is_listed_by_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = images(tmp_path, 7)
+    seen = listed(monkeypatch)
+    for _ in range(2):
+        assert ImageFinder([root]).find(ImageRef("coco", "7")) is not None
+    assert len(seen) == 4
+    target = tmp_path / "elsewhere.jpg"
+    target.touch()
+    (root / "val2017" / "000000000008.jpg").symlink_to(target)
+    for folder in (root, root / "val2017"):
+        os.utime(folder, (1e9, 1e9))
+    assert ImageFinder([root]).find(ImageRef("coco", "8")) is not None
+    target.unlink()
+    for folder in (root, root / "val2017"):
+        os.utime(folder, (1e9, 1e9))
+    assert ImageFinder([root]).find(ImageRef("coco", "8")) is None
+
+
+def test_lines_of_a_file_with_every_field_are_what_they_were(tmp_path: Path) -> None:
+    file = tmp_path / "captions.jsonl"
+    file.write_text(
+        '{"image": "coco:7@1,2,3,4", "caption": " a dog ", "split": "a", "companions": [1]}\n'
+        '{"image": "b.jpg", "caption": "b", "caption_id": 7, "image_id": 8, "negatives": ["n"]}\n'
+    )
+    assert list(read(JsonLines(file)).samples) == JsonLines(file).samples()

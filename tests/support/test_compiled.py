@@ -1,0 +1,199 @@
+"""Compiled tables: made once, whole or absent, mapped by all, and bounded."""
+
+import errno
+import json
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from zoo.errors import ZooError
+from zoo.support import compiled as module
+from zoo.support.compiled import (
+    LIMIT,
+    MANIFEST,
+    PLACE,
+    Notes,
+    Tables,
+    Writer,
+    compiled,
+    empty,
+    held,
+    in_memory,
+)
+
+SCHEMA = pa.schema([("n", pa.int64())])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of tables of a test."""
+    monkeypatch.setenv(PLACE, str(tmp_path / "tables"))
+    return tmp_path / "tables"
+
+
+def numbers(n: int = 3) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pydict({"n": list(range(n))}, SCHEMA)
+
+
+def make(writer: Writer) -> Notes:
+    writer.write("numbers", SCHEMA, numbers())
+    return {"of": "three"}
+
+
+def never(writer: Writer) -> Notes:
+    raise AssertionError("made again")
+
+
+def of(tables: Tables) -> list[int]:
+    found: list[int] = tables["numbers"].column("n").to_pylist()
+    return found
+
+
+def test_what_was_made_is_found_by_what_it_was_made_of(folder: Path) -> None:
+    made = compiled("some", {"file": "a"}, make)
+    again = compiled("some", {"file": "a"}, never)
+    assert of(made) == of(again) == [0, 1, 2]
+    assert again.notes == {"of": "three"}
+    with pytest.raises(AssertionError, match="made again"):
+        compiled("some", {"file": "b"}, never)
+    assert held().sets == 1
+
+
+def test_tables_in_memory_and_in_a_folder_are_the_same_and_travel() -> None:
+    for tables in (in_memory(make), compiled("some", {}, make)):
+        sent = pickle.loads(pickle.dumps(tables))
+        assert (of(sent), sent.notes, list(sent)) == ([0, 1, 2], {"of": "three"}, ["numbers"])
+
+
+def test_tables_of_another_version_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled("some", {}, make)
+    monkeypatch.setattr(module, "VERSION", module.VERSION + 1)
+    with pytest.raises(AssertionError, match="made again"):
+        compiled("some", {}, never)
+
+
+def test_tables_that_no_longer_hold_are_made_again() -> None:
+    compiled("some", {}, make)
+    compiled("some", {}, never, fresh=lambda notes: notes["of"] == "three")
+    with pytest.raises(AssertionError, match="made again"):
+        compiled("some", {}, never, fresh=lambda notes: False)
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "manifest"])
+def test_damaged_tables_are_made_again(
+    folder: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    there = compiled("some", {}, make).folder
+    assert there is not None
+    if damage == "manifest":
+        (there / MANIFEST).write_text("{")
+    elif damage == "gone":
+        (there / "numbers.arrow").unlink()
+    else:
+        content = (there / "numbers.arrow").read_bytes()
+        (there / "numbers.arrow").write_bytes(content[:-20])
+    with caplog.at_level(logging.WARNING):
+        assert of(compiled("some", {}, make)) == [0, 1, 2]
+    assert ("was damaged" in caplog.text) == (damage != "gone")
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
+    def full(writer: Writer) -> Notes:
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from numbers()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        writer.write("numbers", SCHEMA, batches())
+        return {}
+
+    with pytest.raises(ZooError, match=r"No space left on device\): make room .*\$ZOO_TABLES"):
+        compiled("some", {}, full)
+    assert [path.suffix for path in folder.iterdir()] == [".lock"]
+    assert of(compiled("some", {}, make)) == [0, 1, 2]
+
+
+def _dies(place: str) -> None:
+    os.environ[PLACE] = place
+
+    def make(writer: Writer) -> Notes:
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from numbers()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        writer.write("numbers", SCHEMA, batches())
+        return {}
+
+    compiled("some", {}, make)
+
+
+def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=_dies, args=(str(folder),))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert any(path.suffix == ".part" for path in folder.iterdir())
+    assert of(compiled("some", {}, make)) == [0, 1, 2]
+    assert not any(path.suffix == ".part" for path in folder.iterdir())
+
+
+def _counts(place: str, barrier: object, made: str) -> None:
+    os.environ[PLACE] = place
+    barrier.wait()  # type: ignore[attr-defined]
+
+    def make(writer: Writer) -> Notes:
+        Path(made, str(os.getpid())).touch()
+        writer.write("numbers", SCHEMA, numbers(100_000))
+        return {}
+
+    assert len(compiled("some", {}, make)["numbers"]) == 100_000
+
+
+def test_of_two_processes_at_once_one_makes_and_the_other_waits(
+    folder: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(2)
+    both = [
+        context.Process(target=_counts, args=(str(folder), barrier, str(made))) for _ in range(2)
+    ]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(list(made.iterdir())) == 1
+
+
+def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_use = compiled("some", {"n": 0}, make)
+    for n in (1, 2):
+        tables = compiled("some", {"n": n}, make)
+        assert tables.folder is not None
+        os.utime(tables.folder / MANIFEST, (n, n))
+        del tables
+    size = held().bytes / 3
+    monkeypatch.setenv(LIMIT, str(2.5 * size / module.GIB))
+    compiled("some", {"n": 3}, make)
+    kept = {json.loads(p.read_text())["of"]["n"] for p in module.place().glob(f"*/{MANIFEST}")}
+    assert kept == {0, 3}
+    empty()
+    assert held().sets == 1  # the one in use
+    assert of(in_use) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", ["none", "0", "-3", "nan"])
+def test_a_limit_that_is_no_size_is_named(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT, size)
+    with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': give a number of GiB"):
+        module.limit()

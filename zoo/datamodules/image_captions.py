@@ -1,0 +1,41 @@
+"""ImageCaptions: the captions of each image, found when they are asked for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from zoo.sources.source import Source
+from zoo.support.keys import Keys, index_of
+
+
+class ImageCaptions(Mapping[str, Sequence[str]]):
+    """The captions of each image by its id, in the order of the samples.
+
+    Args:
+        sources: The captions in use.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._ids = [source.image_ids for source in sources]
+        indexes = (pa.Table.from_batches([index_of(ids.to_pylist())]) for ids in self._ids)
+        self._found = [
+            (source, source.by_image(), Keys(pa.chunked_array([ids]), index))
+            for source, ids, index in zip(sources, self._ids, indexes, strict=True)
+        ]
+
+    def __getitem__(self, image_id: str) -> list[str]:
+        captions = [
+            str(source.samples.captions.column("caption")[position].as_py())
+            for source, groups, keys in self._found
+            for place in keys.rows(image_id)
+            for position in groups[place]
+        ]
+        if not captions:
+            raise KeyError(image_id)
+        return captions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(pa.concat_arrays(self._ids).unique().to_pylist())
+
+    def __len__(self) -> int:
+        return len(pa.concat_arrays(self._ids).unique())

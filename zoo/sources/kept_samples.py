@@ -1,0 +1,105 @@
+"""Kept samples: what a reader reads is compiled once into tables, for all processes and runs.
+
+The tables are known by the content of the reader's files, its settings and its own code. Where
+these do not tell all, they are made anew in each process, in memory.
+"""
+
+import inspect
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from zoo.errors import ZooError
+from zoo.sources.own_images import looked_at, looks_the_same
+from zoo.sources.readers.base import Reader
+from zoo.sources.samples import Samples, write_samples
+from zoo.support.collector import collector_off
+from zoo.support.compiled import Notes, Writer, compiled, in_memory, progress
+from zoo.support.spec import spec
+from zoo.support.text_files import sha256
+
+log = logging.getLogger(__name__)
+
+
+def kept_samples(reader: Reader) -> Samples:
+    """Returns all that a reader gives.
+
+    Warnings of the reader are said again where the tables are found ready.
+
+    Raises:
+        ZooError: The files are wrong, or the tables cannot be written.
+    """
+
+    def make(writer: Writer) -> Notes:
+        with collector_off(), _heard() as warnings, looked_at() as folders:
+            samples = reader.read()
+            try:
+                write_samples(writer, progress(samples, "compiling captions"))
+            except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+                raise ZooError(
+                    f"{type(reader).__name__}.samples() gave what a table cannot hold ({error}): "
+                    "give every field of zoo.sources.Sample the type that it has there"
+                ) from error
+        return {"warnings": warnings, "folders": folders()}
+
+    of = _made_of(reader)
+    if of is None:
+        return Samples(in_memory(make))
+    made: list[Notes] = []
+
+    def make_first(writer: Writer) -> Notes:
+        made.append(make(writer))
+        return made[0]
+
+    tables = compiled("captions", of, make_first, lambda notes: looks_the_same(notes["folders"]))
+    if not made:
+        for name, message in tables.notes["warnings"]:
+            logging.getLogger(name).warning(message)
+    return Samples(tables)
+
+
+def _made_of(reader: Reader) -> dict[str, Any] | None:
+    """Returns all that the samples of a reader depend on, None where nothing tells."""
+    code = _code(type(reader))
+    if code is None or not reader.files or not all(file.is_file() for file in reader.files):
+        return None
+    try:
+        files = [[str(file), sha256(file)] for file in reader.files]
+    except OSError:  # of which the reader says more
+        return None
+    return {"reader": spec(reader), "code": code, "files": files}
+
+
+def _code(reader: type[Reader]) -> list[str] | None:
+    """Returns what tells the code of a reader, None where it is in no file."""
+    found: list[str] = []
+    for kind in reader.__mro__:
+        if kind is Reader:
+            return found
+        try:
+            found.append(sha256(Path(inspect.getfile(kind))))
+        except (OSError, TypeError):
+            return None
+    return found
+
+
+@contextmanager
+def _heard() -> Iterator[list[tuple[str, str]]]:
+    """Yields a list of the warnings that are logged meanwhile, with their loggers' names."""
+    heard: list[tuple[str, str]] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            heard.append((record.name, record.getMessage()))
+
+    ear = Ear(logging.WARNING)
+    listening = logging.getLogger("zoo.sources")
+    listening.addHandler(ear)
+    try:
+        yield heard
+    finally:
+        listening.removeHandler(ear)

@@ -1,0 +1,109 @@
+"""Listings: which images of a data set lie in which folders, by number.
+
+A listing is kept for all processes and runs, as long as its folders do not change.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from zoo.sources.folders import Folders
+from zoo.support.compiled import Notes, Writer, compiled, in_batches, in_memory
+from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.text_files import SETTLED
+
+FILES = pa.schema([("number", pa.string()), ("folder", pa.int32()), ("name", pa.string())])
+_File = tuple[str, int, str]
+
+
+class Listing:
+    """The files of images, by number.
+
+    Args:
+        folders: The folders, of which the first that holds an image wins.
+        names: What their images' names look like; the first group is the number.
+        listed: Lists folders.
+    """
+
+    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], listed: Folders) -> None:
+        self.folders = [folder for folder in folders if folder.is_dir()]
+        self._names, self._listed = names, listed
+        state = _state(self.folders)
+        if state is None:
+            self._tables = in_memory(self._write)
+        else:
+            self._tables = compiled(
+                "images", {"names": names.pattern, "folders": state}, self._write
+            )
+            if self._tables.notes["links"]:  # what they lead to may go without a sign
+                self._tables = in_memory(self._write)
+        self._files = self._tables["files"]
+        self._keys = Keys(self._files.column("number"), self._tables["index"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Listing, (self.folders, self._names, self._listed)
+
+    def get(self, number: str) -> Path | None:
+        """Returns the file of an image, None where there is none."""
+        rows = self._keys.rows(number)
+        if not rows:
+            return None
+        folder, name = (self._files.column(i)[rows[0]].as_py() for i in (1, 2))
+        return Path(self.folders[folder], name)
+
+    def lacks(self, numbers: pa.ChunkedArray) -> NDArray[np.bool_]:
+        """Returns which of some images are in no folder."""
+        there = pc.is_in(numbers, self._files.column("number").combine_chunks())
+        found: NDArray[np.bool_] = ~there.to_numpy()
+        return found
+
+    def _write(self, writer: Writer) -> Notes:
+        files: dict[str, _File] = {}
+        for number, folder, name in self._found():
+            files.setdefault(number, (number, folder, name))
+        writer.write("files", FILES, map(_batch, in_batches(files.values())))
+        writer.write("index", INDEX, [index_of(files)])
+        return {"links": any(map(_has_link, self.folders))}
+
+    def _found(self) -> Iterator[_File]:
+        for place, folder in enumerate(self.folders):
+            for name in sorted(self._listed.files(folder)):
+                match = self._names.fullmatch(name)
+                if match is not None:
+                    yield str(int(match[1])), place, name
+
+
+def _batch(files: Sequence[_File]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        dict(zip(FILES.names, zip(*files, strict=True), strict=True)), FILES
+    )
+
+
+def _state(folders: Sequence[Path]) -> list[list[str | int]] | None:
+    """Returns folders with the times of their last changes.
+
+    None where one may still change without a new time, or where there is none.
+    """
+    state: list[list[str | int]] = []
+    for folder in folders:
+        changed = folder.stat().st_mtime_ns
+        if time.time() - changed / 1e9 < SETTLED:
+            return None
+        state.append([os.path.abspath(folder), changed])
+    return state or None
+
+
+def _has_link(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.is_symlink() for entry in entries)
+    except OSError:
+        return False

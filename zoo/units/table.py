@@ -1,0 +1,116 @@
+"""Unit tables: the records of a units file, compiled once, which become objects when asked for.
+
+units.arrow   caption id, caption, and the record in msgpack
+index.arrow   where a caption id is
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, in_memory, progress
+from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.text_files import sha256
+from zoo.units.counts import KINDS, Counts
+from zoo.units.reader import unit_files, unit_records
+from zoo.units.record import UnitRecord
+
+UNITS = pa.schema(
+    [("caption_id", pa.string()), ("caption", pa.string()), ("record", pa.large_binary())]
+)
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(UnitRecord)
+
+
+class UnitTable(Mapping[str, UnitRecord]):
+    """Records by caption id, in file order.
+
+    Args:
+        tables: What `unit_table` compiled.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._records = tables["units"].column("record")
+        self._keys = Keys(self.caption_ids, tables["index"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UnitTable, (self.tables,)
+
+    @property
+    def caption_ids(self) -> pa.ChunkedArray:
+        """The ids of the captions, row by row."""
+        return self.tables["units"].column("caption_id")
+
+    @property
+    def captions(self) -> pa.ChunkedArray:
+        """The captions, row by row."""
+        return self.tables["units"].column("caption")
+
+    @property
+    def counts(self) -> Notes:
+        """What made the units, and the numbers of captions, units and foils by edit."""
+        return self.tables.notes
+
+    def __getitem__(self, caption_id: str) -> UnitRecord:
+        rows = self._keys.rows(caption_id)
+        if not rows:
+            raise KeyError(caption_id)
+        return _DECODER.decode(self._records[rows[0]].as_buffer())
+
+    def __contains__(self, caption_id: object) -> bool:
+        return isinstance(caption_id, str) and bool(self._keys.rows(caption_id))
+
+    def __iter__(self) -> Iterator[str]:
+        return (caption_id.as_py() for caption_id in self.caption_ids)
+
+    def __len__(self) -> int:
+        return len(self.caption_ids)
+
+    def n_of(self, caption_ids: pa.ChunkedArray) -> int:
+        """Returns how many of some captions have a record."""
+        return int(pc.sum(pc.is_in(caption_ids, self.caption_ids.combine_chunks())).as_py() or 0)
+
+
+def unit_table(path: str | Path) -> UnitTable:
+    """Returns the records of a units file or folder; see `read_units`.
+
+    Raises:
+        ZooError: A file is bad, or the table cannot be written.
+    """
+
+    def make(writer: Writer) -> Notes:
+        counts, ids, sources = Counts(), list[str](), dict[int, dict[str, Any]]()
+
+        def rows() -> Iterator[tuple[str, str, bytes]]:
+            for record in progress(counts.counted(unit_records(path)), "compiling units"):
+                ids.append(record.caption_id)
+                sources[id(record.source)] = record.source  # which the reader shares
+                yield record.caption_id, record.caption, _ENCODER.encode(record)
+
+        writer.write("units", UNITS, map(_batch, in_batches(rows())))
+        writer.write("index", INDEX, [index_of(ids)])
+        distinct = {json.dumps(source, sort_keys=True): source for source in sources.values()}
+        return {
+            "sources": [distinct[key] for key in sorted(distinct)],
+            "captions": counts.captions,
+            **{kind: counts.units[kind] for kind in KINDS},
+            "foils": dict(sorted(counts.foils.items())),
+        }
+
+    try:
+        files = [[file.name, sha256(file)] for file in unit_files(path)]
+    except OSError:  # of which `unit_records` says more
+        return UnitTable(in_memory(make))
+    return UnitTable(compiled("units", {"files": files}, make))
+
+
+def _batch(rows: list[tuple[str, str, bytes]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_pydict(dict(zip(UNITS.names, columns, strict=True)), UNITS)
