@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.support.schema import Text
-
 
 @dataclass(frozen=True)
 class EntityFoil:
@@ -15,8 +13,8 @@ class EntityFoil:
         edit: How it was made: object_change, attribute_change or any other word.
     """
 
-    text: Text
-    edit: Text
+    text: str
+    edit: str
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Entity:
         foils: Its foils.
     """
 
-    text: Text
+    text: str
     foils: tuple[EntityFoil, ...] = ()
 
 
@@ -46,12 +44,12 @@ class RelationFoil:
         part: What of a changed argument was changed, head or attribute; None where it is unknown.
     """
 
-    subject: Text
-    predicate: Text
-    object: Text
-    edit: Text
-    component: Text | None = None
-    part: Text | None = None
+    subject: str
+    predicate: str
+    object: str
+    edit: str
+    component: str | None = None
+    part: str | None = None
 
     @property
     def text(self) -> str:
@@ -70,9 +68,9 @@ class Relation:
         foils: Its foils.
     """
 
-    subject: Text
-    predicate: Text
-    object: Text
+    subject: str
+    predicate: str
+    object: str
     foils: tuple[RelationFoil, ...] = ()
 
     @property
@@ -94,9 +92,9 @@ class UnitRecord:
         source: What made the units (extractor, tagger, versions).
     """
 
-    caption_id: Text
-    image_id: Text
-    caption: Text
+    caption_id: str
+    image_id: str
+    caption: str
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)

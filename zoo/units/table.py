@@ -39,6 +39,7 @@ class UnitTable(Mapping[str, UnitRecord]):
         self.tables = tables
         self._records = tables["units"].column("record")
         self._keys = Keys(self.caption_ids, tables["index"])
+        self._last: UnitRecord | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return UnitTable, (self.tables,)
@@ -59,10 +60,14 @@ class UnitTable(Mapping[str, UnitRecord]):
         return self.tables.notes
 
     def __getitem__(self, caption_id: str) -> UnitRecord:
+        last = self._last  # a row of a batch asks several times
+        if last is not None and last.caption_id == caption_id:
+            return last
         rows = self._keys.rows(caption_id)
         if not rows:
             raise KeyError(caption_id)
-        return _DECODER.decode(self._records[rows[0]].as_buffer())
+        self._last = found = _DECODER.decode(self._records[rows[0]].as_buffer())
+        return found
 
     def __contains__(self, caption_id: object) -> bool:
         return isinstance(caption_id, str) and bool(self._keys.rows(caption_id))
