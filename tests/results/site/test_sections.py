@@ -1,0 +1,118 @@
+"""What sections of a report are drawn of: splits, leaks, logs of training, trajectories, cost."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.results.site.conftest import PRESET
+from tests.support.compared import outcomes
+from tests.support.compared import results as results_of
+from zoo.errors import ZooError
+from zoo.results.leaks import Leak
+from zoo.results.outcomes import SCHEMA
+from zoo.results.report import Results
+from zoo.results.site.answers import answers
+from zoo.results.site.numbers import Links
+from zoo.results.site.sections import costs, familiar, logs, training, trajectories
+
+LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,train/texts_a_second
+0,0,2.0,0.1,0.25,10.0,100.0
+0,1,,,,,
+0,1,1.5,0.2,0.5,20.0,300.0
+0,2,nan,0.3,0.0,50.0,200.0
+"""
+
+
+def split(cases: pa.Table) -> pa.Table:
+    """The first half is of bindings that training had, the rest of such that it had not."""
+    half = len(cases) // 2
+    buckets = ["definitely_seen"] * half + ["definitely_unseen"] * (len(cases) - half)
+    at = SCHEMA.get_field_index("bucket")
+    return cases.set_column(at, SCHEMA.field(at), pa.array(buckets, pa.string()))
+
+
+def run(right: list[bool], model: dict[str, object] | None = None) -> Results:
+    return results_of(split(outcomes(right)), model).recounted(PRESET[:1])
+
+
+def links(*runs: Results) -> Links:
+    return Links(answers(runs, PRESET[0].rules))
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> dict[str, Results]:
+    """A run whose checkpoint lies in a folder with a log."""
+    checkpoint = tmp_path / "version_0" / "checkpoints" / "last.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"")
+    (tmp_path / "version_0" / "metrics.csv").write_text(LOG)
+    return {"own": run([True, False], {"checkpoint": str(checkpoint)})}
+
+
+def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
+    one = run([True, True, False, True])
+    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    unseen = replace(leak, subset="add_att", n_seen=0)
+    one = Results(one.header, (replace(one.counted[0], leaks=(leak, unseen)),), one.cases)
+    section = familiar({"one": one}, links(one))
+    assert section is not None
+    told = {(r["series"], r["name"]): r["value"] for c in section.charts for r in c.records}
+    assert told == {
+        ("one, seen", "sugarcrepe/swap_att/i2t"): 100.0,
+        ("one, unseen", "sugarcrepe/swap_att/i2t"): 50.0,
+        ("one, full", "sugarcrepe/swap_att/i2t"): 75.0,
+        ("one, leak-free", "sugarcrepe/swap_att/i2t"): 50.0,
+    }
+    assert [len(chart.draw().axes) for chart in section.charts] == [1, 1]
+
+
+def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
+    plain = results_of(outcomes([True, False])).recounted(PRESET[:1])
+    assert familiar({"plain": plain}, links(plain)) is None
+    assert training(logs({"plain": plain})) is None
+    assert trajectories({"plain": plain}, {}) is None
+
+
+def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> None:
+    section = training(logs(trained))
+    assert section is not None
+    told = {
+        chart.name: [(r["curve"], r["step"], r["value"]) for r in chart.records]
+        for chart in section.charts
+    }
+    assert told == {
+        "training_loss": [("own, train/loss", 0, 2.0), ("own, train/loss", 1, 1.5)],
+        "training_rate": [("own, lr_head", i, rate) for i, rate in enumerate((0.1, 0.2, 0.3))],
+        "training_temperature": [
+            ("own, scale", i, 1 / scale) for i, scale in enumerate((10.0, 20.0, 50.0))
+        ],
+        "training_missing": [
+            ("own, missing_units", i, share) for i, share in enumerate((0.25, 0.5, 0.0))
+        ],
+    }
+    found = costs(trained, logs(trained))
+    assert found["steps trained"] == ["3"]
+    assert found["texts a second, median of steps"] == ["200"]
+
+
+def test_a_trajectory_beside_the_results_is_drawn(
+    trained: dict[str, Results], tmp_path: Path
+) -> None:
+    points = [{"alpha": a, "scores": {"pairs/all/i2t": 50 + 10 * a}} for a in (0, 0.5, 1)]
+    (tmp_path / "trajectory.json").write_text(json.dumps(points))
+    section = trajectories(trained, {"own": tmp_path})
+    assert section is not None
+    (chart,) = section.charts
+    assert [(r["alpha"], r["value"]) for r in chart.records] == [(0, 50), (0.5, 55), (1, 60)]
+    (tmp_path / "trajectory.json").write_text('[{"alpha": 0}]')
+    with pytest.raises(ZooError, match=r"trajectory.json is no trajectory \(KeyError.*merge again"):
+        trajectories(trained, {"own": tmp_path})
+
+
+def test_a_broken_log_is_a_sentence(trained: dict[str, Results], tmp_path: Path) -> None:
+    (tmp_path / "version_0" / "metrics.csv").write_text("epoch,step,train/loss\n0,0,much\n")
+    with pytest.raises(ZooError, match=r"metrics.csv is no log of training .*move it away"):
+        logs(trained)
