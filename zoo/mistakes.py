@@ -181,6 +181,15 @@ def mistake(error: BaseException) -> ZooError | None:
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
+    from zoo.support.distributed import rank, rank_lost, world_size
+
+    gone = rank_lost(error)
+    if gone is not None:
+        return ZooError(
+            f"process {rank()} of {world_size()} ends, since another one ended or cannot be "
+            f"reached ({gone}): mend what that one says; a run that wrote a checkpoint goes on by "
+            "--ckpt_path last"
+        )
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
             f"the device has too little memory ({text}): set model.backbone.compute.chunk to "

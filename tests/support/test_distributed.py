@@ -1,5 +1,6 @@
 """Outside a process group, and shards; what two ranks do is in test_two_processes.py."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,34 @@ def _one_fails(rank: int, folder: str) -> None:
 
 def test_where_one_rank_fails_all_of_them_stop(tmp_path: Path) -> None:
     on_ranks(2, _one_fails, str(tmp_path))
+
+
+def _one_ends(rank: int, folder: str) -> None:
+    with group(rank, 2, Path(folder)):
+        gather.gather_objects(rank)
+        if rank == 1:
+            os._exit(0)
+        with pytest.raises(RuntimeError) as told:
+            gather.gather_objects(rank)
+        assert gather.rank_lost(told.value) is not None
+        os._exit(0)  # there is nobody left to leave the group with
+
+
+def test_a_rank_whose_neighbour_ended_says_so(tmp_path: Path) -> None:
+    on_ranks(2, _one_ends, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (torch.distributed.DistBackendError("NCCL error: remote process exited or"), "remote proc"),
+        (torch.distributed.DistNetworkError("The client socket has timed out after 60s"), "timed "),
+        (RuntimeError("[gloo/transport/tcp/pair.cc:1] op.preamble.length <= op.nbytes"), None),
+        (RuntimeError("connection closed by a camera"), None),
+    ],
+)
+def test_defects_and_other_connections_are_no_lost_rank(
+    error: RuntimeError, said: str | None
+) -> None:
+    found = gather.rank_lost(error)
+    assert found is None if said is None else str(found).startswith(said)

@@ -1,6 +1,7 @@
 """Each run has a folder of its own, and knows it."""
 
 import fcntl
+import json
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from zoo.checkpoints.files import best_of, located
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.training.metrics_log import MetricsLog
-from zoo.training.run_folder import differences, next_version
+from zoo.training.run_folder import differences, job, next_version, requeued
 from zoo.training.trainer import ZooTrainer
 
 
@@ -208,3 +209,30 @@ def test_the_last_checkpoint_is_refused_to_a_trainer_that_does_not_tell_a_steps_
     trainer = Trainer(accelerator="cpu", logger=False, callbacks=[LastCheckpoint(dirpath="x")])
     with pytest.raises(ZooError, match=r"zoo\.training\.ZooTrainer"):
         trainer.fit(Scripted([1.0]), torch.ones(1, 1))
+
+
+def test_a_job_of_torchrun_goes_on_with_its_own_run_whatever_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node whose process did not fail counts no restart, and goes on with the others."""
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
+    recipe = {"model": {"seed": 0}, "data": {}}
+    for name, other in {"own": "torchrun mine", "other": "torchrun yours", "plain": None}.items():
+        (tmp_path / name / "checkpoints").mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text(json.dumps({**recipe, "job": other}))
+        (tmp_path / name / "checkpoints" / "last.ckpt").write_bytes(b"")
+    assert requeued(tmp_path, {**recipe, "job": job()}) is None
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
+    assert job() == "torchrun mine"
+    own = tmp_path / "own" / "checkpoints" / "last.ckpt"
+    assert requeued(tmp_path, {**recipe, "job": job()}) == own
+    assert requeued(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
+
+
+def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "0")
+    assert job() is None
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
+    with pytest.raises(ZooError, match="give torchrun a --rdzv_id of this job alone"):
+        job()

@@ -10,7 +10,6 @@ from typing import Any
 import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule
-from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
@@ -31,6 +30,7 @@ from zoo.training.run_folder import (
     NOT_OF_DATA,
     RunFolder,
     check_free,
+    job,
     refuse_finished,
     requeued,
     same_run,
@@ -158,7 +158,7 @@ class ZooCLI(LightningCLI):
         for name in NOT_OF_DATA:
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.recipe()})
-        record = {"model": recipe, "data": data, "job": SLURMEnvironment.job_id()}
+        record = {"model": recipe, "data": data, "job": job()}
         root = self._runs()
         given = settings.ckpt_path
         path = None if given is None else Path(given)

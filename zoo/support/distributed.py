@@ -5,6 +5,7 @@ rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss 
 batch. The backward pass of `gather` therefore *sums* what every rank's loss says about a slice.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any, TypeVar
 
@@ -17,6 +18,12 @@ from torch.utils.data import DistributedSampler
 from zoo.errors import ZooError
 
 T = TypeVar("T")
+# what gloo, NCCL and the store by which ranks meet say of a rank that is gone
+_GONE = re.compile(
+    r"connection (was |is )?(\w+ )?(closed|reset|refused)|broken pipe|timed? ?out"
+    r"|remote process exited|communicator was aborted|network error",
+    re.IGNORECASE,
+)
 
 
 def world_size() -> int:
@@ -33,6 +40,20 @@ def leave_group() -> None:
     """Ends the process group, if any: its threads abort a process that ends with them."""
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()
+
+
+def rank_lost(error: BaseException) -> str | None:
+    """Returns what the network says of another rank that ended or is not reached.
+
+    Args:
+        error: What ended this rank.
+
+    Returns:
+        The words, None where the error is of another kind.
+    """
+    of_network = "gloo" in str(error) or isinstance(error, getattr(dist, "DistError", ()))
+    found = _GONE.search(str(error)) if of_network else None
+    return None if found is None else found[0]
 
 
 def _collective(name: str, before: str) -> Callable[[Tensor, Tensor], object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning import LightningModule, Trainer
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import CSVLogger
@@ -26,6 +27,8 @@ CONFIG, RECORD = "config.yaml", "run.json"
 OF_A_RUN = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
 NOT_OF_DATA = ("workers",)  # arguments of a datamodule that change nothing of what is trained on
 OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
+OF_TORCHRUN = "torchrun "
+NO_JOB = "none"  # what torchrun calls a job that was given no name
 SHOWN = 3  # candidates that a message names, and differences of each
 
 log = logging.getLogger(__name__)
@@ -274,7 +277,7 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
 
 
 def requeued(root: Path, record: Settings) -> Path | None:
-    """Finds what a SLURM job goes on from that was put in the queue again.
+    """Finds what a job goes on from that SLURM or torchrun started again.
 
     Args:
         root: The folder of runs.
@@ -290,10 +293,35 @@ def requeued(root: Path, record: Settings) -> Path | None:
     return None
 
 
+def job() -> str | None:
+    """Returns the job by which SLURM or torchrun starts processes again, None outside of one.
+
+    Raises:
+        ZooError: torchrun is to start them again, and no job tells this run from others.
+    """
+    slurm: int | None = SLURMEnvironment.job_id()
+    if slurm is not None:
+        return str(slurm)
+    given = os.environ.get("TORCHELASTIC_RUN_ID", NO_JOB)
+    if given != NO_JOB:
+        return f"{OF_TORCHRUN}{given}"
+    if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS") or 0) > 0:
+        raise ZooError(
+            "torchrun --max_restarts starts a run again, which could not tell its own checkpoint "
+            "from another run's: give torchrun a --rdzv_id of this job alone"
+        )
+    return None
+
+
 def _restarted(record: Settings, there: Settings) -> bool:
-    """Returns whether SLURM started the job again that the other run is of."""
+    """Returns whether the other run is of this job, which was started again.
+
+    torchrun counts restarts on the node alone whose process failed, and none where a node joins, so
+    that its job says enough.
+    """
     again = int(os.environ.get("SLURM_RESTART_COUNT") or 0) > 0
-    return again and record["job"] is not None and there.get("job") == record["job"]
+    job: str = record["job"] or ""
+    return there.get("job") == job and (again or job.startswith(OF_TORCHRUN))
 
 
 def compared(record: Settings) -> Settings:
