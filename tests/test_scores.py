@@ -233,6 +233,60 @@ def test_image_tokens_never_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [shape for shape in sent if tuple(shape[1:]) == tuple(patches[0].shape[1:])]
 
 
+def with_tokens(case: Case, **settings: bool) -> Scores:
+    """Returns scores through MaxSim, in fp32, of a case with negative images."""
+    head = attached(MaxSim())
+    (image_key,), (text_key,) = head.needs.image_keys, head.needs.text_keys
+    items = []
+    sides = ((2 * len(case.captions), image_key), (case.n_texts, text_key))
+    for side, (n, key) in enumerate(sides):
+        tokens, mask = random_tokens(side, n, key, image=side == 0)
+        pooled = random_pooled(side, n).float()
+        items.append(Encoded(pooled, {key: tokens.float()}, {key: mask}))
+    return Scores(head, case.batch(*items), **settings)
+
+
+def test_texts_travel_once_in_whatever_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, sent = random_case(0), []
+    monkeypatch.setattr("zoo.support.distributed.gather", lambda x: (sent.append(x.ndim), x)[1])
+    scores = with_tokens(case)
+    turned, others = scores.turned_round()
+    for of, batch in ((scores, scores.batch), (others, turned)):
+        of.images_against(batch.captions)
+        of.images_against(batch.captions, true=False)
+        of.images_against(batch.negatives, true=False)
+        of.text_columns(batch.negatives)
+    assert sent.count(3) == 2  # tokens of captions and of negatives
+    there = turned.captions >= 0
+    found = others.text_columns(turned.captions)
+    assert torch.equal(found.exists, there)
+    wanted = scores.head.prepare_texts(others.texts.rows(turned.captions[there]))
+    assert torch.equal(found.items.pooled[there], wanted.pooled)
+
+
+def test_tokens_travel_in_bf16_where_asked_and_pooled_vectors_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, sent = random_case(0), []
+
+    def both(x: torch.Tensor) -> torch.Tensor:
+        sent.append((x.ndim, x.dtype))
+        return torch.cat([x, x])
+
+    whole = with_tokens(case).text_columns(case.captions).items
+    monkeypatch.setattr("zoo.support.distributed.gather", both)
+    monkeypatch.setattr("zoo.support.distributed.world_size", lambda: 2)
+    monkeypatch.setattr("zoo.support.distributed.max_over_ranks", lambda value, device: value)
+    scores = with_tokens(case, tokens_in_bf16=True)
+    items = scores.text_columns(case.captions).items
+    assert (3, torch.bfloat16) in sent
+    assert (3, torch.float32) not in sent
+    assert torch.equal(items.pooled, torch.cat([whole.pooled] * 2))
+    (tokens,), (expected,) = items.tokens.values(), whole.tokens.values()
+    assert tokens.dtype == torch.float32
+    assert torch.equal(tokens, torch.cat([expected.bfloat16().float()] * 2))
+
+
 def test_columns_are_those_of_the_blocks_and_can_be_asked_for_by_themselves() -> None:
     case = random_case(0)
     scores = scores_of(case)

@@ -1,4 +1,4 @@
-"""Two processes give what one gives on the joined batch."""
+"""Two and four processes give what one gives on the joined batch."""
 
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.support.parallel import (
     objectives,
     on_ranks,
     parts_for,
+    share_of,
 )
 from zoo.batch import Batch
 from zoo.objectives import Loss, Objective
@@ -53,6 +54,10 @@ SLOW_PAIRS = [
     if o in objectives() and o not in ALWAYS and (m == MASKED or h not in ("Cosine0", "MaxSim0"))
 ]
 QUICK_PAIRS = [pair for pair in PAIRS if pair not in SLOW_PAIRS]
+PARTS = 4  # of which the last has neither row nor text
+OF_FOUR = [
+    (h, o, m) for h, m in (("Cosine0", MASKED), ("MaxSim0", "plain")) for o in all_objectives()
+]
 
 
 def step_of(head: str, objective: str, masks: str) -> Step:
@@ -99,22 +104,27 @@ def collectives(rank: int) -> dict[str, object]:
     }
 
 
-def work(rank: int, folder: Path, pairs: list[tuple[str, str, str]]) -> None:
+def work(
+    rank: int, folder: Path, pairs: list[tuple[str, str, str]], ranks: int, parts: int
+) -> None:
     """One rank: its collectives, and DDP's gradients for some pairs of head and objective."""
-    with group(rank, RANKS, folder):
-        found: dict[object, object] = {"collectives": collectives(rank)}
+    with group(rank, ranks, folder):
+        found: dict[object, object] = {"collectives": collectives(rank)} if ranks == RANKS else {}
         for pair in pairs:
             step = step_of(*pair)
-            found[pair] = gradients(DistributedDataParallel(step), parts_for(step, RANKS)[rank])
+            share = share_of(parts_for(step, parts), rank, ranks)
+            found[pair] = gradients(DistributedDataParallel(step), share)
         torch.save(found, folder / f"rank{rank}.pt")
 
 
 Ranks = list[dict[object, dict[str, Tensor]]]
 
 
-def found_on_ranks(folder: Path, pairs: list[tuple[str, str, str]]) -> Ranks:
-    on_ranks(RANKS, work, folder, pairs)
-    return [torch.load(folder / f"rank{r}.pt", weights_only=False) for r in range(RANKS)]
+def found_on_ranks(
+    folder: Path, pairs: list[tuple[str, str, str]], ranks: int = RANKS, parts: int = RANKS
+) -> Ranks:
+    on_ranks(ranks, work, folder, pairs, ranks, parts)
+    return [torch.load(folder / f"rank{r}.pt", weights_only=False) for r in range(ranks)]
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +148,21 @@ def test_so_are_those_through_costly_heads(pair: tuple[str, str, str], slow_rank
     assert_joined(pair, slow_ranks)
 
 
-def assert_joined(pair: tuple[str, str, str], ranks: Ranks) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 4])
+def test_every_objective_is_the_same_on_two_and_on_four_with_uneven_ends(
+    count: int, tmp_path: Path
+) -> None:
+    """Four parts of a batch, of which one has no sample: a rank has two of them, or one."""
+    ranks = found_on_ranks(tmp_path, OF_FOUR, count, PARTS)
+    for pair in OF_FOUR:
+        assert_joined(pair, ranks, PARTS)
+
+
+def assert_joined(pair: tuple[str, str, str], ranks: Ranks, parts: int = RANKS) -> None:
     """Loss, gradients and what is remembered are those of one process, within 1e-6."""
     step = step_of(*pair)
-    expected = gradients(step, joined(parts_for(step, RANKS)))
+    expected = gradients(step, joined(parts_for(step, parts)))
     torch.testing.assert_close(
         torch.stack([r[pair]["loss"] for r in ranks]).mean(),
         expected["loss"],

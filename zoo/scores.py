@@ -102,6 +102,8 @@ class Scores:
         mask_same_text: Whether true texts with a row's own words stop being candidates against
             it.
         prepared_texts: The batch's texts as the head prepares them, where it has.
+        tokens_in_bf16: Whether tokens of texts travel between ranks in bf16, and their gradients
+            back.
 
     Attributes:
         images: The rows' encoded images as the backbone gave them, for terms that read tokens.
@@ -115,6 +117,7 @@ class Scores:
         mask_same_image: bool = False,
         mask_same_text: bool = False,
         prepared_texts: Encoded | None = None,
+        tokens_in_bf16: bool = False,
     ) -> None:
         if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
             raise TypeError("scores are made of an encoded batch")
@@ -123,11 +126,13 @@ class Scores:
         if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
+        self.tokens_in_bf16 = tokens_in_bf16
         self._images = answers.prepare_images(head, self.images)
         self._texts = (
             answers.prepare_texts(head, self.texts) if prepared_texts is None else prepared_texts
         )
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
+        self._columns: dict[object, tuple[Tensor, Columns]] = {}
 
     @property
     def rows(self) -> Tensor:
@@ -178,14 +183,21 @@ class Scores:
     def text_columns(self, rows: Tensor) -> Columns:
         """Gathers texts of all ranks, which are the columns of `images_against`.
 
+        They travel once, however often they are asked for.
+
         Args:
             rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
             The texts, `W B` or `W B K` of them, with gradients to the ranks that they came from.
         """
-        flat = rows.reshape(-1)
-        return Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
+        key = _place(rows)
+        if key not in self._columns:
+            flat = rows.reshape(-1)
+            columns = Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
+            # holding `rows` keeps its address from being used again
+            self._columns[key] = (rows, columns)
+        return self._columns[key][1]
 
     def image_columns(self) -> Columns:
         """Gathers the images of all ranks, their tokens too where the head reads them.
@@ -254,7 +266,16 @@ class Scores:
             turned,
             mask_same_text=self.mask_same_text,
             prepared_texts=self._texts,
+            tokens_in_bf16=self.tokens_in_bf16,
         )
+        # the same texts in other roles, which need not travel again
+        each = batch.negatives.shape[1]
+        first_negatives = self.text_columns(batch.negatives).items.map(lambda t: t[::each])
+        captions = Columns(first_negatives, gather.gather(there))
+        scores._columns = {
+            _place(turned.captions): (turned.captions, captions),
+            _place(turned.negatives): (turned.negatives, self.text_columns(batch.captions)),
+        }
         return turned, scores
 
     def image_vectors(self, teacher: bool = False) -> Tensor:
@@ -386,7 +407,7 @@ class Scores:
             )
 
     def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
-        key = (kind, true, rows.data_ptr(), rows.shape, rows.stride())
+        key = (kind, true, _place(rows))
         if key not in self._blocks:
             # holding `rows` keeps its address from being used again
             self._blocks[key] = (rows, make())
@@ -417,7 +438,14 @@ class Scores:
                 {k: pad_to(t, lengths[k]) for k, t in texts.tokens.items()},
                 {k: pad_to(m, lengths[k]) for k, m in texts.masks.items()},
             )
-        return texts.map(gather.gather)
+        if not self.tokens_in_bf16:
+            return texts.map(gather.gather)
+        tokens = {
+            k: gather.gather(t.bfloat16()).to(t.dtype) if gather.world_size() > 1 else t
+            for k, t in texts.tokens.items()
+        }
+        masks = {k: gather.gather(m) for k, m in texts.masks.items()}
+        return Encoded(gather.gather(texts.pooled), tokens, masks)
 
     def _own_columns(self, n: int) -> Tensor:
         return torch.arange(n, device=self.batch.captions.device) + gather.rank() * n
@@ -455,6 +483,11 @@ class Scores:
         )
         own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
         return same_image, same_text, columns[None] & exists[:, None] & ~own
+
+
+def _place(rows: Tensor) -> object:
+    """Returns what is equal for rows that are the same view of the same memory."""
+    return rows.data_ptr(), rows.shape, rows.stride()
 
 
 def first(items: Encoded, n: int) -> Encoded:

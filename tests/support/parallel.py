@@ -185,15 +185,17 @@ def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenK
     """Returns a rank's part of the batch.
 
     Rank 1 has no negative, no second positive and unit, shorter texts and two rows of filling;
-    rank 0 has none of these.
+    rank 0 has none of these, rank 2 has one row and rank 3 neither row nor text.
     """
-    case = random_case(rank, rows=5, filling=2 * rank)
+    case = random_case(rank, rows=5, filling=min(2 * rank, 5))
     if rank == 1:
         case.negatives.fill_(-1)
         case.units[:, 1] = case.foils[:, 1] = case.positives[:, 1] = -1
         case.n_texts -= 2
         for rows in (case.captions, case.positives, case.units, case.foils):
             rows.clamp_(max=case.n_texts - 1)
+    if rank == 3:
+        case.n_texts = 0
     images, texts = (
         Encoded(random_pooled(rank, 10).detach()),
         Encoded(random_pooled(rank + 10, case.n_texts).detach()),
@@ -219,7 +221,7 @@ def joined(parts: list[Part]) -> Part:
         )
 
     total = sum(len(p.case.captions) for p in parts)
-    behind = [total, *(total + len(p.case.captions) for p in parts[:-1])]  # of two parts
+    behind = [total + sum(len(p.case.captions) for p in parts[:i]) for i in range(len(parts))]
     names = ("captions", "negatives", "units", "foils")
     case = Case(
         *(rows(n) for n in names),
@@ -249,6 +251,12 @@ def parts_for(step: Step, ranks: int) -> list[Part]:
         part(r, frozenset(step.image_tower.keys), frozenset(step.text_tower.keys))
         for r in range(ranks)
     ]
+
+
+def share_of(parts: list[Part], rank: int, ranks: int) -> Part:
+    """Returns what a rank has of the parts, where each has as many of them."""
+    n = len(parts) // ranks
+    return parts[rank] if n == 1 else joined(parts[n * rank : n * (rank + 1)])
 
 
 def gradients(step: nn.Module, given: Part) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
 """What a run logs is what loops over its batches count.
 
-On two processes, whose last batch is uneven, it is what it is on one.
+On two and on four processes, whose last batch is uneven, it is what it is on one.
 """
 
 import itertools
@@ -15,10 +15,11 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 from torch.utils.data import DataLoader
 
+import zoo.objectives
 from tests.objectives.loops import Formulas, cosine_score
 from tests.support.helpers import Case, random_case, random_pooled
 from tests.support.made import make_root
-from tests.support.parallel import group, on_ranks
+from tests.support.parallel import group, on_ranks, shipped
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
 from zoo.batch import Batch, Encoded, text_bank
@@ -33,6 +34,8 @@ from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.siglip import SigLIP
 from zoo.optim import Optimization
+from zoo.positives.paraphrases import Paraphrases
+from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.training.callbacks import BestCheckpoint
 from zoo.units.sampler import UnitSampler
@@ -44,6 +47,7 @@ OBJECTIVES: dict[str, Objective] = {
     "fsc_clip": FSCCLIP(),
     "siglip": SigLIP(),
 }
+EVERY = {cls.__name__: cls() for cls in shipped(zoo.objectives, Objective)}
 # each device has a bank of texts of its own, and its own speed
 OF_DEVICES = {"train/deduplicated", "train/texts_a_second"}
 Numbers = dict[str, float]
@@ -87,7 +91,7 @@ def uneven_root(folder: Path) -> Path:
 
 
 def numbers(
-    root: Path, name: str, folder: Path, ranks: int
+    root: Path, name: str, objective: Objective, folder: Path, ranks: int
 ) -> tuple[Numbers, list[Numbers], Numbers]:
     """Returns what is logged by a validation of the untrained model, and by an epoch.
 
@@ -96,7 +100,7 @@ def numbers(
     torch.manual_seed(0)
     module = ZooModule(
         Backbone("zoo-tiny"),
-        OBJECTIVES[name],
+        objective,
         Cosine(bias=-2.0),
         Optimization(lr=1e-4),
         # equal captions tie with each other but for rounding, which accuracy would count
@@ -110,6 +114,8 @@ def numbers(
         batch_size=BATCH,
         negatives=NegCLIPSwap(),
         units=UnitSampler(str(root / "units.jsonl")),
+        positives=Paraphrases(root / "beside.jsonl") if name in EVERY else None,
+        negative_images=NegativeImages(root / "beside.jsonl") if name in EVERY else None,
         workers=0,
         tolerate_broken=True,
         evaluation=Evaluation([f"pairs:{root / 'pairs.csv'}"], str(root), workers=0),
@@ -135,14 +141,18 @@ def numbers(
     return before, seen.steps, logged(trainer, "val/", "benchmark/")
 
 
-def work(rank: int, root: Path, folder: Path) -> None:
+def work(rank: int, root: Path, folder: Path, objectives: dict[str, Objective], ranks: int) -> None:
     os.environ["LOCAL_RANK"] = str(rank)  # Lightning starts no further processes
-    with group(rank, RANKS, folder):
-        found = {name: numbers(root, name, folder, RANKS) for name in OBJECTIVES}
+    with group(rank, ranks, folder):
+        found = {
+            name: numbers(root, name, objective, folder, ranks)
+            for name, objective in objectives.items()
+        }
         torch.save(found, folder / f"rank{rank}.pt")
 
 
-Found = dict[str, tuple[Numbers, list[Numbers], Numbers]]
+Logged = tuple[Numbers, list[Numbers], Numbers]
+Found = dict[str, Logged]
 
 
 @pytest.fixture(scope="module")
@@ -152,28 +162,47 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ranks(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
-    folder = tmp_path_factory.mktemp("two")
-    on_ranks(RANKS, work, root, folder)
-    return [torch.load(folder / f"rank{rank}.pt") for rank in range(RANKS)]
+    return found_on(root, tmp_path_factory.mktemp("two"), OBJECTIVES, RANKS)
+
+
+def found_on(root: Path, folder: Path, objectives: dict[str, Objective], ranks: int) -> list[Found]:
+    on_ranks(ranks, work, root, folder, objectives, ranks)
+    return [torch.load(folder / f"rank{rank}.pt") for rank in range(ranks)]
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_two_processes_log_what_one_does(
     name: str, root: Path, ranks: list[Found], tmp_path: Path
 ) -> None:
-    before, steps, after = numbers(root, name, tmp_path, 1)
+    one = numbers(root, name, OBJECTIVES[name], tmp_path, 1)
+    before = one[0]
     assert {"val/loss", "val/accuracy", "val/missing_units", "val/share_same_text"} <= before.keys()
     assert 0 < before["val/missing_units"] < 1
     assert 0 < before["val/share_same_text"] < 1
     assert 0 < before["val/missing_negatives"] < 1
+    assert_equal(one, [found[name] for found in ranks])
+
+
+@pytest.mark.slow
+def test_four_processes_log_what_one_does_for_every_objective(root: Path, tmp_path: Path) -> None:
+    """In the last batch two of the four have no sample."""
+    ranks = found_on(root, tmp_path, EVERY, 4)
+    for name, objective in EVERY.items():
+        one = numbers(root, name, objective, tmp_path, 1)
+        assert_equal(one, [found[name] for found in ranks])
+
+
+def assert_equal(one: Logged, ranks: list[Logged]) -> None:
+    """Holds what every rank logged to what one process did."""
+    before, steps, after = one
     assert len(steps) == 2
-    for two_before, two_steps, two_after in (found[name] for found in ranks):
+    for two_before, two_steps, two_after in ranks:
         assert two_before == pytest.approx(before, rel=1e-6, abs=1e-6)
-        for two, one in zip(two_steps, steps, strict=True):
-            assert two.keys() == one.keys()
-            same = one.keys() - OF_DEVICES
+        for two, step in zip(two_steps, steps, strict=True):
+            assert two.keys() == step.keys()
+            same = step.keys() - OF_DEVICES
             assert {n: two[n] for n in same} == pytest.approx(
-                {n: one[n] for n in same}, rel=1e-5, abs=1e-6
+                {n: step[n] for n in same}, rel=1e-5, abs=1e-6
             )
         assert two_after == pytest.approx(after, rel=1e-5, abs=1e-6)
 

@@ -73,6 +73,8 @@ class ZooModule(Ranged, LightningModule):
             candidates against it. The papers do not mask them.
         mask_same_text: Whether true texts with a row's own words stop being candidates against
             it. The papers do not mask them.
+        tokens_in_bf16: Whether tokens of texts, where the head reads them, travel between devices
+            in bf16, and their gradients back. Pooled vectors travel as they are.
 
     Raises:
         ZooError: Head or objective want tokens that the backbone does not have, or the objective a
@@ -88,10 +90,12 @@ class ZooModule(Ranged, LightningModule):
         seed: NonNegativeInt | None = None,
         mask_same_image: bool = False,
         mask_same_text: bool = False,
+        tokens_in_bf16: bool = False,
     ) -> None:
         super().__init__()
         self.backbone, self.optimizer, self.seed = backbone, optimizer, seed or 0
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
+        self.tokens_in_bf16 = tokens_in_bf16
         self.objective: Objective = CLIP() if objective is None else objective
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
@@ -189,7 +193,13 @@ class ZooModule(Ranged, LightningModule):
     def score(self, batch: Batch) -> tuple[Batch, Scores]:
         """Returns the encoded batch and its scores."""
         encoded = self.encode(batch)
-        return encoded, Scores(self.head, encoded, self.mask_same_image, self.mask_same_text)
+        return encoded, Scores(
+            self.head,
+            encoded,
+            self.mask_same_image,
+            self.mask_same_text,
+            tokens_in_bf16=self.tokens_in_bf16,
+        )
 
     def _judged(self, stage: str, batch: Batch) -> Loss:
         if not isinstance(batch, Batch):
@@ -345,6 +355,7 @@ class ZooModule(Ranged, LightningModule):
         masks = {
             "mask_same_image": self.mask_same_image,
             "mask_same_text": self.mask_same_text,
+            "tokens_in_bf16": self.tokens_in_bf16,
         }
         return {**parts, "optimizer": settings, "seed": self.seed, **masks}
 
