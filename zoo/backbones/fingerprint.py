@@ -13,11 +13,13 @@ import torch
 from torch import nn
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.preparation import Decoder
 from zoo.support.distributed import whole
 from zoo.support.spec import class_path
 
 LIBRARIES = ("open_clip_torch", "pillow", "timm", "torch", "torchvision", "transformers")
-CODE = ("backbones/**/*.py", "sources/*.py", "batch.py")  # what encodes and decodes
+# what encodes and decodes
+CODE = ("backbones/**/*.py", "pixels/decoding.py", "sources/*.py", "batch.py")
 
 
 def weights_hash(*modules: nn.Module) -> str:
@@ -49,7 +51,9 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
     return plain
 
 
-def computation_of(backbone: Backbone, precision: str) -> dict[str, Any] | None:
+def computation_of(
+    backbone: Backbone, precision: str, decoder: Decoder = "pil"
+) -> dict[str, Any] | None:
     """Returns all that the pooled vector of an image's bytes or a text's token ids depends on.
 
     How many are encoded at once is not among it: that changes last digits alone.
@@ -57,6 +61,7 @@ def computation_of(backbone: Backbone, precision: str) -> dict[str, Any] | None:
     Args:
         backbone: Encodes them. Where its weights are split over ranks, every rank must call this.
         precision: The trainer's name of the precision in which it runs.
+        decoder: What decodes images.
 
     Returns:
         It, by name. None where the backbone's class stands in no file, so that nothing tells when
@@ -79,7 +84,9 @@ def computation_of(backbone: Backbone, precision: str) -> dict[str, Any] | None:
         "dtype": str(weight.dtype),
         "adapters": None if lora is None else asdict(lora),
         "preprocessing": dict(backbone.model.visual.preprocess_cfg),
+        "decoder": decoder,
         "compile": backbone.compute.compile,
+        "channels_last": backbone.compute.channels_last,
         "precision": precision,
         "products": torch.get_float32_matmul_precision(),
         "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],

@@ -146,6 +146,14 @@ FLAGS = (
         commands=("validate",),
     ),
     Flag(
+        "fast_images",
+        "",
+        "decode and resize images by torchvision, which takes less time and gives other last "
+        "digits than PIL; results.json says so",
+        type=switched,
+        commands=("validate",),
+    ),
+    Flag(
         "long",
         "",
         "print every subset, note and way of getting files, however many there are",

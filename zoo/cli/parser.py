@@ -33,7 +33,7 @@ EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
 EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
 # what a flag means that stands alone
-ALONE = {"familiar_with": COCO, "exclude_images": TRAINED, "long": "true"}
+ALONE = {"familiar_with": COCO, "exclude_images": TRAINED, "fast_images": "true", "long": "true"}
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
     "validate": ("out", "presets", *ALONE, "cache", "beside", "overwrite"),

@@ -44,6 +44,8 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
             a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
             and restval, or `trained` for those that the model was trained on.
+        fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
+            pixels published numbers were measured.
         long: Whether the table has every subset and note where there are many.
 
     Raises:
@@ -68,6 +70,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         cache: EmbeddingCache | None = EmbeddingCache(),
         beside: list[str] | None = None,
         exclude_images: str | None = None,
+        fast_images: bool = False,
         long: bool = False,
     ) -> None:
         super().__init__()
@@ -87,6 +90,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             familiar_with=familiar_with,
             beside=beside,
             exclude_images=exclude_images,
+            fast_images=fast_images,
         )
 
     def check_files(self) -> None:
@@ -121,7 +125,9 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         kept = None
         if self.cache is not None:
             precision = str(self.trainer.precision)
-            kept = kept_vectors(self.cache, module.backbone, module.head, precision)
+            kept = kept_vectors(
+                self.cache, module.backbone, module.head, precision, self.evaluation.decoder
+            )
         return self.evaluation.loaders(module.backbone, module.head, kept)
 
     def teardown(self, stage: str) -> None:

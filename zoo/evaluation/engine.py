@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
+from zoo.backbones.preparation import Decoder
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.protocols.base import Outcome
@@ -36,7 +37,15 @@ from zoo.results.plan import Plan, Question, make_plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import figures
-from zoo.results.report import CUT, SCALE, TRAINED_IMAGES, Results, refuse_results, report
+from zoo.results.report import (
+    CUT,
+    DECODED,
+    SCALE,
+    TRAINED_IMAGES,
+    Results,
+    refuse_results,
+    report,
+)
 from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
@@ -76,6 +85,8 @@ class Evaluation(Ranged):
         exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
             a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
             and restval, or `trained` for those that the model was trained on.
+        fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
+            pixels published numbers were measured.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -99,6 +110,7 @@ class Evaluation(Ranged):
         familiar_with: str | None = None,
         beside: list[str] | None = None,
         exclude_images: str | None = None,
+        fast_images: bool = False,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -126,6 +138,7 @@ class Evaluation(Ranged):
         self.familiarity: Familiarity | None = None
         self.exclude_images = exclude_images
         self.seen: SeenImages | None = None
+        self.decoder: Decoder = "torchvision" if fast_images else "pil"
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
@@ -293,6 +306,11 @@ class Evaluation(Ranged):
                 scores are no numbers, or of another shape.
         """
         self.check_out()
+        if self.decoder != "pil":
+            raise ZooError(
+                "Evaluation(fast_images=True) is of images that zoo prepares, and an object with "
+                "score(images, texts) gets PIL's: leave it out"
+            )
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
         about = {"model": named}
         self._leave_out_whole_texts(
@@ -315,15 +333,22 @@ class Evaluation(Ranged):
                 f"{type(head).__name__} has no vector of a whole text",
                 "take a head of pooled vectors, such as Cosine",
             )
+        fast = self.decoder == "torchvision"
+        if fast and needs.views is not None:
+            raise ZooError(
+                f"{type(head).__name__} makes views of images that PIL decodes: leave "
+                "--fast_images out"
+            )
         segments = self._segments_for(needs)
         maker = Maker(
             plan.images,
             plan.texts,
             self.finder,
-            backbone.eval_transform,
+            backbone.eval_pixels if fast else backbone.eval_transform,
             backbone.tokenizer,
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
+            self.decoder,
         )
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
         if not needs.tokens and not needs.pieces:
@@ -403,6 +428,8 @@ class Evaluation(Ranged):
             "text_batch": self.text_batch,
             CUT: self._cut or {},
         }
+        if self.decoder != "pil":
+            notes[DECODED] = self.decoder
         for strategy in self._strategies:
             notes |= strategy.notes(head)
         if self._kept is not None:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import computation_of
+from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded
 from zoo.errors import ZooError
@@ -36,7 +37,11 @@ T = TypeVar("T")
 
 
 def kept_vectors(
-    cache: EmbeddingCache, backbone: Backbone, head: Head, precision: str
+    cache: EmbeddingCache,
+    backbone: Backbone,
+    head: Head,
+    precision: str,
+    decoder: Decoder = "pil",
 ) -> "KeptVectors | None":
     """Returns the vectors of a model; every rank must call this.
 
@@ -45,6 +50,7 @@ def kept_vectors(
         backbone: Encodes what is not kept.
         head: Scores the pairs.
         precision: The trainer's name of the precision in which the backbone runs.
+        decoder: What decodes images.
 
     Returns:
         The vectors. None where the head reads more than pooled vectors, the environment turns the
@@ -53,7 +59,7 @@ def kept_vectors(
     store = cache.store
     if store is None or head.needs.tokens or head.needs.pieces:
         return None
-    computation = computation_of(backbone, precision)
+    computation = computation_of(backbone, precision, decoder)
     if computation is None:
         log.warning(
             "vectors are not kept: %s is defined in no file that could tell when it changes",

@@ -14,11 +14,13 @@ from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.overlong import overlong
+from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.pieces.views import Views
+from zoo.pixels.decoding import decoded
 from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
@@ -128,11 +130,12 @@ class Maker:
         images: Distinct images of the plan.
         texts: Distinct texts of the plan.
         finder: Finds and opens images.
-        transform: From a PIL image to a tensor `[3, H, W]`.
+        transform: From an image, as the decoder gives it, to a tensor `[3, H, W]`.
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
         square: The transform of images of which views are made, in windows and tiles; None where
             images stay whole.
         segments: The segments of each text, in windows and tiles; None where texts stay whole.
+        decoder: What decodes images.
     """
 
     images: Sequence[ImageRef]
@@ -142,6 +145,7 @@ class Maker:
     tokenizer: Tokenize
     square: Transform | None = None
     segments: Sequence[tuple[str, ...]] | None = None
+    decoder: Decoder = "pil"
 
     def of_images(self, rows: Sequence[int]) -> Portion:
         """Returns the images of those rows; filling is the first image."""
@@ -149,7 +153,8 @@ class Maker:
 
     def _of_images(self, rows: Sequence[int], transform: Transform) -> Portion:
         try:
-            pixels = [transform(self.finder.load(self.images[max(row, 0)])) for row in rows]
+            refs = [self.images[max(row, 0)] for row in rows]
+            pixels = [transform(decoded(self.finder, ref, self.decoder)) for ref in refs]
         except ZooError as error:  # as a value: a worker's exception would come with its traceback
             return Portion(error=str(error))
         return Portion(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))

@@ -45,6 +45,7 @@ HEADER = b"zoo"
 CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
+DECODED = "images decoded by"  # where that is not PIL
 BESIDE = "beside"
 EXCLUDED_IMAGES = "excluded"
 TRAINED_IMAGES = "trained_images"  # how many of each data set the model was trained on

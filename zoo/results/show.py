@@ -14,7 +14,7 @@ from zoo.results.averages import Average
 from zoo.results.brief import BLIND, LONG, absent, ceilings_table, notes, summary_table
 from zoo.results.leaks import Leak, leaks_table, untold
 from zoo.results.metrics import Metric
-from zoo.results.report import BESIDE, CUT, EXCLUDED_IMAGES, SHORT_LISTS, Results
+from zoo.results.report import BESIDE, CUT, DECODED, EXCLUDED_IMAGES, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
     Bold,
@@ -146,6 +146,8 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
     yield from _remarks(results.metrics, many)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
+    if decoder := results.header["scoring"].get(DECODED):
+        yield Text(f"images were decoded by {decoder}: published numbers are of PIL's pixels")
     for place, n in results.header["scoring"].get(CUT, {}).items():
         yield Text(f"{place}: {n:,} texts are longer than the context and lose their ends")
     yield from map(Text, notes(header, long))
