@@ -81,3 +81,19 @@ def test_what_is_built_has_its_betas_and_eps_and_is_stepped_by_step() -> None:
     for group in built["optimizer"].param_groups:
         assert (group["betas"], group["eps"]) == ((0.5, 0.6), 1e-2)
     assert built["lr_scheduler"]["interval"] == "step"
+
+
+def test_one_kernel_for_an_update_changes_last_digits_alone() -> None:
+    def trained(fused: bool) -> torch.Tensor:
+        torch.manual_seed(0)
+        layer = nn.Linear(5, 3)
+        setting = Optimization(lr=0.1, fused=fused)
+        built = setting.build(layer.named_parameters(), lambda name: "head", 10, 1)
+        assert bool(built["optimizer"].param_groups[0]["fused"]) is fused
+        for step in range(5):
+            layer.zero_grad()
+            layer(torch.ones(2, 5) * step).square().sum().backward()
+            built["optimizer"].step()
+        return layer.weight.detach()
+
+    torch.testing.assert_close(trained(True), trained(False), rtol=1e-5, atol=1e-6)

@@ -50,6 +50,8 @@ class Optimization(metaclass=RangedType):
         warmup: The shape of the warm-up.
         final_share: The share of the learning rate that is left at the end, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
+        fused: Whether AdamW's update of a parameter is one kernel, whose last digits differ. A run
+            that goes on keeps what it began with.
 
     Raises:
         ZooError: More than one length of warm-up is given.
@@ -68,6 +70,7 @@ class Optimization(metaclass=RangedType):
     warmup: Literal["linear", "cosine"] = "linear"
     final_share: ClosedUnitInterval = 0.0
     decay: Literal["cosine", "none"] = "cosine"
+    fused: bool = False
 
     def __post_init__(self) -> None:
         given = [
@@ -137,7 +140,12 @@ class Optimization(metaclass=RangedType):
         Raises:
             ZooError: Every parameter is frozen.
         """
-        optimizer = AdamW(self.groups(parameters, part), betas=self.betas, eps=self.eps)
+        optimizer = AdamW(
+            self.groups(parameters, part),
+            betas=self.betas,
+            eps=self.eps,
+            fused=self.fused or None,  # None takes torch's own choice
+        )
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
         return {
             "optimizer": optimizer,

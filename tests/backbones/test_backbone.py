@@ -76,6 +76,18 @@ def test_chunks_change_neither_vectors_nor_tokens_nor_gradients(chunk: int) -> N
         assert torch.allclose(chunked[name], gradient, atol=1e-9), name
 
 
+def test_channels_side_by_side_change_last_digits_alone() -> None:
+    images = torch.randn(2, 3, 64, 64)
+    found = []
+    for last in (False, True):
+        torch.manual_seed(0)
+        backbone = Backbone("zoo-tiny", compute=Compute(channels_last=last))
+        weight = backbone.model.visual.conv1.weight
+        assert weight.is_contiguous(memory_format=torch.channels_last) is last
+        found.append(backbone.encode_images(images).pooled)
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
+
+
 def test_a_chunked_tower_sees_no_more_items_than_its_chunk() -> None:
     backbone, seen = tiny(compute=Compute(2)), []
     backbone.model.visual.register_forward_hook(lambda _m, args, _o: seen.append(len(args[0])))

@@ -12,6 +12,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
+from zoo.training.trainer import ZooTrainer
 
 
 def test_the_score_is_the_scaled_cosine() -> None:
@@ -50,6 +51,25 @@ def test_half_types_are_scored_in_fp32_also_under_autocast() -> None:
         block = head.block(images, texts)
     assert block.dtype is torch.float32
     torch.testing.assert_close(block, exact)
+
+
+def test_scores_are_left_out_of_tf32(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    head = attached(Cosine())
+    plain = head.logits
+    monkeypatch.setattr(
+        head, "logits", lambda x: (asked.append(torch.get_float32_matmul_precision()), plain(x))[1]
+    )
+    items = Encoded(torch.randn(3, WIDTH))
+    before = torch.get_float32_matmul_precision()
+    ZooTrainer(tf32=True, logger=False, accelerator="cpu")
+    try:
+        assert torch.get_float32_matmul_precision() == "high"
+        head.block(items, items)
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert asked == ["highest"]
 
 
 def test_scale_and_bias_start_from_the_backbone_or_from_the_arguments() -> None:

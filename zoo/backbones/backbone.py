@@ -115,6 +115,8 @@ class Backbone(Recorded, nn.Module):
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
         self._refuse_statistics_of_chunks()
         adapt(self.model, tuning, lambda name: self.tower(f"model.{name}"))
+        if compute.channels_last:
+            self.model.visual.to(memory_format=torch.channels_last)
         compile_blocks((self._images, self._texts), compute.compile)
         for parameter_name, parameter in self.named_parameters():
             if not tuning.trains(self.tower(parameter_name)) or parameter_name in TEMPERATURE:

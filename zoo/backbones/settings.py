@@ -97,7 +97,10 @@ class Compute(metaclass=RangedType):
             runs twice. None encodes all at once.
         compile: A backend of torch.compile, such as `inductor`, for the blocks of both towers. None
             runs them as they are.
+        channels_last: Whether the image tower's convolutions have the channels of a pixel side by
+            side. Their sums are in another order then, so that last digits differ.
     """
 
     chunk: PositiveInt | None = None
     compile: str | None = None
+    channels_last: bool = False

@@ -5,6 +5,8 @@ n images, m texts, P named pairs; logits = scale * similarity (+ bias).
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -17,12 +19,21 @@ from zoo.support.ranges import PositiveFloat, PositiveNumber
 from zoo.support.spec import Recorded
 
 
-def without_autocast(x: Tensor) -> torch.autocast:
-    """Returns a context in which products keep the precision of their arguments.
+@contextmanager
+def without_autocast(x: Tensor) -> Iterator[None]:
+    """Makes products keep the precision of their arguments, under TF32 too.
 
     Scores need it: a bf16 cosine has steps of 0.002 from 0.25 on, and of 0.004 from 0.5 on.
     """
-    return torch.autocast(x.device.type, enabled=False)
+    before = torch.get_float32_matmul_precision()
+    with torch.autocast(x.device.type, enabled=False):
+        try:
+            if before != "highest":
+                torch.set_float32_matmul_precision("highest")
+            yield
+        finally:
+            if before != "highest":
+                torch.set_float32_matmul_precision(before)
 
 
 class Head(Recorded, nn.Module, ABC):

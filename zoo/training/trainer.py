@@ -28,6 +28,7 @@ class ZooTrainer(Ranged, Trainer):
             is refused.
         precision: Lightning's precisions, or `auto`: bf16-mixed where a GPU has it, else 32-true.
             null is Lightning's default.
+        tf32: Whether products of fp32 are in TF32 where the device has it, scores left out.
         plugins: Lightning's plugins. One that writes whole checkpoints is added to them.
         val_check_interval: When to validate: batches between two validations, a share of an epoch
             from above 0 to 1.0, or a duration. null validates at the end of an epoch.
@@ -54,6 +55,7 @@ class ZooTrainer(Ranged, Trainer):
         *args: Any,
         strategy: str | Strategy = "auto",
         precision: str | int | None = None,
+        tf32: bool = False,
         plugins: Plugin | list[Plugin] | None = None,
         val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
         check_val_every_n_epoch: PositiveInt | None = 1,
@@ -99,6 +101,8 @@ class ZooTrainer(Ranged, Trainer):
                 if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
                 else "32-true"
             )
+        if tf32:
+            torch.set_float32_matmul_precision("high")
         plugins = [*given, WholeCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
         super().__init__(
