@@ -212,3 +212,27 @@ def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_name
     for column in ("train/loss", "val/loss"):
         found = losses(broken, 0, column) | losses(broken, 1, column)
         assert found == pytest.approx(losses(whole, 0, column), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_where_one_of_four_is_killed_the_others_say_so_and_the_run_goes_on(
+    made_root: Path, tmp_path: Path
+) -> None:
+    """Two epochs of two steps, in whose third step rank 2 is killed; the command launches all."""
+    common = ["fit", "--config", str(made_root / "recipe.yaml"), *CALM]
+    one = command(tmp_path / "one", *common, *CPU)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    four = [*CPU, "--trainer.devices", "4", "--trainer.strategy", "ddp"]
+    sends = {"signal": int(signal.SIGKILL), "step": 3, "rank": 2}
+    callback = ["--trainer.callbacks+=tests.support.runs.Signalled"]
+    callback += [f"--trainer.callbacks.{name}={value}" for name, value in sends.items()]
+    often = ["--last_checkpoint.every_n_steps", "1"]
+    error = ended(broken, 1, *common, *four, *often, *callback)
+    told = [line for line in error.splitlines() if line.startswith("zoo: process ")]
+    assert told
+    assert all("of 4 ends, since another one ended or cannot be reached" in line for line in told)
+    command(broken, *common, *four, "--ckpt_path", "last", ranks=4)
+    for column in ("train/loss", "val/loss"):
+        found = losses(broken, 0, column) | losses(broken, 1, column)
+        assert found == pytest.approx(losses(one, column=column), rel=1e-5)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.backbones import Backbone
+from zoo.backbones.factory import architecture
 from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import Batch, TextBank
 from zoo.costs.devices import Device, device_of
@@ -111,6 +112,27 @@ def test_activations_are_those_that_autograd_keeps(quickgelu: bool, tmp_path: Pa
     memory = on_paper(quickgelu, None, frozenset({"image", "text"}), 0).memory
     wanted = sum(memory[f"activations of {what}"] for what in ("images", "texts"))
     assert wanted + memory["images"] == pytest.approx(found, rel=CLOSE)
+
+
+def test_whole_steps_take_the_memory_that_was_measured() -> None:
+    """What `benchmarks/speed/step_memory.py` measured of ViT-B/32 above weights and moments."""
+    image, text = towers_of(architecture("ViT-B-32-quickgelu")[1], True, "ViT-B-32")
+    file = Path(__file__).parents[2] / "benchmarks" / "results" / "step_memory_cpu.json"
+    whole = [s for s in json.loads(file.read_text())["steps"] if not s["chunk"] and s["batch"] > 8]
+    assert len(whole) == 3
+    for step in whole:
+        planned = Step(
+            image,
+            text,
+            parameters=0,
+            trained=0,
+            trains=frozenset({"image", "text"}),
+            rows=step["batch"],
+            sentences=2,
+            units=4,
+            arithmetic="fp32",
+        )
+        assert sum(planned.memory.values()) / (1 << 20) == pytest.approx(step["peak"], rel=CLOSE)
 
 
 def test_memory_of_weights_gradients_and_moments_is_that_of_fp32() -> None:

@@ -114,7 +114,7 @@ def numbers(
         batch_size=BATCH,
         negatives=NegCLIPSwap(),
         units=UnitSampler(str(root / "units.jsonl")),
-        positives=Paraphrases(root / "beside.jsonl") if name in EVERY else None,
+        positives=Paraphrases(root / "beside.jsonl", strict=False) if name in EVERY else None,
         negative_images=NegativeImages(root / "beside.jsonl") if name in EVERY else None,
         workers=0,
         tolerate_broken=True,
