@@ -1,15 +1,20 @@
 """Decoding by torchvision gives PIL's pixels, and leaves to PIL what it would decode otherwise."""
 
 import io
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+import torchvision
 from PIL import Image
 from torchvision.transforms.functional import pil_to_tensor
 
-from zoo.pixels import decoded
+from zoo.errors import ZooError
+from zoo.pixels import decoded, decoding
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.pictures import Decoding
@@ -94,6 +99,49 @@ def test_a_broken_jpeg_is_told_as_pil_tells_it(cut: int, refs: Any) -> None:
     with pytest.raises(BrokenImage) as by_pil:
         decoded(finder, ref, "pil")
     assert str(by_torchvision.value) == str(by_pil.value)
+
+
+@pytest.fixture
+def without_decoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A torchvision of a later release, and no torchcodec."""
+    monkeypatch.delattr(torchvision.io, "decode_jpeg")
+    monkeypatch.setitem(sys.modules, "torchcodec", None)
+    decoding._jpeg_decoder.cache_clear()
+    yield
+    decoding._jpeg_decoder.cache_clear()
+
+
+def test_where_torchvision_decodes_no_more_torchcodec_does(
+    without_decoder: None, refs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What torchcodec's decoder is called with is looked at; it is not installed everywhere."""
+    ref, asked = refs(coloured("JPEG")), []
+
+    def decode_jpeg(source: torch.Tensor, *, mode: str) -> torch.Tensor:
+        asked.append((source.dtype, mode))
+        return torch.zeros(1, 2, 3, dtype=torch.uint8)
+
+    decoders = SimpleNamespace(decode_jpeg=decode_jpeg)
+    monkeypatch.setitem(sys.modules, "torchcodec", SimpleNamespace(decoders=decoders))
+    assert pixels_of(ImageFinder([]), ref).shape == (3, 2, 3)
+    assert asked == [(torch.uint8, "UNCHANGED")]
+
+
+def test_where_neither_decodes_it_is_said_how_to_go_on(without_decoder: None, refs: Any) -> None:
+    with pytest.raises(ZooError, match=r"zoo\[decoding\].*data\.decoder: pil"):
+        pixels_of(ImageFinder([]), refs(coloured("JPEG")))
+
+
+def test_torchcodec_gives_the_same_pixels(
+    without_decoder: None, refs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "torchcodec")
+    pytest.importorskip("torchcodec", reason="`pip install 'zoo[decoding]'` brings torchcodec")
+    for content in (coloured("JPEG"), coloured("JPEG", progressive=True), jpeg("L"), jpeg("CMYK")):
+        ref = refs(content)
+        found = pixels_of(ImageFinder([]), ref)
+        wanted = pil_to_tensor(ImageFinder([]).load(ref))
+        assert int((found.int() - wanted.int()).abs().max()) <= 1
 
 
 def test_pil_gives_its_own_image_where_it_is_asked(refs: Any) -> None:

@@ -1,13 +1,15 @@
 """Decoding: an image by reference, decoded by PIL or, where it can, by torchvision."""
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
-from torchvision.io import ImageReadMode, decode_jpeg
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones.preparation import Decoder
+from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
@@ -53,6 +55,32 @@ def pixels_of(finder: ImageFinder, ref: ImageRef) -> Tensor:
     return pil_to_tensor(finder.load(ref)) if pixels is None else pixels
 
 
+@cache
+def _jpeg_decoder() -> Callable[[Tensor], Tensor]:
+    """Returns what decodes a JPEG into the channels that it has.
+
+    Asked for RGB, it would turn four colours into three by another rule than PIL's. torchvision
+    means to take its decoder away, in favour of torchcodec's, which gives the same pixels.
+
+    Raises:
+        ZooError: Neither is there.
+    """
+    try:
+        from torchvision.io import ImageReadMode, decode_jpeg
+
+        return partial(decode_jpeg, mode=ImageReadMode.UNCHANGED)
+    except ImportError:
+        pass
+    try:
+        from torchcodec import decoders
+    except ImportError as error:
+        raise ZooError(
+            "this torchvision decodes no JPEGs any more: `pip install 'zoo[decoding]'` brings "
+            "torchcodec, which does, or set data.decoder: pil"
+        ) from error
+    return partial(decoders.decode_jpeg, mode="UNCHANGED")
+
+
 def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     try:
         content = finder.content(ref)
@@ -61,9 +89,9 @@ def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     if not content.startswith(JPEG):
         return None
     file = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    decode = _jpeg_decoder()
     try:
-        # asked for RGB, it would turn four colours into three by another rule than PIL's
-        pixels = decode_jpeg(file, ImageReadMode.UNCHANGED)
+        pixels = decode(file)
     except RuntimeError:
         return None
     return pixels.expand(3, -1, -1) if len(pixels) in (GREY, COLOUR) else None
