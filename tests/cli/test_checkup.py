@@ -54,6 +54,28 @@ def test_what_is_missing_is_listed_with_the_commands_that_make_it(root: Path) ->
     assert f"\n  zoo negatives build {captions} --out t.arrow" in told.out
 
 
+def test_what_stands_beside_captions_is_looked_at_each_by_itself(root: Path) -> None:
+    """Paraphrases and negative images are read from files, without which neither can be made."""
+    (root / "empty").mkdir()
+    told = said(["doctor", "--config", "triplet_clip.yaml", "--data_root", str(root / "empty")])
+    missing = {what for what, state in states(told.out).items() if state == "MISSING"}
+    assert missing == {
+        "training captions",
+        "negatives of Replay",
+        "negative images of NegativeImages",
+    }
+    flags = []
+    for name, kind in (("positives", "Paraphrases"), ("negative_images", "NegativeImages")):
+        flags += [f"--data.{name}", kind, f"--data.{name}.file", str(root / "beside.jsonl")]
+    beside = {"positives of Paraphrases", "negative images of NegativeImages"}
+    doctor = ["doctor", "--config", str(root / "recipe.yaml"), *flags]
+    found = states(said(doctor).out)
+    assert {found[what] for what in beside} == {"ok"}
+    (root / "beside.jsonl").unlink()
+    found = states(said(doctor).out)
+    assert {what for what, state in found.items() if state == "MISSING"} == beside
+
+
 def test_every_thing_that_cs_clip_lacks_is_named_at_once(root: Path) -> None:
     (root / "empty").mkdir()
     told = said(["doctor", "--config", "cs_clip.yaml", "--data_root", str(root / "empty")])

@@ -13,6 +13,7 @@ from tests.datamodules.small import Appended, FakeBackbone, Made, Watcher, finge
 from zoo.batch import MISSING
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError
+from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.negclip_tsv import NegClipTsv
@@ -234,6 +235,30 @@ def test_own_images_that_carry_an_orientation_or_alpha_are_counted_and_honoured_
     assert data.finder.load(images[str(tmp_path / "3.png")]).size == (4, 8)
     assert data.finder.load(images[str(tmp_path / "4.png")]).getpixel((0, 0)) == (255, 255, 255)
     assert data.describe()["own_images"] == {"upright": True, "background": "white"}
+
+
+def test_of_negative_images_the_same_is_said_as_of_those_of_captions(tmp_path, caplog):
+    reader = Made(tmp_path, 10)
+    captions = [sample.caption for sample in reader.samples()]
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (8, 4)).save(tmp_path / "turned.png", exif=exif)
+    (tmp_path / "coco/val2017").mkdir(parents=True)
+    Image.new("RGB", (8, 8)).save(tmp_path / "coco/val2017/000000000724.jpg")
+    images = ["turned.png", "moved/000000000724.jpg", "gone.png"]
+    lines = (
+        json.dumps({"caption": caption, "negative_image": image})
+        for caption, image in zip(captions, images, strict=False)
+    )
+    (tmp_path / "beside.jsonl").write_text("\n".join(lines))
+    negative_images = NegativeImages(tmp_path / "beside.jsonl")
+    attached(made(tmp_path, reader=reader, negative_images=negative_images, tolerate_missing=True))
+    assert "1 of 11 own images looked at carry an EXIF orientation" in caplog.text
+    assert (
+        "1 negative images are not there as written and taken by their names for published ones "
+        "(moved/000000000724.jpg for coco:724)" in caplog.text
+    )
+    assert "1 negative images are missing and left out" in caplog.text
 
 
 def test_no_image_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_path):

@@ -13,13 +13,17 @@ from zoo.backbones.factory import cached_weights, check_tag, parameters_of
 from zoo.checkpoints.files import RUNS
 from zoo.cli.fit import data_of, settings_of
 from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.checks import check_negative_images
+from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.units import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.mistakes import mistake
 from zoo.negatives.base import NegativeGenerator
+from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
+from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.sources.source import Source, located, read
@@ -45,7 +49,13 @@ IMAGES = {
         for part in ("train2014", "val2014")
     )
 }
-# the key is the argument that names the file
+# what stands beside captions, by the argument of the data and its class
+BESIDE: dict[str, type] = {
+    "negatives": NegativeGenerator,
+    "positives": PositiveGenerator,
+    "negative_images": NegativeImages,
+}
+# commands that make negatives, by the argument that names the file
 TABLES = {
     "table": "zoo negatives build {captions} --out {file}",
     "file": "zoo negatives export {captions} --out {file}",
@@ -102,10 +112,10 @@ def checkup(argv: list[str]) -> int:
 
 
 def _data(settings: Namespace) -> Iterator[Need]:
-    wanted = settings.init_args.get("negatives")
-    bare = settings.clone()
-    if wanted is not None:
-        bare.init_args.negatives = None  # a generator whose file is missing cannot be made
+    given, bare = settings.init_args, settings.clone()
+    for name in BESIDE:
+        if given.get(name) is not None:
+            bare.init_args[name] = None  # whose file is missing cannot be made
     try:
         data = data_of(bare)
     except Exception as error:
@@ -131,9 +141,10 @@ def _data(settings: Namespace) -> Iterator[Need]:
     captions = " ".join(map(str, data.train_reader.files[:1]))
     if data.units is not None:
         yield _units(data, sources, captions)
-    for generator in wanted if isinstance(wanted, list) else [wanted]:
-        if generator is not None:
-            yield _negatives(generator, sources, captions)
+    for name, base in BESIDE.items():
+        made = given.get(name)
+        for settings in made if isinstance(made, list) else [made] * (made is not None):
+            yield _beside(name, base, settings, sources, finder, data, captions)
     if data.evaluation is not None:
         yield _benchmarks(data.evaluation)
 
@@ -209,22 +220,42 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
     return Need("units", f"of {len(records):,} captions")
 
 
-def _negatives(settings: Namespace, sources: list[Source], captions: str) -> Need:
-    name = settings.class_path.rpartition(".")[2]
+def _beside(
+    name: str,
+    base: type,
+    settings: Namespace,
+    sources: list[Source],
+    finder: ImageFinder,
+    data: CaptionDataModule,
+    captions: str,
+) -> Need:
+    """Returns the need of what stands beside captions, which is made and held to the captions."""
+    what = f"{name.replace('_', ' ')} of {settings.class_path.rpartition('.')[2]}"
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(NegativeGenerator, "generator")
+    parser.add_subclass_arguments(base, "made")
     try:
-        made = parser.instantiate(Namespace(generator=settings)).generator
-        made.check(sources[0].captions if sources else [])
+        made = parser.instantiate(Namespace(made=settings)).made
+        if isinstance(made, NegativeImages):
+            found = made.found(finder, data.tolerate_missing)
+            for source in sources[:1]:
+                list(check_negative_images(source, found, made.file))
+            return Need(what, f"of {len(found.by_caption):,} captions")
+        texts = sources[0].captions if sources else []
+        if isinstance(made, PositiveGenerator):
+            made.check(texts, ImageCaptions(sources))
+        else:
+            made.check(texts)
     except Exception as error:
         files = {key.rpartition(".")[2]: file for key, file in vars(settings.as_flat()).items()}
         make = tuple(
             command.format(captions=captions, file=files[argument])
             for argument, command in TABLES.items()
-            if argument in files and not Path(files[argument]).exists()
+            if base is NegativeGenerator
+            and argument in files
+            and not Path(files[argument]).exists()
         )
-        return Need(f"negatives of {name}", _sentence(error), False, make)
-    return Need(f"negatives of {name}", "can be made")
+        return Need(what, _sentence(error), False, make)
+    return Need(what, "can be made")
 
 
 def _benchmarks(evaluation: Evaluation) -> Need:

@@ -305,7 +305,7 @@ class CaptionDataModule(Ranged, CaptionData):
         refused = self.overlong == "error"
         self.overlong_found = check_context(self._splits, self._backbone.tokenizer, refused)
         yield from self.overlong_found.notes()
-        yield from notes_on_images(train, val, self.finder)
+        yield from notes_on_images(train, val, self.found_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
         """Returns the training loader, at the place of the run that is resumed.

@@ -180,15 +180,21 @@ def check_context(sources: Sequence[Source], tokenizer: Tokenize, refused: bool)
     return Overlong(looked_at, found, first)
 
 
-def notes_on_images(train: Source, val: Source | None, finder: ImageFinder) -> Iterator[str]:
+def notes_on_images(
+    train: Source, val: Source | None, negative: FoundImages, finder: ImageFinder
+) -> Iterator[str]:
     """Yields notes on images that carry what is not honoured, are shared, or are not as written.
 
     Args:
         train: The training captions.
         val: The validation captions, if any.
+        negative: The negative images.
         finder: Finds and opens images.
     """
-    images = dict.fromkeys([*train.images, *(val.images if val is not None else ())])
+    of_captions = [
+        image for source in (train, val) if source is not None for image in source.images
+    ]
+    images = dict.fromkeys([*of_captions, *negative.by_caption.values()])
     carried = finder.carried(images)
     yield from carried.notes(finder.decoding, "data.upright", "data.background").values()
     if val is not None:
@@ -196,15 +202,19 @@ def notes_on_images(train: Source, val: Source | None, finder: ImageFinder) -> I
         shared = int(np.count_nonzero(pc.is_in(held_out, train.image_ids)))
         if shared:
             yield f"{shared:,} of {len(held_out):,} validation images are trained on as well"
-    for name, source in (("training", train), ("validation", val)):
-        if source is not None and source.by_name:
-            path, known = next(iter(source.by_name.items()))
+    for name, found in (
+        ("images of the training captions", train),
+        ("images of the validation captions", val),
+        ("negative images", negative),
+    ):
+        if found is not None and found.by_name:
+            path, known = next(iter(found.by_name.items()))
             yield (
-                f"{len(source.by_name):,} images of the {name} captions are not there as written "
-                f"and taken by their names for published ones ({path.key} for {known})"
+                f"{len(found.by_name):,} {name} are not there as written and taken by their names "
+                f"for published ones ({path.key} for {known})"
             )
-        if source is not None and source.missing:
-            yield f"{source.missing:,} images of the {name} captions are missing and left out"
+        if found is not None and found.missing:
+            yield f"{found.missing:,} {name} are missing and left out"
 
 
 def _share(n: int, of: int, what: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -242,6 +242,11 @@ class ImageFinder:
         """
         found = ((ref, self._settled(ref)) for ref in refs if ref.source == "file")
         return {ref: known for ref, known in found if known is not None}
+
+    def by_name(self, known: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
+        """Returns those of what `settled` found that lie at no path, and go by their names."""
+        absent = frozenset(self.missing(known))
+        return {ref: to for ref, to in known.items() if ref in absent}
 
     def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
         """Returns the references without a file, in their order."""

@@ -55,14 +55,24 @@ class NegativeImages(Recorded):
                 "leave out some"
             )
         absent = frozenset(missing)
-        return FoundImages({text: ref for text, ref in images.items() if ref not in absent})
+        there = {text: ref for text, ref in images.items() if ref not in absent}
+        return FoundImages(there, finder.by_name(known), len(missing))
 
 
 @dataclass(frozen=True)
 class FoundImages:
-    """Negative images that are there, by the text of their caption."""
+    """Negative images that are there.
+
+    Attributes:
+        by_caption: The images by the text of their caption.
+        by_name: Published images that are taken by their names, by what is written, where nothing
+            is.
+        missing: How many images are not there.
+    """
 
     by_caption: dict[str, ImageRef] = field(default_factory=dict)
+    by_name: dict[ImageRef, ImageRef] = field(default_factory=dict)
+    missing: int = 0
 
     def of(self, caption: str) -> ImageRef | None:
         """Returns the negative image of a caption, or None where there is none."""

@@ -198,9 +198,7 @@ def located(source: Source, finder: ImageFinder) -> Source:
     known = finder.settled(_images(source))
     if not known:
         return source
-    absent = frozenset(finder.missing(known))
-    by_name = {ref: to for ref, to in known.items() if ref in absent}
-    return replace(source, samples=source.samples.with_images(known), by_name=by_name)
+    return replace(source, samples=source.samples.with_images(known), by_name=finder.by_name(known))
 
 
 def _images(source: Source) -> Iterator[ImageRef]:

@@ -100,7 +100,8 @@ def entries(
         with opened(file) as content:
             lines = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(f"{file} cannot be read ({error}): {source}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ZooError(f"{file} cannot be read ({why}): {source}") from error
     for number, line in enumerate(lines, start=1):
         origin = f"{file}:{number}"
         try:
