@@ -86,7 +86,7 @@ SETTINGS = {
     "model.head.scale": "0 -1 x 1000",
     "model.head.max_scale": "0 -1 x",
     "model.head.learn_scale": "maybe",
-    "model.head.bias": "x",
+    "model.head.bias": "x nan",
     "model.backbone.name": "zoo-tinny",
     "model.backbone.tuning.towers": "all",
     "model.backbone.compute.chunk": "0 -1 1.5 x",

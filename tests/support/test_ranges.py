@@ -19,11 +19,13 @@ from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.negatives.mixture import SwapOrFoil
 from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.fsc_clip import FSCCLIP
+from zoo.objectives.tic import TIC
 from zoo.optim import Optimization
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.support.ranges import wanted
@@ -52,6 +54,10 @@ REFUSED: list[tuple[Callable[..., object], dict[str, object], str]] = [
     (FSCCLIP, {"local_scale": 0}, "a number above 0"),
     (Cosine, {"scale": -1.0}, "a number above 0"),
     (Cosine, {"max_scale": 0}, "a number above 0"),
+    (Cosine, {"bias": NAN}, "a finite number"),
+    (Linear, {"bias": float("inf")}, "a finite number"),
+    (TIC, {"most_alike": NAN}, "a finite number"),
+    (Optimization, {"betas": 0.9}, "a list of numbers"),
     (CrossModal, {"layers": 0}, "a whole number from 1 up"),
     (CrossModal, {"layers": 1.5}, "a whole number from 1 up"),
     (CrossModal, {"dropout": 1.0}, "a number from 0 and below 1"),

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.needs import Needs
-from zoo.support.ranges import PositiveFloat, PositiveNumber
+from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
 from zoo.support.spec import Recorded
 
 
@@ -67,7 +67,7 @@ class Head(Recorded, nn.Module, ABC):
         scale: PositiveNumber | None = None,
         max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
-        bias: float | None = None,
+        bias: Number | None = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__

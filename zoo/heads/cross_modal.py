@@ -24,6 +24,7 @@ from zoo.needs import Needs
 from zoo.support.ranges import (
     HalfOpenUnitInterval,
     NonNegativeNumber,
+    Number,
     PositiveFloat,
     PositiveInt,
     PositiveNumber,
@@ -93,7 +94,7 @@ class CrossModal(Head):
         scale: PositiveNumber | None = 1.0,
         max_scale: PositiveFloat = 100.0,
         learn_scale: bool = False,
-        bias: float | None = None,
+        bias: Number | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         if width % attention_heads:

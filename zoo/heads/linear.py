@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
-from zoo.support.ranges import PositiveFloat, PositiveNumber
+from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
 from zoo.support.tensors import read_tensors
 
 
@@ -45,7 +45,7 @@ class Linear(Cosine):
         weights: str | None = None,
         max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
-        bias: float | None = None,
+        bias: Number | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         if weights is not None and side != "text":

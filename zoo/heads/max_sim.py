@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from zoo.batch import Encoded, TokenKey
 from zoo.heads.base import Head, without_autocast
 from zoo.needs import Needs
-from zoo.support.ranges import PositiveFloat, PositiveInt, PositiveNumber
+from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
 
 
 class MaxSim(Head):
@@ -50,7 +50,7 @@ class MaxSim(Head):
         scale: PositiveNumber | None = None,
         max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
-        bias: float | None = None,
+        bias: Number | None = None,
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         self.image_key, self.text_key = TokenKey(layer, prefix=cls_patch), TokenKey(layer)

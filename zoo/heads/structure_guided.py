@@ -16,7 +16,7 @@ from zoo.heads.max_sim import MaxSim
 from zoo.needs import Needs
 from zoo.pieces.segments import Coarse, Segments
 from zoo.pieces.views import Overlap, Views
-from zoo.support.ranges import PositiveFloat, PositiveInt, PositiveNumber
+from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
 
 
 class StructureGuided(MaxSim):
@@ -47,7 +47,7 @@ class StructureGuided(MaxSim):
         scale: PositiveNumber | None = None,
         max_scale: PositiveFloat = 100.0,
         learn_scale: bool = True,
-        bias: float | None = None,
+        bias: Number | None = None,
     ) -> None:
         super().__init__(
             start_token=True,

@@ -15,7 +15,7 @@ from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.scores import Scores
-from zoo.support.ranges import NonNegativeNumber, PositiveInt
+from zoo.support.ranges import NonNegativeNumber, Number, PositiveInt
 
 
 class TIC(Objective):
@@ -36,7 +36,7 @@ class TIC(Objective):
         self,
         lambda_tic: NonNegativeNumber = 0.1,
         hardest: PositiveInt = 10,
-        most_alike: float = 0.95,
+        most_alike: Number = 0.95,
     ) -> None:
         super().__init__()
         self.lambda_tic, self.hardest, self.most_alike = lambda_tic, hardest, most_alike

@@ -5,6 +5,7 @@ import math
 import re
 import types
 from abc import ABCMeta
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     PositiveInt = int
     NonNegativeInt = int
     PositiveFloat = float
+    Number = float
     PositiveNumber = float
     NonNegativeNumber = float
     ClosedUnitInterval = float
@@ -29,6 +31,7 @@ else:
         restricted_number_type,
     )
 
+    Number = restricted_number_type("Number", float, [(">", -math.inf), ("<", math.inf)])
     PositiveNumber = restricted_number_type("PositiveNumber", float, [(">", 0), ("<", math.inf)])
     NonNegativeNumber = restricted_number_type(
         "NonNegativeNumber", float, [(">=", 0), ("<", math.inf)]
@@ -42,6 +45,7 @@ __all__ = [
     "HalfOpenUnitInterval",
     "NonNegativeInt",
     "NonNegativeNumber",
+    "Number",
     "OpenUnitInterval",
     "PositiveFloat",
     "PositiveInt",
@@ -126,6 +130,8 @@ def wanted(kind: str, restriction: str) -> str:
     ends = [
         _ENDS[sign].format(bounds[sign]) for sign in (low, high) if sign and bounds[sign] != "inf"
     ]
+    if not ends:
+        return number.replace("a ", "a finite ", 1)
     said = " and ".join(ends).replace(" and up to ", " to ")
     return f"{number} {said}{' up' if low == '>=' and len(ends) == 1 else ''}"
 
@@ -164,6 +170,8 @@ def _settled(value: Any, hint: Any) -> Any:
         return _plain(value, hint)
     if get_origin(hint) is Literal and value not in get_args(hint):
         raise ValueError(f"one of {', '.join(map(str, get_args(hint)))}")
+    if isinstance(value, int | float) and get_origin(hint) in (tuple, list, Sequence):
+        raise ValueError("a list of numbers")
     if isinstance(value, list | tuple) and get_args(hint):
         inside = [h for h in get_args(hint) if h is not ...]
         each = inside if len(inside) == len(value) else inside[:1] * len(value)
