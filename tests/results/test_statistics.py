@@ -1,6 +1,8 @@
 """Intervals and tests against hand-worked values and loops."""
 
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,6 +210,17 @@ def test_intervals_hold_the_true_value_in_about_95_of_100(
         low, high, _ = interval([sample(right, image, group)], [1.0])
         held += low <= chance <= high
     assert 0.925 <= held / 400 <= 0.995
+
+
+def test_every_setting_of_the_committed_table_is_within_its_goal() -> None:
+    table = (Path(__file__).parents[2] / "benchmarks/results/interval_coverage.md").read_text()
+    (goal,) = re.findall(r"Goal: ([\d.]+) to ([\d.]+) of 100", table)
+    lowest, highest = map(float, goal)
+    settings = re.findall(r"^\d+ settings, ([\d.]+) to ([\d.]+)", table, re.M)
+    recalls = re.findall(r"(?:text|image) \| [\d.]+ \| ([\d.]+) \|$", table, re.M)
+    assert (len(settings), len(recalls)) == (4, 24)
+    held = [float(share) for share in (*recalls, *(end for ends in settings for end in ends))]
+    assert lowest <= min(held) <= max(held) <= highest
 
 
 def test_the_paired_test_is_mcnemars_mid_p_where_each_image_is_asked_once() -> None:
