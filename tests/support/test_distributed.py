@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,17 @@ def test_one_process_is_a_group_of_itself() -> None:
     assert gather.max_over_ranks(4, torch.device("cpu")) == 4
     assert gather.gather_objects("a") == ["a"]
     assert (gather.rank(), gather.world_size()) == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["all_gather_single", "all_gather_into_tensor"])
+def test_a_collective_goes_by_its_new_name_where_torch_has_that(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch means to take the former name away."""
+    monkeypatch.delattr(dist, "all_gather_single", raising=False)
+    monkeypatch.setattr(dist, "all_gather_into_tensor", "all_gather_into_tensor")
+    monkeypatch.setattr(dist, name, name, raising=False)
+    assert gather._collective("all_gather_single", "all_gather_into_tensor") == name
 
 
 @given(n=st.integers(0, 20), world=st.integers(1, 5))

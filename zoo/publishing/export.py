@@ -224,8 +224,8 @@ def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
     ]
     if wrong:
         raise ZooError(
-            f"the export does not reload in zoo as it was ({len(wrong)} tensors differ, such as "
-            f"{wrong[0]}): report this"
+            "the export does not reload in zoo as it was (tensors that differ: "
+            f"{len(wrong)}, such as {wrong[0]}): report this"
         )
     images, ids = _probes(backbone)
     ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))

@@ -96,8 +96,8 @@ class Finite(StepEnd):
         """
         if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
             raise ZooError(
-                f"the checkpoint {trainer.ckpt_path} has {len(bad)} tensors with weights that are "
-                f"not finite, such as {bad[0]}: go on from an earlier one, and {TRY}"
+                f"the checkpoint {trainer.ckpt_path} has weights that are not finite (tensors: "
+                f"{len(bad)}, such as {bad[0]}): go on from an earlier one, and {TRY}"
             )
 
 

@@ -42,7 +42,7 @@ class Classification(Protocol):
                     )
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome for each query, its scores in the order in which an argmax has them."""
+        """Yields an outcome for each query; the score that an argmax takes stands first."""
         rows = np.arange(len(match))
         best = np.where(match, scores, -np.inf).argmax(1)
         rival = np.where(match, -np.inf, scores).argmax(1)
