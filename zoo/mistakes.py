@@ -247,6 +247,10 @@ def _near_names(text: str) -> str:
     if name in short:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
     if asked[1]:
+        flag = re.search(r"--(?:[\w.]+\.)?(\w+):", text)
+        rooms = [room for room in ROOMS if flag and room == f"{flag[1]}s"]
+        if rooms:
+            return near(name, paths(rooms[0])) or f": `zoo ls {rooms[0]}` lists what can be named"
         return near(name, short) or ": `zoo ls` lists what can be named"
     return near(name, settings()) or f": {LISTED}"
 

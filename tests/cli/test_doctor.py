@@ -8,6 +8,7 @@ from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine, main
+from zoo.errors import ZooError
 from zoo.evaluation.store import EmbeddingCache
 from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
@@ -144,3 +145,17 @@ def test_compiled_tables_are_shown_and_dropped_when_asked(tmp_path, monkeypatch,
     line = rf"1, 0.0 MiB of 5 GiB at most \(\$ZOO_TABLES_GIB\), in {place} \(--empty_tables drops"
     assert re.match(line, shown())
     assert shown("--empty_tables") == f"none, in {place}"
+
+
+def test_sets_of_training_images_that_are_kept_are_listed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ZOO_EMBEDDINGS", "off")
+    (tmp_path / "kept" / "set").mkdir(parents=True)
+    asked = ["--data_root", str(tmp_path), "--benchmarks", "winoground"]
+    assert main([*asked, "--image_cache", str(tmp_path / "kept")]) == 0
+    assert f"none, in {tmp_path}/kept" in capsys.readouterr().out
+    (tmp_path / "kept" / "set" / "pixels.bin").write_bytes(bytes(3 << 20))
+    np.save(tmp_path / "kept" / "set" / "index.npy", np.ones((7, 3), np.int64))
+    main([*asked, "--image_cache", str(tmp_path / "kept")])
+    assert f"7, 3.0 MiB, in {tmp_path}/kept/set" in capsys.readouterr().out
+    with pytest.raises(ZooError, match="nowhere is no folder: give that of"):
+        main([*asked, "--image_cache", "nowhere"])

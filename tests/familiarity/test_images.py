@@ -33,6 +33,10 @@ def test_a_bare_number_that_may_be_of_two_data_sets_is_refused(tmp_path: Path) -
         ZooError, match=r"ids\.txt:2: 2317429\.jpg may .* write visual_genome:2317429 or flickr:231"
     ):
         seen_images(str(tmp_path / "ids.txt"))
+    for wrong in ("visual_genome:abc", "coco:"):
+        (tmp_path / "ids.txt").write_text(f"{wrong}\n")
+        with pytest.raises(ZooError, match=rf"ids\.txt:1: {wrong} names no image"):
+            seen_images(str(tmp_path / "ids.txt"))
     (tmp_path / "ids.txt").write_text("VG_100K/2317429.jpg\nflickr30k/36979.jpg\n")
     assert seen_images(str(tmp_path / "ids.txt")).images == {
         "visual_genome:2317429",

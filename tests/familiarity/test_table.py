@@ -151,6 +151,7 @@ BROKEN = {
     "# {no\nattr,obj_lemma,perfect_count,close_count\n": "does not say of which version",
     '# {"version": 1}\nattr,obj,perfect,close\n': "does not name the columns attr, obj_lemma",
     "attr,obj_lemma,perfect_count,close_count\nred,car,many,0\n": ":2 is no binding with two",
+    "attr,obj_lemma,perfect_count,close_count\nred,car,-3,0\n": ":2 is no binding with two",
     "attr,obj_lemma,perfect_count,close_count\nred,car\n": ":2 is no binding with two counts",
     "attr,obj_lemma,perfect_count,close_count\n": "holds no binding",
 }

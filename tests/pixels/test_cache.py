@@ -2,6 +2,10 @@
 
 import os
 import pickle
+import shutil
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +15,13 @@ import torch
 from PIL import Image
 
 from tests.datamodules.small import Made, Watcher
+from tests.support.mistakes import full_after
 from zoo.backbones import Backbone
 from zoo.datamodules import CaptionDataModule
 from zoo.datamodules.dataset import ImageFiles
 from zoo.errors import ZooError
 from zoo.pixels import cache as caching
-from zoo.pixels.cache import ImageCache, kept_pixels
+from zoo.pixels.cache import GIB, ImageCache, KeptPixels, KeptSet, kept_pixels, kept_sets
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
@@ -114,6 +119,86 @@ def test_its_size_is_told_before_it_is_made_and_bounded(
     with caplog.at_level("INFO", logger="zoo"):
         kept(tmp_path, refs)
     assert "3 images of shorter side 32 are decoded once, into about 0.00 GiB" in caplog.text
+
+
+def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
+    tmp_path: Path, refs: list[ImageRef]
+) -> None:
+    first = kept(tmp_path, refs)
+    size = (first.folder / "pixels.bin").stat().st_size
+    assert kept_sets(tmp_path / "kept") == [KeptSet(first.folder, 3, size)]
+    bound = ImageCache(str(tmp_path / "kept"), limit_gib=1.5 * size / GIB)
+    assert kept_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
+    with pytest.raises(
+        ZooError, match=r"GiB of other sets, .*: raise it, remove sets \(`zoo doctor"
+    ):
+        kept_pixels(bound, SIDE + 1, refs, ImageFinder([]))
+    shutil.rmtree(first.folder)
+    assert kept_pixels(bound, SIDE + 1, refs, ImageFinder([])).folder != first.folder
+
+
+def test_a_builder_that_is_killed_leaves_nothing_that_outlives_the_next(
+    tmp_path: Path, refs: list[ImageRef], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+
+        def stuck(part: Path, *_: object) -> None:
+            (part / "pixels.bin").write_bytes(b"half")
+            os.write(writing, b"!")
+            signal.pause()
+
+        monkeypatch.setattr(caching, "_write", stuck)
+        try:
+            kept(tmp_path, refs[:2])
+        finally:
+            os._exit(1)
+    os.read(reading, 1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    (left,) = (tmp_path / "kept").glob(".*.part")
+    assert (left / "pixels.bin").read_bytes() == b"half"
+    assert kept_sets(tmp_path / "kept") == []
+    pixels = kept(tmp_path, refs)  # another set
+    assert not left.exists()
+    assert pixels[refs[0]].shape == (3, 32, 42)
+
+
+def test_of_two_builders_one_builds_and_the_other_waits(
+    tmp_path: Path, refs: list[ImageRef], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other_began, built = threading.Event(), []
+
+    def counting(*given: Any) -> None:
+        other_began.wait()
+        built.append(given)
+        write(*given)
+
+    write = caching._write
+    monkeypatch.setattr(caching, "_write", counting)
+
+    def second() -> KeptPixels:
+        other_began.set()
+        return kept(tmp_path, refs)
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(kept, tmp_path, refs)
+        two = pool.submit(second)
+        assert one.result().folder == two.result().folder
+    assert len(built) == 1
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, refs: list[ImageRef]) -> None:
+    with (
+        full_after(1_000),
+        pytest.raises(
+            ZooError, match=r"could not be written \(File too large\): make room .* anew"
+        ),
+    ):
+        kept(tmp_path, refs)
+    assert [path.suffix for path in (tmp_path / "kept").iterdir()] == [".lock"]
+    assert kept(tmp_path, refs)[refs[0]].shape == (3, 32, 42)
 
 
 def test_broken_images_are_refused_or_left_out(tmp_path: Path, refs: list[ImageRef]) -> None:

@@ -11,7 +11,7 @@ from zoo.results.brief import absent, ceilings_table, notes
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import Counted, Results
+from zoo.results.report import TEXTS_ALONE, Counted, Results
 
 SUBSETS = ("add_att", "add_obj", "swap_att")
 ORDER = Ceiling(300, 50.0, 96.0, {"longer": 40.0, "shorter": 60.0}, None)
@@ -74,13 +74,22 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
 
 def test_a_ceiling_is_shown_where_it_tells_of_more_than_chance() -> None:
     table = ceilings_table(header(), long=False)
-    assert table.rows == (("b", "all", "i2t", "300", "50.0", "96.0", "60.0", "", "shorter"),)
+    assert table.rows == (("b", "all", "i2t", "300", "50.0", "96.0", "60.0", "", "", "shorter"),)
     told = Ceiling(300, 50.0, 100.0, {"longer": 60.0, "shorter": 40.0}, None)
     placed = Ceiling(20, 50.0, None, {}, 90.0)
     plain = as_plain({"one": {"i2t": told}, "two": {"i2t": NOTHING, "t2i": placed}})
     rows = ceilings_table(header(ceilings=plain), long=True).rows
     assert [row[1:3] for row in rows] == [("one", "i2t"), ("two", "t2i")]
     assert ceilings_table({"benchmarks": {"old": {}}}, long=True).rows == ()
+
+
+def test_what_the_text_tower_tells_stands_beside_where_it_is_more_than_chance() -> None:
+    plain = as_plain({"one": {"i2t": NOTHING}, "two": {"i2t": NOTHING}})
+    made = header(ceilings=plain)
+    told = {"one": {"i2t": {"n": 100, "value": 80.0}}, "two": {"i2t": {"n": 100, "value": 55.0}}}
+    made["scoring"] = {TEXTS_ALONE: {"b": told}}
+    (row,) = ceilings_table(made, long=True).rows
+    assert (row[1], row[8]) == ("one", "80.0")
 
 
 def test_notes_that_are_alike_about_subsets_share_a_line_but_at_length() -> None:

@@ -59,6 +59,7 @@ def test_missing_images_are_refused_or_left_out(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"1 of 2 negative images of .* are missing \(file:absent"):
         images.found(finder, tolerate_missing=False)
     found = images.found(finder, tolerate_missing=True)
+    assert found.missing == 1
     assert found.of("a dog") is None
     assert found.of("a cat") is not None
 

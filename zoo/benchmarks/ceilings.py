@@ -131,7 +131,7 @@ def found_of(cases: Iterable[Case]) -> Ceilings:
         protocol = case.protocol if isinstance(case.protocol, str) else written(case.protocol)
         key = protocol, case.match.shape
         if key not in known:
-            known[key] = _chosen(case)
+            known[key] = chosen(case)
         for query in case.queries():
             blind = _blind(case, query, texts) if query.metric in known[key] else None
             if blind is not None:
@@ -181,7 +181,7 @@ class _Texts:
         return self._guesses[text]
 
 
-def _chosen(case: Case) -> frozenset[str]:
+def chosen(case: Case) -> frozenset[str]:
     """Returns the metrics that a model without fault gets: their queries choose what is right."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
@@ -208,7 +208,7 @@ def _blind(case: Case, query: Query, texts: _Texts) -> _Blind | None:
     right, wrong = _sides(own, query.match.tolist())
     put = [[texts.guesses(text) for text in side] for side in (right, wrong)]
     guesses = tuple(
-        _put_in_order(*([guess[g] for guess in side] for side in put)) for g in range(len(GUESSES))
+        put_in_order(*([guess[g] for guess in side] for side in put)) for g in range(len(GUESSES))
     )
     same = _shared(texts, right, wrong)
     return _Blind(1 / comb(n, k), 1 / comb(sum(same), same[0]), guesses, place)
@@ -226,7 +226,7 @@ def _shared(texts: _Texts, right: Sequence[str], wrong: Sequence[str]) -> tuple[
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])
 
 
-def _put_in_order(right: Sequence[float], wrong: Sequence[float]) -> float:
+def put_in_order(right: Sequence[float], wrong: Sequence[float]) -> float:
     """Returns the chance that all right ones come above the wrong, equals in an order by chance."""
     least = min(right)
     if max(wrong) > least:

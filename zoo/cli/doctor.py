@@ -86,6 +86,8 @@ def main(argv: list[str]) -> int:
     _list(console, "images that are missing", _missing(findings, finder))
     _list(console, "vectors that are kept between measurements", [_kept(cache)])
     _list(console, "tables that captions and units were compiled into", [_compiled()])
+    if given.image_cache is not None:
+        _list(console, "training images that are kept", _pixels(given.image_cache))
     return 1 if broken else 0
 
 
@@ -113,6 +115,13 @@ def parser() -> Parser:
     )
     parser.add_argument(
         "--cache", metavar="DIR", help="where vectors are kept, if `validate` was told so"
+    )
+    parser.add_argument(
+        "--image_cache",
+        metavar="DIR",
+        type=Path,
+        help="a folder of data.image_cache: list the sets of images that it holds, which may be "
+        "removed one by one",
     )
     parser.add_argument(
         "--empty_cache", action="store_true", help="drop the vectors that are kept, first"
@@ -274,6 +283,22 @@ def _compiled() -> str:
         f"{held.sets:,}, {held.bytes / MIB:,.1f} MiB of {compiled.limit():g} GiB at most "
         f"(${compiled.LIMIT}), in {place} (--empty_tables drops them)"
     )
+
+
+def _pixels(folder: Path) -> Iterator[str]:
+    """Yields a line for each set of images in a folder.
+
+    Raises:
+        ZooError: There is no such folder.
+    """
+    from zoo.pixels.cache import kept_sets
+
+    if not folder.is_dir():
+        raise ZooError(f"{folder} is no folder: give that of data.image_cache by --image_cache")
+    for one in (found := kept_sets(folder)):
+        yield f"{one.images:,}, {one.bytes / MIB:,.1f} MiB, in {one.folder}"
+    if not found:
+        yield f"none, in {folder}"
 
 
 def _list(console: Console, title: str, lines: Iterable[str]) -> None:

@@ -447,7 +447,7 @@ class CaptionDataModule(Ranged, CaptionData):
     @property
     def _order(self) -> Order:
         entries = self.sources[0].entries(self.captions_per_image)
-        return Order(self.batch_size, self.seed, len(entries))
+        return Order(self.batch_size, self.seed, len(entries), self.decoder)
 
     def trained_images(self) -> list[str]:
         """Returns the training images, as references in text."""
@@ -484,7 +484,8 @@ class CaptionDataModule(Ranged, CaptionData):
             "positives": [
                 {**spec(generator), **generator.describe()} for generator in self.positives
             ],
-            "negative_images": self.negative_images and self.negative_images.describe(),
+            "negative_images": self.negative_images
+            and {**self.negative_images.describe(), "missing": self.found_images.missing},
             "units": units,
             "overlong": {} if cut is None else {"checked": cut.checked, "cut": cut.cut},
         }

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, DistributedSampler
 
+from zoo.backbones.preparation import Decoder
 from zoo.batch import MISSING, Batch
 from zoo.errors import ZooError
 from zoo.sources.seeds import seed_of, stable_hash
@@ -102,13 +103,15 @@ class Order:
         batch_size: Rows of the batch of all ranks.
         seed: Seed of the order.
         rows: Number of rows of an epoch.
+        decoder: What decodes images, whose pixels are not quite another's.
     """
 
     batch_size: int
     seed: int
     rows: int
+    decoder: Decoder = "torchvision"
 
-    def refuse_other(self, resumed: Mapping[str, int]) -> None:
+    def refuse_other(self, resumed: Mapping[str, int | str]) -> None:
         """Holds a run that is resumed to this order.
 
         Args:
@@ -119,8 +122,9 @@ class Order:
         """
         for name, now in vars(self).items():
             if resumed.get(name, now) != now:
+                was, now = (f"{n:,}" if isinstance(n, int) else n for n in (resumed[name], now))
                 raise ZooError(
-                    f"the run that is resumed had {name} {resumed[name]:,}, and now it is {now:,}: "
+                    f"the run that is resumed had {name} {was}, and now it is {now}: "
                     "resume with the same data, or start anew from the weights by "
                     "--model.backbone.pretrained"
                 )

@@ -41,6 +41,7 @@ from zoo.results.report import (
     CUT,
     DECODED,
     SCALE,
+    TEXTS_ALONE,
     TRAINED_IMAGES,
     Results,
     refuse_results,
@@ -461,6 +462,9 @@ class Evaluation(Ranged):
         cases = table(self._rows(judged, left, trained))
         if left:
             notes = {**notes, "cases not reached, the run was cut short": len(left)}
+        told = dict(chain.from_iterable(s.told_by_texts().items() for s in self._strategies))
+        if told:
+            notes = {**notes, TEXTS_ALONE: told}
         if trained:
             about = {**about, TRAINED_IMAGES: sources_of(trained)}
         return report(

@@ -21,6 +21,7 @@ from zoo.evaluation.scoring import (
     text_scores,
 )
 from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.texts_alone import Told, told_by_texts
 from zoo.evaluation.vectors import Known, RankVectors, joined
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
@@ -42,6 +43,7 @@ class Pooled(Strategy):
     def __init__(self, plan: Plan, loading: Loading, shortlist: int, known: Known) -> None:
         self.plan, self.loading, self.shortlist, self.known = plan, loading, shortlist, known
         self._own = known.vectors.copy()
+        self._told: Told = {}
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
@@ -67,6 +69,7 @@ class Pooled(Strategy):
         vectors, questions = joined(ranks, self.plan), self.plan.questions
         images, texts = prepared(head, vectors)
         reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
+        self._told = told_by_texts([questions[q] for q in reached], vectors.texts)
         cases = [
             q
             for q in reached
@@ -94,6 +97,10 @@ class Pooled(Strategy):
             else:
                 rows = gallery_rows(head, images, texts, question)
                 yield q, list(protocol.judge_rows(match, rows))
+
+    def told_by_texts(self) -> Told:
+        """Returns what the vectors of the texts alone tell."""
+        return self._told
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns how galleries are scored where the head reranks."""

@@ -10,6 +10,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.evaluation.portions import Portion
+from zoo.evaluation.texts_alone import Told
 from zoo.heads.base import Head
 from zoo.needs import Needs
 
@@ -71,4 +72,8 @@ class Strategy(ABC):
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns what results say of the way of scoring."""
+        return {}
+
+    def told_by_texts(self) -> Told:
+        """Returns what the texts alone tell, once all questions are judged; nothing by default."""
         return {}

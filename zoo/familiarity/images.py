@@ -153,14 +153,20 @@ def _one_a_line(path: Path) -> Iterator[str]:
         if line.isdecimal():
             yield f"{COCO}:{int(line)}"
         elif _OF_EITHER.fullmatch(line):
-            image = PurePosixPath(line).stem
+            stem = PurePosixPath(line).stem
             raise ZooError(
                 f"{path}:{number}: {line} may be an image of Visual Genome or of Flickr: write "
-                f"{VISUAL_GENOME}:{image} or flickr:{image}"
+                f"{VISUAL_GENOME}:{stem} or flickr:{stem}"
             )
         elif line:
             bare = None if "/" in line else by_name(PurePosixPath(line))
-            yield identity(bare or image_ref(line))
+            image = bare or image_ref(line)
+            if not image.key or (image.source in NUMBERED and not image.key.isdecimal()):
+                raise ZooError(
+                    f"{path}:{number}: {line} names no image: write a number behind the colon, as "
+                    f"in {VISUAL_GENOME}:2317429"
+                )
+            yield identity(image)
 
 
 def _otherwise(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:

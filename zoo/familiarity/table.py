@@ -122,7 +122,10 @@ def read(path: Path) -> BindingTable:
         where = f"{path}:{start + rows.line_num}"
         try:
             attribute, noun, perfect, close = row
-            counts[Binding(attribute, noun)] = int(perfect), int(close)
+            numbers = int(perfect), int(close)
+            if min(numbers) < 0:
+                raise ValueError("a count is below 0")
+            counts[Binding(attribute, noun)] = numbers
         except ValueError as error:
             raise ZooError(f"{where} is no binding with two counts ({error}): {_MEND}") from error
     if not counts:

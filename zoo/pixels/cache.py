@@ -32,7 +32,7 @@ from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.caches import alone
 from zoo.support.distributed import rank
-from zoo.support.files import whole
+from zoo.support.files import sweep, whole
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class ImageCache(metaclass=RangedType):
     Args:
         folder: Folder of the pixels; it is made where there is none. Every set of images has a
             folder of its own in it.
-        limit_gib: The most that the images of a run may take, in GiB.
+        limit_gib: The most that the folder may hold, in GiB.
         side: Pixels of the shorter side that larger images are resized to. None takes the least
             from which a square crop needs no enlarging.
     """
@@ -59,6 +59,36 @@ class ImageCache(metaclass=RangedType):
     folder: str
     limit_gib: PositiveNumber = 64.0
     side: PositiveInt | None = None
+
+
+@dataclass(frozen=True)
+class KeptSet:
+    """A set of images in a cache.
+
+    Attributes:
+        folder: Its folder.
+        images: How many they are.
+        bytes: How much room they take.
+    """
+
+    folder: Path
+    images: int
+    bytes: int
+
+
+def kept_sets(folder: Path) -> list[KeptSet]:
+    """Returns the sets of images that a cache holds, the largest first.
+
+    Args:
+        folder: The folder of the cache.
+    """
+    found = []
+    for pixels in folder.glob("*/pixels.bin"):
+        index = pixels.with_name("index.npy")
+        if not pixels.parent.name.startswith(".") and index.is_file():
+            n = len(np.load(index, mmap_mode="r"))
+            found.append(KeptSet(pixels.parent, n, pixels.stat().st_size))
+    return sorted(found, key=lambda one: (-one.bytes, one.folder))
 
 
 class KeptPixels:
@@ -127,6 +157,7 @@ def kept_pixels(
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
     with alone(folder):
         if not folder.exists():
+            sweep(folder.parent)  # a set that was killed half-way may never be asked for again
             _tell(cache, folder, side, wanted, finder)
             with whole(folder, "which begins anew", folder=True) as part:
                 _write(part, cache, side, wanted, finder, workers, tolerate_broken)
@@ -179,11 +210,16 @@ def _tell(
     sizes = [finder.size(ref) or (round(side * USUAL), side) for ref in looked]
     mean = sum(math.prod(_fitted(w, h, side)) * 3 for w, h in sizes) / len(sizes)
     size = mean * len(images) / GIB
-    if size > cache.limit_gib:
+    held = _held(cache) / GIB
+    if held + size > cache.limit_gib:
+        others = f" beside {held:,.2f} GiB of other sets" if held else ""
+        remove = (
+            f", remove sets (`zoo doctor --image_cache {cache.folder}` lists them)" if held else ""
+        )
         raise ZooError(
             f"{len(images):,} images of shorter side {side} would take about {size:,.2f} GiB in "
-            f"{cache.folder}, and data.image_cache.limit_gib is {cache.limit_gib:g}: raise it, or "
-            "set data.image_cache to null"
+            f"{cache.folder}{others}, and data.image_cache.limit_gib is {cache.limit_gib:g}: raise "
+            f"it{remove}, or set data.image_cache to null"
         )
     log.info(
         "%s images of shorter side %d are decoded once, into about %.2f GiB in %s",
@@ -192,6 +228,11 @@ def _tell(
         size,
         folder,
     )
+
+
+def _held(cache: ImageCache) -> int:
+    """Returns the bytes of all sets that are there."""
+    return sum(one.bytes for one in kept_sets(Path(cache.folder)))
 
 
 def _write(
@@ -204,6 +245,7 @@ def _write(
     tolerate_broken: bool,
 ) -> None:
     index = np.zeros((len(images), 3), np.int64)
+    room = cache.limit_gib * GIB - _held(cache)
     place = 0
     with (part / "pixels.bin").open("wb") as out:
         for row, pixels in enumerate(_decoded(images, finder, side, workers)):
@@ -213,7 +255,7 @@ def _write(
                 continue
             index[row] = place, *pixels.shape[:2]
             place += out.write(pixels.numpy().tobytes())
-            if place > cache.limit_gib * GIB:
+            if place > room:
                 raise ZooError(
                     f"the images in {cache.folder} take more than data.image_cache.limit_gib, "
                     f"{cache.limit_gib:g}: raise it, or set data.image_cache to null"

@@ -6,16 +6,18 @@ from typing import Any
 from zoo.benchmarks.ceilings import EVERY, Ceiling, Ceilings, from_plain
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
+from zoo.results.report import TEXTS_ALONE
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable, interval, number
 
 FEW = 3  # ways of getting files that are told one by one
 LONG = "--long prints every subset, note and file"
-CEILINGS = ("order", "text", "place")
+CEILINGS = ("order", "text", "place", "tower")
 BLIND = (
     "what can be had blindly of the whole file, %: order, at most by a bag of words; text, by the "
-    "longer or shorter text or that of commoner or rarer words; place, by one answer always"
+    "longer or shorter text or that of commoner or rarer words; place, by one answer always; and "
+    "of what was scored: tower, by a line through the model's own vectors of the texts"
 )
 
 
@@ -51,6 +53,7 @@ def summary_table(
                 f"{average.n:,} / {average.of:,}",
                 number(chance),
                 *(_blind(ceiling) if ceiling else ("", "", "")),
+                number(_tower(header, run, EVERY, metric)[0]),
             )
         )
         last = run
@@ -69,13 +72,14 @@ def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:
         (
             *(run, "all" if subset == EVERY else subset, metric),
             *(f"{ceiling.n:,}", number(ceiling.chance), *_blind(ceiling)),
+            number(_tower(header, run, subset, metric)[0]),
             "" if ceiling.best_guess is None else ceiling.best_guess[0],
         )
         for run, of in _ceilings(header)
         for subset, by_metric in of.items()
         if long or subset == EVERY or EVERY not in of
         for metric, ceiling in by_metric.items()
-        if _tells(ceiling)
+        if _tells(ceiling, *_tower(header, run, subset, metric))
     ]
     columns = ("benchmark", "subset", "metric", "n", "chance", *CEILINGS, "text by")
     return TextTable(columns, tuple(rows))
@@ -133,19 +137,33 @@ def _ceilings(header: Mapping[str, Any]) -> Iterator[tuple[str, Ceilings]]:
             yield run, found
 
 
-def _tells(ceiling: Ceiling) -> bool:
+def _tower(
+    header: Mapping[str, Any], run: str, subset: str, metric: str
+) -> tuple[float | None, int]:
+    """Returns what the texts alone tell of a metric, in per cent, and of how many queries."""
+    told = header.get("scoring", {}).get(TEXTS_ALONE, {})
+    found = told.get(run, {}).get(subset, {}).get(metric)
+    return (None, 0) if found is None else (found["value"], found["n"])
+
+
+def _tells(ceiling: Ceiling, tower: float | None, n: int) -> bool:
     """Whether a bag of words has to guess somewhere, or the blind get more than by chance."""
     guess = ceiling.best_guess
-    beyond = guess is not None and 100 * wilson(guess[1] / 100 * ceiling.n, ceiling.n)[0]
     return (
         (ceiling.order_only is not None and ceiling.order_only < 100)
-        or bool(beyond and beyond > ceiling.chance)
+        or (guess is not None and _beyond(guess[1], ceiling.n, ceiling.chance))
+        or (tower is not None and _beyond(tower, n, ceiling.chance))
         or (ceiling.always_first is not None and ceiling.always_first > ceiling.chance)
     )
 
 
+def _beyond(value: float, n: int, chance: float) -> bool:
+    """Whether the 95 % interval of a share in per cent lies above chance."""
+    return 100 * wilson(value / 100 * n, n)[0] > chance
+
+
 def _blind(ceiling: Ceiling) -> tuple[str, ...]:
-    """Returns the cells of CEILINGS."""
+    """Returns the cells of CEILINGS that are of the file alone."""
     guess = ceiling.best_guess
     text_only = None if guess is None else guess[1]
     return tuple(map(number, (ceiling.order_only, text_only, ceiling.always_first)))

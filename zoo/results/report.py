@@ -46,6 +46,7 @@ CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
 DECODED = "images decoded by"  # where that is not PIL
+TEXTS_ALONE = "told by texts alone"
 BESIDE = "beside"
 EXCLUDED_IMAGES = "excluded"
 TRAINED_IMAGES = "trained_images"  # how many of each data set the model was trained on

@@ -5,6 +5,7 @@ import pickle
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -145,6 +146,11 @@ BROKEN = {
         layouts.image_folder,
         lambda f: (f / "classnames.txt").write_text("Green\nBlue\nRed\n"),
         r"class 0 of .* is 'blue', and .* calls it 'Green' and class 1 'blue'",
+    ),
+    "one class alone": (
+        layouts.image_folder,
+        lambda f: [rmtree(f / name) for name in ("green", "red")],
+        r"colours has one class, 'blue': give a folder of several",
     ),
     "a blank name": (
         layouts.image_folder,

@@ -44,6 +44,11 @@ class ZeroShotFolder(Benchmark):
         if found is None:
             raise ZooError(f"{folder} holds no labelled images: {subset.how}")
         prompts = own_prompts(folder, found)
+        if len(prompts.names) < 2:
+            raise ZooError(
+                f"{folder} has one class, {prompts.names[0]!r}: give a folder of several, since a "
+                "class is chosen among others"
+            )
         protocol = MeanAveragePrecision11() if found.multilabel else Classification()
         case = found.case(subset.name, prompts, protocol)
         notes = {f"{subset.name} prompts": prompts.note}
