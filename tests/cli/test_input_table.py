@@ -376,7 +376,7 @@ SMALL = list(
             ("extract CAPTIONS --out u.jsonl --tagger nope", "nope"),
             ("extract CAPTIONS --out u.jsonl --extractor nope", "nope"),
             ("extract CAPTIONS --out u.jsonl --extractor Nope", "zoo ls extractors"),
-            ("extract CAPTIONS --out u.jsonl --extractor Rul", "near: Rule"),
+            ("extract CAPTIONS --out u.jsonl --extractor Rul", "near: rule"),
             ("extract CAPTIONS --out u.jsonl --extractor nowhere.Thing", "nowhere"),
             ("extract CAPTIONS --out u.jsonl --extractor zoo.heads.cosine.Cosine", "Cosine"),
             ("extract CAPTIONS --out u.jsonl --splits nope", "nope"),

@@ -58,10 +58,10 @@ def push(
             not be written to, or the hub does not answer.
     """
     from huggingface_hub import HfApi, get_token
-    from huggingface_hub.errors import (
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]
         HfHubHTTPError,
         HFValidationError,
-        HTTPError,  # type: ignore[attr-defined]
+        HTTPError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
     )

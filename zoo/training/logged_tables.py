@@ -90,6 +90,6 @@ def _pixels(figure: Any) -> Any:
     """Returns a figure as an array of pixels, which a logger keeps as an image."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())
