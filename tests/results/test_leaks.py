@@ -131,8 +131,10 @@ def test_files_are_looked_for_where_the_run_did(tmp_path: Path) -> None:
     out = tmp_path / "out"
     measured(evaluation(root, cases(images), out=str(out)), FakeBackbone(), cosine())
     (tmp_path / "ids.txt").write_text(f"{root}/pictures/0.png\n")
-    assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt"), "--out", "again"]) == 0
-    assert any(leak.n_seen for leak in read(Path("again")).counted[0].leaks)
+    again = tmp_path / "again"
+    asked = [str(out), "--exclude_images", str(tmp_path / "ids.txt"), "--out", str(again)]
+    assert main(asked) == 0
+    assert any(leak.n_seen for leak in read(again).counted[0].leaks)
 
 
 def test_images_that_are_not_known_are_said_before_a_case_is_scored(tmp_path: Path) -> None:
