@@ -206,6 +206,11 @@ COLUMNS: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
     "processor": ("processor seconds to the first batch", lambda line: line["processor"]),
     "main": ("MiB of the main process (PSS)", lambda line: line["later"]["main"]["pss"]),
     "worker": ("MiB of a worker (PSS)", lambda line: line["later"]["worker"]["pss"]),
+    "main alone": (
+        "of the main process, private",
+        lambda line: line["later"]["main"]["private"],
+    ),
+    "worker alone": ("of a worker, private", lambda line: line["later"]["worker"]["private"]),
     "rows": ("rows a second, without images", lambda line: line["rows_a_second"]),
 }
 

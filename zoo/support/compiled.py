@@ -32,7 +32,7 @@ from zoo.support.files import sweep, whole
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 1  # of what is written, and of how files are read for it
 PLACE = "ZOO_TABLES"  # the environment's word on where tables are kept
 LIMIT = "ZOO_TABLES_GIB"  # and on how large all of them may be
 USUAL_GIB = 32.0
