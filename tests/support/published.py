@@ -13,16 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.made import COLORS, SHAPES, draw, record
+from tests.support.shards import write_tar
 from zoo.language.taggers import default_tagger
 from zoo.negatives.replace import parts_of
 from zoo.negatives.table import write_table
+from zoo.sources.tar_index import write_index
 
 CAPTIONS = 2  # of an image
 SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 
 def make_published(root: Path) -> Path:
-    """Writes coco/, flickr8k/, neg_clip/, trohn_img/ and replacements.arrow into `root`.
+    """Writes coco/, flickr8k/, neg_clip/, trohn_img/, laion_coco/ and replacements.arrow.
 
     Returns `root`.
     """
@@ -59,12 +61,13 @@ def make_published(root: Path) -> Path:
     captions = [text for _, texts, _ in pictures for text in texts]
     for folder in (root, root / "laion_coco"):
         write_replacements(folder / "replacements.arrow", captions)
-    (root / "laion_coco" / "captions.tsv").write_text(
-        "filepath\ttitle\n"
-        + "".join(
-            f"coco/train2017/{i:012d}.jpg\t{texts[0]}\n" for i, (_, texts, _) in enumerate(pictures)
-        )
-    )
+    for shard in range(2):  # as img2dataset writes them
+        files = []
+        for i, (image, texts, _) in enumerate(pictures[shard * 6 : shard * 6 + 6]):
+            key = f"{shard:05}{i:04}"
+            files += [(f"{key}.jpg", image), (f"{key}.txt", texts[0].encode())]
+        tar = write_tar(root / "laion_coco" / f"{shard:05}.tar", files)
+        write_index(str(tar), tar.with_name(f"{tar.name}.arrow"))
     for folder in ("negated", "triplets"):
         _with_negative_images(root / folder, pictures)
     return root

@@ -66,6 +66,10 @@ COMMANDS = {
         "zoo.cli.units:main",
         "extract units and foils from captions, or show a file of them",
     ),
+    "data": (
+        "zoo.cli.data:main",
+        "pack captions and their images into shards, resized where asked",
+    ),
     "bindings": (
         "zoo.cli.bindings:main",
         "count which attributes captions give to which objects, for --familiar_with",

@@ -44,6 +44,7 @@ class WebDataset(Reader):
         draw: Number of images that are drawn, by a hash of seed and image, so that a smaller draw
             is a part of a larger one. All are taken where None.
         seed: Seed of the draw.
+        splits: Splits of packed captions to read; all where None.
         tolerate_broken: Whether samples without an image or a usable caption are left out, counted
             and reported.
     """
@@ -54,10 +55,12 @@ class WebDataset(Reader):
         caption_field: str | None = None,
         draw: PositiveInt | None = None,
         seed: NonNegativeInt = 0,
+        splits: list[str] | None = None,
         tolerate_broken: bool = False,
     ) -> None:
         self.path, self.caption_field = str(path), caption_field
-        self.draw, self.seed, self.tolerate_broken = draw, seed, tolerate_broken
+        self.draw, self.seed, self.splits = draw, seed, splits
+        self.tolerate_broken = tolerate_broken
 
     @cached_property
     def shards(self) -> dict[str, Path]:
@@ -86,9 +89,16 @@ class WebDataset(Reader):
         """The indices of the tars, which hold their captions, and the place of every image."""
         return tuple(self.shards.values())
 
+    def whole(self) -> Reader:
+        """Returns a reader of all splits and images."""
+        settings = (self.path, self.caption_field, None, 0, None, self.tolerate_broken)
+        return WebDataset(*settings)
+
     def samples(self) -> list[Sample]:
         """Returns a sample for each caption, in the order of the tars or of what was packed."""
         found = list(self._read())
+        if self.splits is not None:
+            found = self._of_splits(found, self.splits)
         if self.draw is not None:
             found = self._drawn(found, self.draw)
         found.sort(key=lambda one: one.number)
@@ -165,6 +175,16 @@ class WebDataset(Reader):
         if not text.strip():
             raise _Broken(f"{place} has an empty caption")
         return text
+
+    def _of_splits(self, found: list["_Numbered"], splits: Sequence[str]) -> list["_Numbered"]:
+        known = {one.sample.split for one in found if one.sample.split is not None}
+        for split in splits:
+            if split not in known:
+                raise ZooError(
+                    f"{self.path} has no split {split!r}{near(split, known)}: it has "
+                    f"{', '.join(sorted(known)) or 'none'}"
+                )
+        return [one for one in found if one.sample.split in splits]
 
     def _drawn(self, found: list["_Numbered"], n: int) -> list["_Numbered"]:
         images = dict.fromkeys(one.sample.image_id for one in found)

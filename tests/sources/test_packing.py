@@ -1,0 +1,188 @@
+"""Captions and images packed into tars, and read again."""
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.support.shards import picture
+from zoo.cli import main
+from zoo.errors import ZooError
+from zoo.sources.images import BrokenImage, ImageFinder, identity
+from zoo.sources.packing import Packing, pack
+from zoo.sources.readers.guess import guess_reader
+from zoo.sources.readers.jsonl import JsonLines
+from zoo.sources.readers.web_dataset import WebDataset
+from zoo.sources.sample import ImageRef, Sample
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def captions(folder: Path) -> Path:
+    """Four captions of three images, those of one image apart, with all that captions have."""
+    (folder / "coco/val2017").mkdir(parents=True)
+    (folder / "coco/val2017/000000000724.jpg").write_bytes(picture(1))
+    (folder / "b.png").write_bytes(picture(2, "PNG"))
+    (folder / "c.jpg").write_bytes(picture(60))
+    lines = [
+        {"image": "coco:724", "caption": "a", "caption_id": "x", "negatives": ["na", "nb"]},
+        {"image": "b.png", "caption": "b", "split": "train", "companions": [0, 3]},
+        {"image": "c.jpg", "caption": "c", "image_id": "an image"},
+        {"image": "coco:724", "caption": "d", "split": "train", "companions": [2]},
+    ]
+    (folder / "captions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "captions.jsonl"
+
+
+def packed(samples: list[Sample], out: Path, finder: ImageFinder, **how: object) -> list[Sample]:
+    pack(samples, range(len(samples)), out, Packing(finder, **how))  # type: ignore[arg-type]
+    return WebDataset(str(out)).read()
+
+
+def test_captions_are_read_as_they_were_packed(tmp_path: Path) -> None:
+    samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
+    found = packed(samples, tmp_path / "out", finder, per_shard=2)
+    same = [replace(s, image=o.image, origin=o.origin) for s, o in zip(found, samples, strict=True)]
+    assert same == samples
+    contents = [finder.content(s.image) for s in found]
+    assert contents == [picture(1), picture(2, "PNG"), picture(60), picture(1)]
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        f"0000{n}.tar{ending}" for n in (0, 1) for ending in ("", ".arrow")
+    ]
+    assert [s.image.key.partition("#")[2] for s in found] == [
+        "coco/000000000724.jpg",
+        "000000001.png",
+        "000000002.jpg",
+        "coco/000000000724.jpg",
+    ]
+    assert identity(found[0].image) == "coco:724"
+
+
+def test_processes_pack_the_same_bytes(tmp_path: Path) -> None:
+    samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
+    for workers in (0, 2):
+        packed(samples, tmp_path / str(workers), finder, workers=workers, side=20)
+    alone, many = ((tmp_path / name / "00000.tar").read_bytes() for name in ("0", "2"))
+    assert alone == many
+
+
+def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_found(
+    tmp_path: Path,
+) -> None:
+    samples = JsonLines(captions(tmp_path)).read()
+    pack(samples, [1, 2, 3], tmp_path / "out", Packing(ImageFinder([tmp_path])))
+    found = WebDataset(str(tmp_path / "out")).read()
+    assert [(s.caption, s.companions) for s in found] == [("b", (2,)), ("c", ()), ("d", (1,))]
+    of_train = WebDataset(str(tmp_path / "out"), splits=["train"]).read()
+    assert [(s.caption, s.companions) for s in of_train] == [("b", (1,)), ("d", ())]
+    with pytest.raises(ZooError, match=r"has no split 'trian' \(near: train\): it has train"):
+        WebDataset(str(tmp_path / "out"), splits=["trian"]).read()
+
+
+def test_larger_images_are_resized_to_their_shorter_side_and_keep_their_orientation(
+    tmp_path: Path,
+) -> None:
+    image = Image.linear_gradient("L").resize((90, 40)).convert("RGB")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    image.save(tmp_path / "a.png", exif=turned)
+    sample = Sample(ImageRef("file", str(tmp_path / "a.png")), "a", "a", "0")
+    (found,) = packed([sample], tmp_path / "out", ImageFinder([]), side=20, quality=90)
+    made = io.BytesIO()
+    image.resize((45, 20), Image.Resampling.BICUBIC).save(made, "JPEG", quality=90, exif=turned)
+    content = ImageFinder([]).content(found.image)
+    assert content == made.getvalue()
+    assert Image.open(io.BytesIO(content)).getexif()[0x0112] == 6
+
+
+def test_a_crop_is_an_image_of_its_own(tmp_path: Path) -> None:
+    file = captions(tmp_path).parent / "coco/val2017/000000000724.jpg"
+    Image.linear_gradient("L").save(file)
+    refs = [ImageRef("coco", "724"), ImageRef("coco", "724", (10, 20, 30, 40))]
+    samples = [Sample(ref, "a", "a", str(i)) for i, ref in enumerate(refs)]
+    finder = ImageFinder([tmp_path])
+    whole, crop = packed(samples, tmp_path / "out", finder)
+    assert finder.load(whole.image).size == (256, 256)
+    assert finder.load(crop.image).size == (30, 40)
+    assert identity(crop.image) != identity(whole.image)
+
+
+def test_a_broken_image_is_named_or_left_out_and_nothing_half_written_stays(
+    tmp_path: Path,
+) -> None:
+    samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
+    out = tmp_path / "out"
+    packed(samples, out, finder)
+    before = (out / "00000.tar").read_bytes()
+    (tmp_path / "c.jpg").write_bytes(b"no image")
+    with pytest.raises(BrokenImage, match=r"c\.jpg .*is not a whole image"):
+        packed(samples, out, finder)
+    assert (out / "00000.tar").read_bytes() == before
+    assert not list(tmp_path.glob(".out*"))
+    found = packed(samples, out, finder, tolerate_broken=True)
+    assert [s.caption for s in found] == ["a", "b", "d"]
+
+
+def test_the_command_tells_the_size_first_and_puts_texts_beside(
+    made_root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tsv, out = str(made_root / "captions.tsv"), tmp_path / "out"
+    files = {"units": made_root / "units.jsonl", "negatives": tmp_path / "negatives.jsonl"}
+    texts = [sample.caption for sample in guess_reader(tsv).read()]
+    lines = [json.dumps({"caption": text, "negative": f"no {text}"}) for text in texts]
+    files["negatives"].write_text("\n".join(lines) + "\n")
+    beside = ["--units", str(files["units"]), "--negatives", str(files["negatives"])]
+    command = ["data", "pack", tsv, "--out", str(out), "--per_shard", "5", "--workers", "0"]
+    assert main([*command, *beside]) == 0
+    assert "12 images are packed into 3 tars of about 0.0 MiB in all" in caplog.text
+    for name, file in files.items():
+        assert (out / f"{name}.jsonl").read_bytes() == file.read_bytes()
+    samples = guess_reader(out).read()
+    assert [s.caption_id for s in samples] == [str(i) for i in range(12)]
+
+
+def _full(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=10))
+
+
+def _foreign(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/notes.txt").write_text("mine")
+
+
+def _there(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("given", "arrange", "told"),
+    [
+        ([], _there, "out exists: name another folder, or add --overwrite"),
+        (["--overwrite"], _foreign, "out holds what `zoo data pack` did not write"),
+        ([], _full, r"12 images are packed into 1 tar of about .*, and .* has 0\.0 MiB left: make"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_any_work(
+    given: list[str],
+    arrange: Callable[[Path, Path, pytest.MonkeyPatch], None],
+    told: str,
+    made_root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arrange(made_root, tmp_path, monkeypatch)
+    command = ["data", "pack", str(made_root / "captions.tsv"), "--out", str(tmp_path / "out")]
+    assert main([*command, *given]) == 1
+    assert re.search(told, capsys.readouterr().err)
+    assert not list(tmp_path.rglob("*.tar"))
