@@ -12,10 +12,15 @@ ARROW = ".arrow"
 
 
 class Tables:
-    """Reads cells, and keeps the part of a column that the last one was in."""
+    """Reads cells: of arrow in place, of parquet with the part of the column that they are in."""
 
     def __init__(self) -> None:
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
+        self._batches: dict[Path, list[Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what another process is sent; it maps the files itself."""
+        return {"_columns": {}, "_batches": {}}
 
     def cell(self, path: Path, row: int, column: str, asked: str) -> Any:
         """Returns a cell.
@@ -30,7 +35,9 @@ class Tables:
             ZooError: The file has no such column or row.
         """
         if path.suffix == ARROW:
-            parts = arrow_batches(path)
+            if path not in self._batches:
+                self._batches[path] = arrow_batches(path)
+            parts = self._batches[path]
             names, sizes = parts[0].schema.names if parts else [], [part.num_rows for part in parts]
         else:
             file = pq.ParquetFile(path)
@@ -44,13 +51,11 @@ class Tables:
         first = 0
         for part, n in enumerate(sizes):
             if row < first + n:
+                if path.suffix == ARROW:
+                    return parts[part].column(column)[row - first].as_py()
                 key = (path, column, part)
                 if key not in self._columns:
-                    values = (
-                        parts[part].column(column)
-                        if path.suffix == ARROW
-                        else file.read_row_group(part, columns=[column])[column]
-                    )
+                    values = file.read_row_group(part, columns=[column])[column]
                     self._columns = {key: values.to_pylist()}
                 return self._columns[key][row - first]
             first += n

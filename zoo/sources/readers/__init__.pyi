@@ -2,6 +2,7 @@ from .base import Reader as Reader
 from .coco_captions import CocoCaptions as CocoCaptions
 from .csv_table import CsvTable as CsvTable
 from .flickr_token import FlickrToken as FlickrToken
+from .hub_captions import HubCaptions as HubCaptions
 from .jsonl import JsonLines as JsonLines
 from .karpathy import KarpathyJson as KarpathyJson
 from .negclip_tsv import NegClipTsv as NegClipTsv
