@@ -3,7 +3,6 @@
 import logging
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -15,8 +14,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.packing import Packing, pack, refuse_foreign
 from zoo.sources.places import is_url
 from zoo.sources.readers.guess import guess_reader
-from zoo.sources.sample import Sample
-from zoo.sources.source import read, with_images
+from zoo.sources.source import Source, read, with_images
 from zoo.support.files import check_place
 from zoo.support.log import speak
 from zoo.support.names import import_all
@@ -42,8 +40,8 @@ def main(argv: list[str]) -> int:
     finder = ImageFinder(made.data_root)
     reader = (made.reader or guess_reader)(place)
     source = with_images(read(reader), finder, made.tolerate_missing)
-    kept = [source.samples[index] for index in source.kept]
-    beside = {**_units(made.units, kept), **_negatives(made.negatives, kept)}
+    kept = source.kept.tolist()
+    beside = {**_units(made.units, source), **_negatives(made.negatives, source)}
     packing = Packing(
         finder, made.side, made.quality, made.per_shard, made.workers, made.tolerate_broken
     )
@@ -54,9 +52,7 @@ def main(argv: list[str]) -> int:
         *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task("images", total=n)
-        found = pack(
-            source.samples, source.kept, out, packing, beside, lambda: progress.advance(task)
-        )
+        found = pack(source.samples, kept, out, packing, beside, lambda: progress.advance(task))
     print(
         f"{out}: {found.images:,} images and {found.captions:,} captions in {_size(found.bytes)}"
         + "".join(f"; {name} beside them" for name in beside)
@@ -88,7 +84,7 @@ def _size(n: int) -> str:
     return f"{n / GIB:,.1f} GiB" if n >= GIB else f"{n / MIB:,.1f} MiB"
 
 
-def _units(file: str | None, samples: Sequence[Sample]) -> dict[str, Path]:
+def _units(file: str | None, source: Source) -> dict[str, Path]:
     """Returns the units file by its name beside the tars.
 
     Raises:
@@ -97,12 +93,13 @@ def _units(file: str | None, samples: Sequence[Sample]) -> dict[str, Path]:
     if file is None:
         return {}
     records = read_units(file)
-    if not any(sample.caption_id in records for sample in samples):
+    ids = source.column("caption_id")
+    if not any(name.as_py() in records for name in ids):
         raise ZooError(f"{file} has units of none of these captions: extract them from these")
     return {f"units{Path(file).suffix}": Path(file)}
 
 
-def _negatives(file: str | None, samples: Sequence[Sample]) -> dict[str, Path]:
+def _negatives(file: str | None, source: Source) -> dict[str, Path]:
     """Returns the file of negatives by its name beside the tars.
 
     Raises:
@@ -112,7 +109,7 @@ def _negatives(file: str | None, samples: Sequence[Sample]) -> dict[str, Path]:
         return {}
     from zoo.negatives.replay import Replay
 
-    Replay(Path(file)).check(sample.caption for sample in samples)
+    Replay(Path(file)).check(source.captions)
     return {f"negatives{Path(file).suffix}": Path(file)}
 
 
