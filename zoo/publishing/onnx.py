@@ -92,10 +92,10 @@ def refuse_what_no_graph_holds(module: ZooModule) -> None:
             f"the head {head} has images or texts encoded in pieces, which no graph of a tower "
             "does: export with --format open_clip"
         )
-    if hasattr(module.head, "granularity"):
+    if module.head.reranks:
         raise ZooError(
-            f"the head {head} cuts every pair to the length of its text, which no graph does: "
-            "export with --format open_clip"
+            f"the head {head} reads tokens or runs every pair by itself, and graphs are written of "
+            "heads over vectors alone: export with --format open_clip"
         )
 
 
