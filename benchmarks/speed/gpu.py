@@ -121,7 +121,7 @@ def main() -> None:
     name = "zoo-tiny" if chosen.tiny else "ViT-B-32-quickgelu"
     packed = packed_texts.measure(name, 96 if chosen.tiny else 1536, 5, device)
     machine = torch.cuda.get_device_name() if device.type == "cuda" else "cpu, 1 thread"
-    about = {"device": machine, "torch": torch.__version__}
+    about: dict[str, str | int] = {"device": machine, "torch": torch.__version__}
     about |= {"seconds in all": round(time.monotonic() - began)}
     write(about, found, packed, chosen.out / f"gpu_{chosen.device}")
 
@@ -214,9 +214,11 @@ def _measured(step: Step, device: torch.device, steps: int) -> Measured:
 def built(step: Step) -> ZooModule:
     """Returns the module of a step."""
     local = step.head == "tf_local"
-    small = {"width": 32, "ffn": 64, "layers": 1, "attention_heads": 2}
-    tiny = small if step.name == "zoo-tiny" else {"layers": 4}
-    head: Head = CrossModal(granularity="local", **tiny) if local else Cosine()
+    head: Head = Cosine()
+    if local and step.name == "zoo-tiny":
+        head = CrossModal(granularity="local", width=32, ffn=64, layers=1, attention_heads=2)
+    elif local:
+        head = CrossModal(granularity="local", layers=4)
     objective: Objective = CLIP() if local else CSCLIP()
     tuning = Tuning("none" if local else "both")
     return ZooModule(Backbone(step.name, tuning=tuning, compute=step.compute), objective, head)

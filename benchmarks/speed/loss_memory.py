@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from peak_memory import peak_now, reset_peak, return_memory
 from torch import Tensor
+from torch.multiprocessing.spawn import spawn
 
 from zoo.batch import Batch, Encoded, TowerShapes
 from zoo.heads.base import Head
@@ -76,7 +76,7 @@ def main() -> None:
             for processes in chosen.processes:
                 with tempfile.TemporaryDirectory() as folder:
                     given = (processes, head, rows, tokens == "bf16", Path(folder))
-                    mp.start_processes(work, given, nprocs=processes, start_method="spawn")
+                    spawn(work, given, nprocs=processes)
                     found = json.loads((Path(folder) / "found.json").read_text())
                 steps.append(Measured(head, processes, tokens, rows, **found))
                 print(steps[-1], flush=True)
@@ -125,7 +125,7 @@ def counted() -> list[int]:
 
 def step(head: Head, objective: CSCLIP, share: Batch, half: bool) -> Tensor:
     """Returns the loss after forward and backward."""
-    total = objective(share, Scores(head, share, tokens_in_bf16=half)).total
+    total: Tensor = objective(share, Scores(head, share, tokens_in_bf16=half)).total
     total.backward()
     return total.detach()
 

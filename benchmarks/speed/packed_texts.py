@@ -146,7 +146,8 @@ def padded(parts: list[Tensor], real: Tensor) -> Tensor:
     def rows(part: Tensor) -> Tensor:
         return part.new_zeros(*real.shape, *part.shape[1:]).index_put((real,), part).transpose(1, 2)
 
-    given = F.scaled_dot_product_attention(*map(rows, parts), is_causal=True)
+    query, key, value = (rows(part) for part in parts)
+    given = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     return given.transpose(1, 2)[real]
 
 

@@ -137,7 +137,7 @@ class Counted(Callback):
         def update(closure: Callable[[], Any]) -> Any:
             return shares.counted("update", plain)(closure=shares.counted(REST, closure))
 
-        optimizer.step = update  # type: ignore[method-assign]
+        optimizer.step = update  # type: ignore[method-assign, assignment]
 
     def _followed(self, encode: Callable[..., Any]) -> Callable[..., Any]:
         """Returns what encodes, and says in the backward pass which tower is under way."""
