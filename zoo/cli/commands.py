@@ -46,6 +46,11 @@ COMMANDS = {
         "zoo.cli.report:main",
         "write a folder of pages about runs, with the cases behind every number",
     ),
+    "study": (
+        "zoo.cli.study:main",
+        "train, measure and compare what a file says, and go on where it was killed: "
+        "zoo study methods_on_coco --data_root DIR",
+    ),
     "doctor": (
         "zoo.cli.doctor:main",
         "say what a data root holds, what is missing and how to get it",

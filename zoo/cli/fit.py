@@ -232,7 +232,7 @@ def run(argv: list[str]) -> int:
     Raises:
         ZooError: There is a mistake that the user can mend.
     """
-    _run(ZooCLI, argv)
+    run_as(ZooCLI, argv)
     return 0
 
 
@@ -248,7 +248,7 @@ def settings_of(argv: list[str]) -> Namespace:
     Raises:
         ZooError: There is a mistake that the user can mend.
     """
-    cli = _run(ParsedCLI, argv)
+    cli = run_as(ParsedCLI, argv)
     settings: Namespace = cli.config[argv[0]]
     return settings
 
@@ -261,7 +261,19 @@ def data_of(settings: Namespace) -> LightningDataModule:
     return data
 
 
-def _run(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
+def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
+    """Runs `fit` or `validate` by a kind of ZooCLI.
+
+    Args:
+        cli: The kind.
+        argv: The subcommand and its flags.
+
+    Returns:
+        What was run.
+
+    Raises:
+        ZooError: There is a mistake that the user can mend.
+    """
     quieten()
     speak()
     # a YAML may name a class only where an argument says of what kind it is

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from zoo.cli.recipes import shipped_recipes
+from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser
 from zoo.support.names import ROOMS, classes
@@ -37,6 +37,7 @@ LISTS = {
     "models": ("published models, beside open_clip's weights", "--model"),
     "backbones": ("architectures", "--model.backbone.name"),
     "configs": ("recipes and overlays", "--config"),
+    "studies": ("studies, and overlays that make them small", "zoo study"),
 }
 MODELS = Path(__file__).parents[1] / "backbones" / "catalogue" / "entries"
 BY_NAME = ("benchmarks", "protocols", "presets")  # by which results tell them apart, and commands
@@ -59,6 +60,9 @@ def main(argv: list[str]) -> int:
     elif what == "configs":
         recipes = shipped_recipes().items()
         show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
+    elif what == "studies":
+        studies = shipped_studies().values()
+        show(("name", "what it is"), ((file.stem, first_comment(file)) for file in studies))
     elif what == "models":
         from zoo.cli import models
 
@@ -131,6 +135,7 @@ def _at_length(what: str | None) -> Iterable[str]:
 
 def _lists() -> Iterable[tuple[str, ...]]:
     counts = {"backbones": len(backbones()), "configs": len(shipped_recipes())}
+    counts["studies"] = len(shipped_studies())
     counts["models"] = len(list(MODELS.glob("*.yaml")))
     for name, (says, flag) in LISTS.items():
         count = counts[name] if name in counts else len(classes(name))

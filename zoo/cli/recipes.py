@@ -11,6 +11,7 @@ from zoo.errors import ZooError, near
 
 PLACE = "${data_root}"
 INLINE = "--config"
+STUDIES = "studies"  # the folder of studies among the recipes
 DEEPEST = 1_000  # brackets within brackets
 MOST = 100_000  # values in one recipe; those that ship have fewer than a hundred
 
@@ -28,6 +29,33 @@ def recipe_folder() -> Path:
 def shipped_recipes() -> dict[str, Path]:
     """Returns the shipped recipes by file name."""
     return {path.name: path for path in sorted(recipe_folder().glob("*.yaml"))}
+
+
+def shipped_studies() -> dict[str, Path]:
+    """Returns the shipped studies, and overlays of studies, by file name."""
+    return {path.name: path for path in sorted((recipe_folder() / STUDIES).glob("*.yaml"))}
+
+
+def find_study(name: str) -> Path:
+    """Returns the file that `zoo study NAME` means.
+
+    Args:
+        name: The path of a file, or the name of a shipped study, with or without `.yaml`.
+
+    Raises:
+        ZooError: There is no such file and no such study.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    shipped = shipped_studies()
+    for candidate in (name, f"{name}.yaml"):
+        if candidate in shipped:
+            return shipped[candidate]
+    stems = [path.stem for path in shipped.values()]
+    raise ZooError(
+        f"{name} is neither a file nor a shipped study{near(name, stems)}: `zoo ls studies` lists "
+        "them"
+    )
 
 
 def find_recipe(name: str) -> Path:
@@ -114,8 +142,27 @@ def _read(value: str) -> tuple[str, dict[str, Any]]:
     """Returns the path that `--config VALUE` means (INLINE for JSON), and the settings."""
     inline = value.lstrip().startswith("{")
     name = INLINE if inline else str(find_recipe(value))
+    return name, settings_in(name, value if inline else None)
+
+
+def settings_in(
+    name: str, text: str | None = None, begins: str = "`model:`, `data:` or `trainer:`"
+) -> dict[str, Any]:
+    """Reads the settings of a YAML, by name.
+
+    Args:
+        name: The file, or what messages call the text.
+        text: What it holds; None reads the file.
+        begins: What such a file begins with, for messages.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ZooError: It cannot be read, is no YAML, names something twice, or holds no settings.
+    """
     try:
-        text = value if inline else Path(name).read_text("utf-8")
+        text = Path(name).read_text("utf-8") if text is None else text
         document = yaml.compose(text, yaml.SafeLoader)
         _refuse_twice(document, name)
         _refuse_endless(document, name)
@@ -134,10 +181,9 @@ def _read(value: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(settings, dict):
         held = "nothing" if settings is None else f"a {type(settings).__name__}"
         raise ZooError(
-            f"{name} holds {held}, where settings by name are wanted: begin it with `model:`, "
-            "`data:` or `trainer:`"
+            f"{name} holds {held}, where settings by name are wanted: begin it with {begins}"
         )
-    return name, settings
+    return settings
 
 
 def _refuse_endless(document: yaml.Node | None, name: str) -> None:

@@ -13,9 +13,14 @@ from zoo.support.files import check_place
 def main(argv: list[str]) -> int:
     """Runs a command, and returns the exit status."""
     arguments = parser().parse_args(argv)
-    return {"render": _render, "grid": _grid, "pairs": _pairs, "sheet": _sheet}[arguments.command](
-        arguments
-    )
+    commands = {
+        "render": _render,
+        "grid": _grid,
+        "pairs": _pairs,
+        "negatives": _negatives,
+        "sheet": _sheet,
+    }
+    return commands[arguments.command](arguments)
 
 
 def parser() -> Parser:
@@ -51,6 +56,20 @@ def parser() -> Parser:
         help="render pairs of scenes with a colour, size, material or quantity exchanged",
     )
     _add_rendering(pairs, n=400, size=96, samples="64")
+    negatives = commands.add_parser(
+        "negatives",
+        help="write for each training caption its attribute swap and a scene that shows it",
+    )
+    negatives.add_argument("folder", help="folder of rendered scenes")
+    negatives.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        help="JSON lines to write, for NegativeImages and Replay",
+    )
+    negatives.add_argument(
+        "--overwrite", action="store_true", help="write over a file that is there"
+    )
     laying_out = commands.add_parser(
         "sheet", help="write a picture of the first scenes with their captions"
     )
@@ -142,6 +161,15 @@ def _filled(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
     seconds = time.monotonic() - start
     pace = f" in {seconds:.1f} s, {seconds / count:.3f} s a scene" if count else ""
     print(f"{arguments.out}: {arguments.n} scenes, {count} rendered now{pace}")
+    return 0
+
+
+def _negatives(arguments: argparse.Namespace) -> int:
+    from zoo.scenes.negative_images import write_negative_images
+
+    check_place(arguments.out, arguments.overwrite)
+    swaps, shown = write_negative_images(arguments.folder, arguments.out)
+    print(f"{arguments.out}: {swaps:,} captions with a swap, {shown:,} of which a scene shows")
     return 0
 
 

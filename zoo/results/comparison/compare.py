@@ -27,7 +27,7 @@ Runs = Mapping[str, Run] | Sequence[Path | str]
 def compare(
     runs: Runs,
     beside: Sequence[str] = (),
-    group: str | None = None,
+    group: str | Mapping[str, Sequence[str]] | None = None,
     presets: Sequence[Preset | str] = PRESETS,
     metrics: Sequence[str] = (),
     resamples: int = RESAMPLES,
@@ -39,8 +39,8 @@ def compare(
         runs: Folders of results, or results and folders by the names that the tables give them. The
             others are compared with the first.
         beside: Models whose published figures stand beside.
-        group: `seed` puts runs together that differ in nothing but their seeds; None leaves each by
-            itself.
+        group: `seed` puts runs together that differ in nothing but their seeds; names of runs by
+            the name of their group say what is put together; None leaves each run by itself.
         presets: Ways of counting and averaging, or their names. Metrics are those of the first.
         metrics: Patterns of the metrics and means that are compared, as `sugarcrepe/*`; all where
             none is given.
@@ -51,14 +51,14 @@ def compare(
         ZooError: There are not two runs, a run cannot be read, the runs have no case in common, no
             two differ in nothing but their seeds, or a name is not known.
     """
-    if group not in (None, SEED):
+    if not isinstance(group, Mapping) and group not in (None, SEED):
         raise ZooError(f"--group {group!r}: runs are put together by `{SEED}` alone")
     if resamples < 1:
         raise ZooError(f"--resamples {resamples}: give a whole number from 1 up")
     others = {model: figures(model) for model in beside}
     counted_by = [preset_of(preset) for preset in presets]
     results = named(runs)
-    groups = by_seed(results) if group else {name: [name] for name in results}
+    groups = _groups(results, group)
     shared = common([one.cases for one in results.values()], list(results))
     first = next(iter(results.values()))
     rows = rows_of(shared.tables, counted_by, first.header)
@@ -86,6 +86,24 @@ def compare(
         resamples,
         seed,
     )
+
+
+def _groups(
+    results: Mapping[str, Results], group: str | Mapping[str, Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Returns the names of runs by group.
+
+    Raises:
+        ZooError: A group names a run that is not given, or no two runs are of one group by seed.
+    """
+    if not isinstance(group, Mapping):
+        return by_seed(results) if group else {name: [name] for name in results}
+    unknown = next((name for of in group.values() for name in of if name not in results), None)
+    if unknown is not None:
+        raise ZooError(
+            f"a group names {unknown}, which is none of the runs: name runs as they are given"
+        )
+    return {name: list(of) for name, of in group.items()}
 
 
 def named(runs: Runs, least: int = 2) -> dict[str, Results]:

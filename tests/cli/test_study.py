@@ -1,0 +1,329 @@
+"""A study does each run once, goes on where it was killed, names what failed, and makes a table."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.made import make_root
+from zoo.cli import main
+from zoo.cli.recipes import shipped_recipes, shipped_studies
+from zoo.cli.studies import slurm, work
+from zoo.cli.studies.file import read_study
+from zoo.cli.studies.locks import held
+from zoo.cli.studies.runs import Place, fit_arguments, runs_of
+from zoo.errors import ZooError
+
+STUDY = """
+recipes:
+  CLIP: [recipe.yaml, {model: {objective: {class_path: CLIP}}}]
+  NegCLIP: [recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]
+seeds: [0, 1]
+first: [recipe.yaml, {trainer: {max_epochs: -1, max_steps: 1}}]
+first_once: true
+with:
+  model: {backbone: {class_path: Backbone, init_args: {pretrained: "${first}"}}}
+  trainer: {max_epochs: -1, max_steps: 2, limit_val_batches: 0, num_sanity_val_steps: 0}
+validate: {benchmarks: "pairs:pairs.csv", cache: false}
+"""
+WITHOUT_TRIAL = ["--trial", "0"]
+
+
+def said(arguments: list[str]) -> tuple[str, str]:
+    """Returns a command, and the folder of the run that it is about."""
+    about = arguments[arguments.index("--out") + 1] if "--out" in arguments else ""
+    if not about:
+        own = json.loads(arguments[len(arguments) - 1 - arguments[::-1].index("--config") + 1])
+        logger = own["trainer"]["logger"]["init_args"]
+        about = f"{logger['name']}/{logger['version']}"
+    return arguments[0], "/".join(Path(about).parts[-2:])
+
+
+class InProcess:
+    """Runs the commands of a study in this process, and remembers them."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, str]] = []
+        self.with_flags: list[list[str]] = []
+        self.dies_at: tuple[str, str] | None = None
+        self.fails_at: tuple[str, str] | None = None
+        self.said = ""
+
+    def __call__(self, arguments: list[str], log: Path, lock: int) -> int:
+        if said(arguments) == self.dies_at:
+            raise KeyboardInterrupt
+        if said(arguments) == self.fails_at:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text("epoch 0\nzoo: the loss is not a number: lower the rate\n")
+            return 1
+        self.done.append(said(arguments))
+        self.with_flags.append(arguments)
+        return main(arguments)
+
+
+@pytest.fixture(scope="module")
+def patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patched:
+        yield patched
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, patch: pytest.MonkeyPatch) -> Path:
+    """A working directory with made data, a recipe and a study."""
+    folder = make_root(tmp_path_factory.mktemp("study"))
+    (folder / "two.yaml").write_text(STUDY)
+    patch.chdir(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
+    """A study that was killed as it measured its first run."""
+    commands = InProcess()
+    commands.dies_at = ("validate", "clip/seed_0")
+    patch.setattr(work, "command", commands)
+    assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 130
+    return commands
+
+
+@pytest.fixture(scope="module")
+def gone_on(killed: InProcess) -> InProcess:
+    """The same study, gone on with; a run fails."""
+    before = len(killed.done)
+    killed.dies_at, killed.fails_at = None, ("fit", "negclip/seed_1")
+    errors = StringIO()
+    with redirect_stderr(errors):
+        assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 1
+    later = InProcess()
+    later.said = errors.getvalue()
+    later.done, later.with_flags = killed.done[before:], killed.with_flags[before:]
+    return later
+
+
+@pytest.fixture(scope="module")
+def whole(gone_on: InProcess, killed: InProcess) -> Path:
+    """The folder of the study, when what failed was done as well."""
+    killed.fails_at = None
+    before = len(killed.done)
+    assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 0
+    assert killed.done[before:] == [
+        ("fit", "negclip/seed_1"),
+        ("validate", "negclip/seed_1"),
+    ]
+    return Path("studies/two")
+
+
+def test_a_killed_study_goes_on_with_what_is_not_done_and_does_nothing_twice(
+    gone_on: InProcess,
+) -> None:
+    assert gone_on.done == [
+        ("validate", "clip/seed_0"),
+        ("fit", "negclip/seed_0"),
+        ("validate", "negclip/seed_0"),
+        ("fit", "clip/seed_1"),
+        ("validate", "clip/seed_1"),
+    ]
+
+
+def test_a_run_that_fails_loses_no_other_and_is_named_at_the_end(
+    gone_on: InProcess, folder: Path
+) -> None:
+    assert gone_on.said.endswith(
+        "NegCLIP/seed_1 failed: the loss is not a number: lower the rate (all of it in "
+        f"{folder.resolve()}/studies/two/logs/negclip/seed_1.log)\n"
+    )
+    assert ("validate", "clip/seed_1") in gone_on.done
+
+
+def test_the_table_has_a_column_a_recipe_over_its_seeds_and_is_written_in_all_forms(
+    whole: Path,
+) -> None:
+    with (whole / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["run"], row["seeds"]) for row in rows} >= {("CLIP", "2"), ("NegCLIP", "2")}
+    assert "\\begin{tabular}" in (whole / "table.tex").read_text()
+    assert (whole / "forest.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_start_from_the_weights_of_the_first_and_differ_in_their_seed(whole: Path) -> None:
+    configs = [
+        yaml.safe_load((whole / f"runs/clip/seed_{seed}/config.yaml").read_text())
+        for seed in (0, 1)
+    ]
+    first = (whole / "runs/first/seed_0/checkpoints/last.ckpt").absolute()
+    for seed, config in enumerate(configs):
+        assert config["model"]["backbone"]["init_args"]["pretrained"] == str(first)
+        assert config["seed_everything"] == seed
+
+
+def test_a_study_that_is_whole_does_nothing_and_prints_its_table(
+    whole: Path, killed: InProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = list(killed.done)
+    assert main(["study", "two.yaml", "--data_root", ".", "--table"]) == 0
+    assert killed.done == before
+    assert "NegCLIP" in capsys.readouterr().out
+
+
+def test_runs_are_listed_by_number_with_how_far_they_are(
+    whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "two.yaml", "--data_root", ".", "--list"]) == 0
+    lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert lines == [
+        ["0", "first/seed_0", "whole"],
+        ["1", "CLIP/seed_0", "whole"],
+        ["2", "NegCLIP/seed_0", "whole"],
+        ["3", "CLIP/seed_1", "whole"],
+        ["4", "NegCLIP/seed_1", "whole"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("max_steps: 2", "max_steps: 3"), "trainer.max_steps 3, was 2"),
+        (("pairs:pairs.csv", "pairs:others.csv"), "measured"),
+        (("class_path: CLIP", "class_path: SigLIP"), "model.objective.class_path"),
+    ],
+)
+def test_a_file_that_changed_under_its_runs_is_refused_with_what_changed(
+    whole: Path,
+    change: tuple[str, str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+) -> None:
+    (folder / "changed").mkdir(exist_ok=True)
+    (folder / "changed" / "two.yaml").write_text(STUDY.replace(*change))
+    command = ["study", "changed/two.yaml", "--data_root", ".", "--work", str(whole)]
+    assert main([*command, *WITHOUT_TRIAL]) == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "--again" in error
+
+
+def test_runs_of_other_code_are_refused_unless_any_version_will_do(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("zoo.cli.studies.records._sources", lambda: b"of another day")
+    command = ["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]
+    assert main(command) == 1
+    assert "5 runs of other code" in capsys.readouterr().err
+    assert main([*command, "--any_version"]) == 0
+
+
+def test_a_work_folder_of_another_study_is_refused(
+    whole: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "other.yaml").write_text(STUDY)
+    assert main(["study", "other.yaml", "--data_root", ".", "--work", str(whole)]) == 1
+    assert "is the work folder of the study two" in capsys.readouterr().err
+    (folder / "full").mkdir()
+    (folder / "full" / "thesis.tex").write_text("")
+    assert main(["study", "other.yaml", "--data_root", ".", "--work", "full"]) == 1
+    assert "holds other things than a study" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("[recipe.yaml, {model", "[recipi.yaml, {model"), "recipi.yaml is neither a file nor"),
+        (("seeds: [0, 1]", "seeds: [0, 1, 0]"), "the seed 0 is there twice"),
+        (("seeds: [0, 1]", "seeds: [a]"), "seeds holds a: give whole numbers"),
+        (("  NegCLIP: [", "  clip: ["), "two runs are called clip"),
+        (("  NegCLIP: [", "  CLIP: ["), "gives 'CLIP' a second time"),
+        (("seeds:", "sedes:"), "'sedes' is nothing that a study has (near: seeds"),
+        (("first_once: true", "overlays: {small: small_one.yaml}"), "small_one.yaml is neither"),
+        (("first_once: true", "first_once: 3"), "first_once is neither true nor false"),
+        (("first_once: true", "checkpoint: middle"), "checkpoint is 'middle'"),
+        (("first_once: true", "prepare: {x: rm}"), "x is prepared by 'rm'"),
+        (('validate: {benchmarks: "pairs:pairs.csv", cache: false}', ""), "what is measured"),
+    ],
+)
+def test_a_study_that_cannot_be_run_is_refused_in_a_sentence(
+    change: tuple[str, str], sentence: str, folder: Path
+) -> None:
+    changed = folder / "wrong.yaml"
+    changed.write_text(STUDY.replace(*change))
+    with pytest.raises(ZooError) as raised:
+        read_study([str(changed)])
+    assert sentence in str(raised.value)
+
+
+def test_a_later_file_adds_to_mappings_takes_away_by_null_and_lies_over_layers(
+    folder: Path,
+) -> None:
+    over = folder / "over.yaml"
+    over.write_text(
+        "recipes: {NegCLIP: null, CS: recipe.yaml}\nseeds: [5]\n"
+        "with: {trainer: {max_steps: 9}}\noverlays: {a: [], b: {model: {seed: 1}}}\n"
+    )
+    study = read_study([str(folder / "two.yaml"), str(over)], ["a_package.MyLoss"])
+    assert study.name == "two+over"
+    assert list(study.cells()) == [
+        f"{recipe}, {overlay}" for recipe in ("CLIP", "CS", "MyLoss") for overlay in ("a", "b")
+    ]
+    assert study.seeds == (5,)
+    assert study.common[-1] == {"trainer": {"max_steps": 9}}
+    assert len(study.common) == 2
+    assert study.cells()["MyLoss, b"] == (
+        {"model": {"objective": {"class_path": "a_package.MyLoss"}}},
+        *study.common,
+        {"model": {"seed": 1}},
+    )
+
+
+def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert slurm.settings(["slurm_partition=gpu", "timeout_min=60"]) == {
+        "slurm_partition": "gpu",
+        "timeout_min": 60,
+    }
+    with pytest.raises(ZooError, match="--slurm gpu: give NAME=VALUE"):
+        slurm.settings(["gpu"])
+    kept = ["scenes_first_try", "--work", "x"]
+    assert slurm.without_slurm([*kept[:1], "--slurm", "a=b", "c=d", *kept[1:]]) == kept
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    with pytest.raises(ZooError, match="submitit is not installed: pip install 'zoo\\[slurm\\]'"):
+        slurm.submit(Place(tmp_path, "/data", read_study(["methods_on_coco"])), kept, [0], {})
+
+
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    with held(tmp_path / "run", wait=False) as lock:
+        assert lock is not None
+        with held(tmp_path / "run", wait=False) as other:
+            assert other is None
+    with held(tmp_path / "run", wait=False) as lock:
+        assert lock is not None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["methods_on_coco"],
+        ["methods_on_coco", "small_flickr8k"],
+        ["cs_clip_table4", "small_flickr8k"],
+        ["cs_clip_table16", "small_flickr8k"],
+        ["fsc_clip_table2", "small_flickr8k"],
+        ["tf_depth", "small_flickr8k", "small_heads"],
+        ["scenes_first_try"],
+    ],
+)
+def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str]) -> None:
+    study = read_study(names)
+    assert {f"{name}.yaml" for name in names} <= shipped_studies().keys()
+    place = Place(Path("/work"), "/data", study)
+    for run in runs_of(study):
+        arguments = fit_arguments(run, place)
+        named = [a for a in arguments if a.endswith(".yaml")]
+        assert set(named) <= shipped_recipes().keys()
+        assert "${work}" not in " ".join(arguments)
+        assert "${first}" not in " ".join(arguments)

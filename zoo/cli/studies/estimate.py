@@ -1,0 +1,156 @@
+"""Estimate: how long the runs take that are left, and how much disk their checkpoints."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from zoo.cli.studies.records import WHOLE
+from zoo.cli.studies.runs import FIRST, Run, fit_arguments
+from zoo.cli.studies.work import Work
+from zoo.errors import ZooError
+from zoo.support.files import write_beside
+
+GIGA = 1e9
+FILE = "trial.json"
+
+
+class Estimate:
+    """What is known of the time and disk of a study's runs.
+
+    Runs that are whole tell it of others of their row; before there are any, a trial does.
+
+    Args:
+        work: What does the runs.
+        runs: The runs.
+    """
+
+    def __init__(self, work: Work, runs: list[Run]) -> None:
+        self.work, self.runs = work, runs
+        self.trials: dict[str, Any] = {}
+
+    def whole(self, run: Run) -> bool:
+        """Returns whether a run is whole."""
+        return self.work.records.stage(run) == WHOLE
+
+    def begin(self, steps: int) -> None:
+        """Says what is to be done, and what it takes of time and disk.
+
+        Args:
+            steps: Steps of a row by which that is told; 0 for no trial.
+
+        Raises:
+            ZooError: A row cannot be trained, or there is too little room.
+        """
+        left = [run for run in self.runs if not self.whole(run)]
+        there = len(self.runs) - len(left)
+        said = f"{len(self.runs)} runs" + (f", of which {there} are whole" if there else "")
+        if not left:
+            self.work.say(said)
+            return
+        if steps:
+            self._try(left, steps)
+        seconds, of_all = self._left(left)
+        if seconds is not None:
+            about = f"about {_shown(seconds)}" + ("" if of_all else ", without measuring")
+            said += f": {about} for the {len(left)} that are left, one after the other"
+        need, free = self._disk(left), shutil.disk_usage(self.work.place.root).free
+        if need:
+            said += f"; {need / GIGA:.1f} GB for checkpoints, {free / GIGA:.1f} GB are free"
+        self.work.say(said)
+        if need > free:
+            raise ZooError(
+                f"{self.work.place.root} has room for {free / GIGA:.1f} GB, and the runs keep "
+                f"{need / GIGA:.1f} GB: name a --work with more, or write keep_checkpoints: false "
+                "into the study"
+            )
+
+    def done(self, run: Run) -> str:
+        """Returns what is said of a run that is whole now: its time, and how long is left."""
+        seconds = sum(self.work.records.there(run).get("seconds", {}).values())
+        left = [other for other in self.runs if not self.whole(other)]
+        more, _ = self._left(left)
+        ahead = f", about {_shown(more)} left" if left and more is not None else ""
+        return f"{_shown(seconds)}{ahead}"
+
+    def _left(self, left: list[Run]) -> tuple[float | None, bool]:
+        """Returns the seconds of runs, None where nothing is known, and whether all is counted."""
+        taken: dict[str, list[float]] = {}
+        for run in self.runs:
+            if self.whole(run):
+                told = self.work.records.there(run).get("seconds", {})
+                taken.setdefault(run.row, []).append(sum(told.values()))
+        known = {row: median(of) for row, of in taken.items()}
+        rows = [median(of) for row, of in taken.items() if row != FIRST]
+        seconds, of_all = 0.0, True
+        for run in left:
+            if run.row in known:
+                seconds += known[run.row]
+            elif run.row in self.trials:
+                trial = self.trials[run.row]
+                seconds += trial["steps"] * trial["seconds"]
+                of_all = False
+            elif rows:
+                seconds += median(rows)
+            else:
+                return None, False
+        return seconds, of_all
+
+    def _disk(self, left: list[Run]) -> float:
+        """Returns the bytes of checkpoints of the runs: the last of each, and the best."""
+        kept = 1.0 if self.work.study.keep_checkpoints else 0.0
+        sizes = [2 * float(self.trials.get(run.row, {}).get("bytes", 0.0)) for run in left]
+        firsts = [size for run, size in zip(left, sizes, strict=True) if run.row == FIRST]
+        return max(kept * sum(sizes), sum(firsts) + max(sizes, default=0.0))
+
+    def _try(self, left: list[Run], steps: int) -> None:
+        """Takes a few steps of each row that is not known yet, and keeps what they told.
+
+        A row that starts from a first tower is tried from nothing.
+
+        Raises:
+            ZooError: A row cannot be trained.
+        """
+        file = self.work.place.root / FILE
+        if file.is_file():
+            self.trials = json.loads(file.read_text("utf-8"))
+        untried = {run.row: run for run in left if run.row not in self.trials}
+        for number, (row, run) in enumerate(untried.items(), 1):
+            began = time.monotonic()
+            self.trials[row] = self._tried(run, steps)
+            write_beside(file, json.dumps(self.trials, indent=1).encode())
+            self.work.say(
+                f"trial {number}/{len(untried)}, {row}: {self.trials[row]['seconds']:.2f} s a step "
+                f"({time.monotonic() - began:.0f} s)"
+            )
+
+    def _tried(self, run: Run, steps: int) -> dict[str, float]:
+        folder = self.work.place.root / "trials"
+        folder.mkdir(exist_ok=True)
+        arguments = fit_arguments(run, self.work.place)
+        if self.work.study.first:
+            arguments += ["--model.backbone.pretrained", "null"]
+        asked, told = folder / "asked.json", folder / "told.json"
+        write_beside(asked, json.dumps({"fit": arguments, "steps": steps}).encode())
+        ended = subprocess.run(
+            [sys.executable, "-m", "zoo.cli.studies.trial", str(asked), str(told)],
+            capture_output=True,
+            text=True,
+        )
+        if ended.returncode:
+            lines = [line for line in ended.stderr.splitlines() if line.strip()] or ["no word"]
+            raise ZooError(
+                f"{self.work.study.name}: {run.row} cannot be trained, a trial of {steps} steps "
+                f"says: {lines[-1].removeprefix('zoo: ')}"
+            )
+        found: dict[str, float] = json.loads(Path(told).read_text("utf-8"))
+        return found
+
+
+def _shown(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,44 @@
+"""Negative images: for each training caption its attribute swap, and a scene that shows it."""
+
+import json
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.scenes.cache import read_captions
+from zoo.support.files import write_beside
+
+TRAIN = "train"
+
+
+def write_negative_images(folder: str | Path, out: Path) -> tuple[int, int]:
+    """Writes what `zoo.sources.NegativeImages` and `zoo.negatives.Replay` read.
+
+    A line has a caption, its attribute swap and the first training scene of which the swap is a
+    caption, null where there is none. A caption that several scenes have has one line.
+
+    Args:
+        folder: A folder of scenes.
+        out: The file.
+
+    Returns:
+        How many captions have a swap, and of how many a scene shows it.
+
+    Raises:
+        ZooError: The folder has no training captions with a swap.
+    """
+    rows = [row for row in read_captions(folder) if row.split == TRAIN]
+    images: dict[str, str] = {}
+    for row in rows:
+        images.setdefault(row.caption, str((Path(folder) / row.image_id).absolute()))
+    swaps = {row.caption: row.attribute_swap for row in rows if row.attribute_swap}
+    if not swaps:
+        raise ZooError(
+            f"{folder} has no training caption with an attribute swap: name a folder that `zoo "
+            "scenes render` filled"
+        )
+    lines = [
+        {"caption": caption, "negative": swap, "negative_image": images.get(swap)}
+        for caption, swap in swaps.items()
+    ]
+    write_beside(out, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    return len(lines), sum(line["negative_image"] is not None for line in lines)
