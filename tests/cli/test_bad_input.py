@@ -471,6 +471,7 @@ def test_a_yaml_names_classes_only_where_an_argument_says_of_which_kind(
     assert not [str(w.message) for w in by_zoo if "TorchCodec" not in str(w.message)]
 
 
+@pytest.mark.slow  # a process of its own
 def test_a_short_name_means_its_class_and_the_class_says_what_is_wrong(root: Path) -> None:
     # In a process of its own: the parser knows a class by its bare name once anything has imported
     # it.

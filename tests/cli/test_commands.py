@@ -492,6 +492,7 @@ def test_a_mistake_is_answered_with_one_sentence_that_names_it(
     assert named in told[0]
 
 
+@pytest.mark.slow  # test_every_recipe.py trains each one
 @pytest.mark.parametrize("name", shipped_recipes())
 def test_every_shipped_recipe_is_parsed(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]

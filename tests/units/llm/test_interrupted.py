@@ -81,6 +81,7 @@ def check_kills(captions: Path, folder: Path, kills: int) -> None:
     )
 
 
+@pytest.mark.slow  # processes of their own
 def test_a_run_that_is_killed_asks_nothing_twice_that_was_kept(tmp_path: Path) -> None:
     captions = tmp_path / "captions.token"
     with captions.open("w") as file:

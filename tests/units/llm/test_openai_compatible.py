@@ -412,7 +412,7 @@ REFUSALS: list[tuple[Any, str]] = [
     REFUSALS,
     ids=["400", "422", "401", "404", "500", "prose", "cut", "page", "429"],
 )
-@pytest.mark.parametrize("captions", [1, 60])
+@pytest.mark.parametrize("captions", [1, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_server_that_answers_nothing_ends_the_run_in_a_sentence(
     server: Server,
     tmp_path: Path,
