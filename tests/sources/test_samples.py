@@ -101,6 +101,21 @@ def test_an_image_that_comes_later_is_found_where_it_is_then(tmp_path: Path) -> 
     assert kept_samples(CsvTable(file))[0].image.key == str(tmp_path / "a.jpg")
 
 
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_same_file_from_another_working_directory_means_the_images_there(
+    beside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = table(tmp_path, "a.jpg,one dog")
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        Image.new("RGB", (8, 8)).save(folder / "a.jpg")
+        own = table(folder, "a.jpg,one dog").relative_to(folder)
+        monkeypatch.chdir(folder)
+        sample = kept_samples(CsvTable(own if beside else file))[0]
+        assert sample.image.key == str(folder / "a.jpg")
+
+
 def test_a_reader_without_a_file_of_its_own_is_read_by_each_process() -> None:
     class Counted(Reader):
         times = 0

@@ -119,6 +119,15 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
     assert of(compiled("some", {}, make)) == [0, 1, 2]
 
 
+def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(handle: object, how: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(ZooError, match=r"lock cannot be locked .*\$ZOO_TABLES"):
+        compiled("some", {}, make)
+
+
 def _dies(place: str) -> None:
     os.environ[PLACE] = place
 

@@ -6,6 +6,7 @@ these do not tell all, they are made anew in each process, in memory.
 
 import inspect
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +72,8 @@ def _made_of(reader: Reader) -> dict[str, Any] | None:
         files = [[str(file), sha256(file)] for file in reader.files]
     except OSError:  # of which the reader says more
         return None
-    return {"reader": spec(reader), "code": code, "files": files}
+    # paths are relative to the working directory, and images are looked for there too
+    return {"reader": spec(reader), "code": code, "files": files, "from": os.getcwd()}
 
 
 def _code(reader: type[Reader]) -> list[str] | None:

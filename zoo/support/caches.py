@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from zoo.errors import ZooError
 from zoo.support.files import not_written
 
 
@@ -22,7 +23,7 @@ def alone(folder: Path) -> Iterator[None]:
         folder: The folder, which need not exist.
 
     Raises:
-        ZooError: Nothing can be written beside it.
+        ZooError: Nothing can be written beside it, or its file system has no locks.
     """
     lock = folder.with_name(f"{folder.name}.lock")
     try:
@@ -31,5 +32,11 @@ def alone(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise not_written(lock, error) from error
     with held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        except OSError as error:
+            raise ZooError(
+                f"{lock} cannot be locked ({error.strerror or error}): keep caches on a file "
+                "system with locks, which $ZOO_TABLES, $XDG_CACHE_HOME or data.image_cache names"
+            ) from error
         yield
