@@ -1,6 +1,7 @@
 """Where the tests find data."""
 
 import atexit
+import gc
 import multiprocessing
 import os
 import shutil
@@ -26,6 +27,18 @@ if "ZOO_TABLES" not in os.environ:  # processes that tests start inherit it
 # what every process of its own would spend seconds to import: such processes are forked from one
 # that has it
 multiprocessing.set_forkserver_preload(["zoo.cli.fit", "open_clip", "textblob"])
+
+
+def pytest_collection_finish() -> None:
+    # what imports and collecting made stays for good: the collector passes over it, so that it
+    # comes by often and a trainer of one test is gone in the next
+    gc.freeze()
+    gc.collect()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
+
 
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
