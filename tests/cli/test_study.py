@@ -14,7 +14,7 @@ import yaml
 from tests.support.made import make_root
 from zoo.cli import main
 from zoo.cli.recipes import shipped_recipes, shipped_studies
-from zoo.cli.studies import slurm, work
+from zoo.cli.studies import slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import held
 from zoo.cli.studies.runs import Place, fit_arguments, runs_of
@@ -79,6 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, patch: pytest.MonkeyPatch) 
     folder = make_root(tmp_path_factory.mktemp("study"))
     (folder / "two.yaml").write_text(STUDY)
     patch.chdir(folder)
+    patch.setattr("zoo.cli.study.report", lambda place, runs: place.root)  # its charts take seconds
     return folder
 
 
@@ -149,6 +150,14 @@ def test_the_table_has_a_column_a_recipe_over_its_seeds_and_is_written_in_all_fo
     assert {(row["run"], row["seeds"]) for row in rows} >= {("CLIP", "2"), ("NegCLIP", "2")}
     assert "\\begin{tabular}" in (whole / "table.tex").read_text()
     assert (whole / "forest.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_has_the_first_seed_of_every_row(whole: Path, folder: Path) -> None:
+    two = read_study(["two.yaml"])
+    page = tables.report(Place(whole.absolute(), str(folder), two), runs_of(two))
+    assert page == whole.absolute() / "report" / "index.html"
+    index = (page.parent / "data" / "index.js").read_text()
+    assert '"runs":["CLIP","NegCLIP","first"]' in index
 
 
 def test_runs_start_from_the_weights_of_the_first_and_differ_in_their_seed(whole: Path) -> None:
@@ -310,6 +319,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     [
         ["methods_on_coco"],
         ["methods_on_coco", "small_flickr8k"],
+        ["methods_on_coco", "small_with_scenes"],
         ["cs_clip_table4", "small_flickr8k"],
         ["cs_clip_table16", "small_flickr8k"],
         ["fsc_clip_table2", "small_flickr8k"],

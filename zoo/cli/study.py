@@ -14,7 +14,7 @@ from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_others
 from zoo.cli.studies.runs import Place, Run, runs_of
 from zoo.cli.studies.slurm import settings, submit, without_slurm
-from zoo.cli.studies.tables import compared, write
+from zoo.cli.studies.tables import compared, report, write
 from zoo.cli.studies.work import Failed, Work
 from zoo.errors import ZooError
 from zoo.results.comparison.layout import show
@@ -70,7 +70,7 @@ def parser() -> Parser:
         "seeds.\nRuns that are whole are not done again, and a killed one goes on from its last "
         "checkpoint.\n\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT\n"
-        "  zoo study methods_on_coco small_flickr8k --data_root DATA_ROOT   # in small\n"
+        "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT   # in small\n"
         "  zoo study scenes_first_try --objective my_package.MyLoss        # a loss of one's own\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT --list          # which runs there are",
     )
@@ -220,4 +220,8 @@ def _print_table(place: Place, runs: list[Run]) -> int:
     show(comparison)
     for file in write(comparison, place.root):
         _say(str(file))
+    try:
+        _say(str(report(place, runs)))
+    except ZooError as error:
+        print(f"zoo: there is no report: {error}", file=sys.stderr)
     return 0

@@ -5,10 +5,13 @@ from pathlib import Path
 
 from zoo.cli.studies.records import WHOLE, Records
 from zoo.cli.studies.runs import FIRST, Place, Run
-from zoo.results.comparison.compare import PRESETS, compare
+from zoo.results.comparison.compare import PRESETS, compare, named
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.forest import drawn
+from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
+from zoo.results.site.write import PAGE
+from zoo.results.site.write import write as write_report
 from zoo.support.arguments import listed
 from zoo.support.files import write_beside
 
@@ -19,6 +22,7 @@ WRITTEN: dict[str, Callable[[Comparison], str]] = {
     "table.json": Comparison.to_json,
 }
 PICTURES = ("forest.png", "forest.pdf")
+REPORT = "report"
 
 
 def compared(place: Place, runs: list[Run]) -> Comparison | None:
@@ -33,11 +37,7 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
     Returns:
         The comparison, None where fewer than two rows have a whole run.
     """
-    records = Records(place)
-    rows: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: run.row == FIRST):
-        if records.stage(run) == WHOLE:
-            rows.setdefault(run.row, []).append(run)
+    rows = _whole(place, runs)
     if len(rows) < 2:
         return None
     given = place.study.compare
@@ -45,9 +45,42 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
         {str(run): place.measured(run) for of in rows.values() for run in of},
         beside=_names(given.get("beside", [])),
         group={row: [str(run) for run in of] for row, of in rows.items()},
-        presets=[preset_of(name) for name in _names(given.get("preset", list(PRESETS)))],
+        presets=_presets(place),
         metrics=_names(given.get("metrics", [])),
     )
+
+
+def report(place: Place, runs: list[Run]) -> Path:
+    """Writes the report of a study, with the first whole seed of each row.
+
+    Args:
+        place: The work folder.
+        runs: The runs of the study.
+
+    Returns:
+        Its first page.
+
+    Raises:
+        ZooError: It would be too large, or there is no case to show.
+    """
+    folders = {row: place.measured(of[0]) for row, of in _whole(place, runs).items()}
+    out = place.root / REPORT
+    write_report(named(folders), _presets(place), out, folders, overwrite=True)
+    return out / PAGE
+
+
+def _whole(place: Place, runs: list[Run]) -> dict[str, list[Run]]:
+    """Returns the whole runs of each row that has some."""
+    records = Records(place)
+    rows: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: run.row == FIRST):
+        if records.stage(run) == WHOLE:
+            rows.setdefault(run.row, []).append(run)
+    return rows
+
+
+def _presets(place: Place) -> list[Preset]:
+    return [preset_of(name) for name in _names(place.study.compare.get("preset", list(PRESETS)))]
 
 
 def _names(value: str | list[str]) -> list[str]:
