@@ -13,6 +13,7 @@ from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_others
 from zoo.cli.studies.runs import Place, Run, runs_of
+from zoo.cli.studies.search import search
 from zoo.cli.studies.slurm import settings, submit, without_slurm
 from zoo.cli.studies.tables import compared, report, write
 from zoo.cli.studies.work import Failed, Work
@@ -42,6 +43,10 @@ def main(argv: list[str]) -> int:
     if not given.table:
         work.begin()
         work.prepare()
+        if given.search:
+            for file in search(work, given.again, given.any_version):
+                _say(str(file))
+            return 0
         asked = runs if given.only is None else [runs[given.only]]
         if given.again:
             _forget_others(work, asked)
@@ -120,6 +125,12 @@ def parser() -> Parser:
         nargs="*",
         metavar="NAME=VALUE",
         help="send the runs that are left to SLURM by submitit, with parameters of its executor",
+    )
+    parser.add_argument(
+        "--search",
+        action="store_true",
+        help="look for the settings that the study gives ranges of, by validation captions, and "
+        "write the best of each row as an overlay",
     )
     kept = parser.add_mutually_exclusive_group()
     kept.add_argument(

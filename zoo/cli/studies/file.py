@@ -1,19 +1,20 @@
 """Study: what a study file says is run, with later files laid over it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from zoo.cli.recipes import find_recipe, find_study, settings_in
+from zoo.cli.studies.ranges import Search, search_of
 from zoo.errors import ZooError, near
 
 Layer = str | dict[str, Any]
 Layers = tuple[Layer, ...]
 
 LISTED = ("with", "first", "seeds")
-MAPPED = ("recipes", "overlays", "prepare", "validate", "compare")
+MAPPED = ("recipes", "overlays", "prepare", "validate", "compare", "search")
 PLAIN = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
 KEYS = ("recipes", *LISTED, *MAPPED[1:], *PLAIN)
 CHECKPOINTS = ("last", "best")
@@ -38,6 +39,7 @@ class Study:
         data_root: The data root where the command line names none.
         first_once: Whether all seeds start from the run of the first of them.
         keep_checkpoints: Whether checkpoints stay when they are measured.
+        search: Settings that are looked for, None where none are.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Study:
     data_root: str | None = None
     first_once: bool = False
     keep_checkpoints: bool = True
+    search: Search | None = None
 
     def first_seed(self, seed: int) -> int:
         """Returns the seed of the run that a run of this seed starts from."""
@@ -119,6 +122,8 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
         **{name: laid[name] for name in PLAIN if name in laid},
     )
     _refuse_what_cannot_be(study)
+    if laid.get("search"):
+        return replace(study, search=search_of(said, laid["search"], study.cells()))
     return study
 
 

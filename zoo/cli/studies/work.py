@@ -124,12 +124,13 @@ class Work:
                         f"({_reason(log, status)}): {log} has what it printed"
                     )
 
-    def do(self, run: Run, wait: bool = False) -> bool:
+    def do(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
         """Trains and measures a run, from where it is.
 
         Args:
             run: The run.
             wait: Whether to wait where another process does it.
+            measured: Whether it is measured.
 
         Returns:
             Whether it is done; False where another process does it.
@@ -148,7 +149,8 @@ class Work:
                 if first is not None:
                     self.do(first, wait=True)
                 self._train(run, lock)
-            self._measure(run, lock)
+            if measured:
+                self._measure(run, lock)
         return True
 
     def forget(self, run: Run) -> None:
