@@ -77,6 +77,7 @@ class Line:
         gap: The mean gap.
         ties: How many anchors score exactly as their half-truths do.
         guessed: What guesses without the image get in per cent, by baseline and metric.
+        conditions: The conditions that it is over.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Line:
     gap: float
     ties: int
     guessed: Mapping[tuple[str, str], float]
+    conditions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -250,4 +252,4 @@ class _Counted:
         )
         gap = sum(share[c] * self._gaps[c] for c in conditions)
         ties = sum(self._anchors[c].ties for c in conditions)
-        return Line(name, anchor, completion, gap, ties, guessed)
+        return Line(name, anchor, completion, gap, ties, guessed, tuple(conditions))

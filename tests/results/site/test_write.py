@@ -4,8 +4,10 @@ import csv
 import json
 import re
 import shutil
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pytest
@@ -110,6 +112,49 @@ def test_every_chart_is_kept_in_three_formats(site: Path, results: dict[str, Res
     assert told == {a.name: str(a.value) for a in second}
     drawn = (site / "plots" / "capabilities.svg").read_text("utf-8")
     assert 'xlink:href="../cases.html#in=' in drawn
+
+
+def shares(site: Path, address: str) -> list[float]:
+    """Returns how many of the cases at an address the run has right, in per cent, by metric."""
+    (index,) = script(site / "data" / "index.js")
+    asks = dict(parse_qsl(unescape(address)))
+    places = [",".join(part[:3]) for part in index["parts"]]
+    wanted = (
+        list(map(int, asks["in"].split(",")))
+        if "in" in asks
+        else [places.index(",".join(asks[of] for of in ("benchmark", "subset", "metric")))]
+    )
+    found = []
+    for number in wanted:
+        *_, start, n = index["parts"][number]
+        own = index["right"][int(asks["a"])][start : start + n].replace("-", "")
+        found.append(100 * own.count("1") / len(own))
+    return found
+
+
+def test_numbers_of_charts_lead_to_the_cases_that_they_count(site: Path) -> None:
+    page = (site / "index.html").read_text("utf-8")
+    tables = re.findall(r'<details class="numbers">.*?</details>', page, re.DOTALL)
+    titles = re.findall('aria-label="Numbers of ([^"]+)"', "".join(tables))
+    assert {"By capability", "Half-truths by condition"} <= set(titles)
+    assert any(title.startswith("Recall on") for title in titles)
+    for title, table in zip(titles, tables, strict=True):
+        rows = re.findall('<td data-value="([0-9.]+)">(?:<a href="cases.html#([^"]+)")?', table)
+        assert rows, title
+        for value, address in rows:
+            of = shares(site, address)
+            assert min(of) - 1e-6 <= float(value) <= max(of) + 1e-6, (title, address)
+
+
+def test_differences_lead_to_the_cases_of_both_runs(site: Path) -> None:
+    page = (site / "index.html").read_text("utf-8")
+    table = page[page.index('id="apart"') :].partition("</table>")[0]
+    rows = table.partition("<tbody>")[2].split("</tr>")[:-1]
+    points = [
+        re.search('data-value="[^"]+"><a href="cases.html#([^"]+)">[+-]', row) for row in rows
+    ]
+    assert rows
+    assert all(of is not None and "&amp;b=1" in of[1] and shares(site, of[1]) for of in points)
 
 
 def test_pages_name_nothing_outside_their_folder(site: Path) -> None:

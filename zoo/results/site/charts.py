@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = "plots"
+CASES = "cases"  # entry of a record: where the cases of its number are shown
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Chart:
     Attributes:
         name: Name of its files.
         title: What it shows.
-        records: The numbers that it is drawn from.
+        records: The numbers that it is drawn from, some with the address of their `cases`.
         draw: Draws it.
     """
 
@@ -40,11 +41,13 @@ class Drawn:
         title: What it shows.
         svg: The drawing.
         files: Where it is kept, by format.
+        numbers: The records whose cases are shown.
     """
 
     title: str
     svg: str
     files: Mapping[str, str]
+    numbers: Sequence[Mapping[str, Any]]
 
 
 def drawn(chart: Chart, out: Path) -> Drawn:
@@ -62,6 +65,7 @@ def drawn(chart: Chart, out: Path) -> Drawn:
     alone = inside.replace("currentColor", INK).replace('href="cases.html', 'href="../cases.html')
     (out / files["png"]).write_bytes(png(figure))
     (out / files["svg"]).write_text(alone, "utf-8")
-    (out / files["csv"]).write_text(as_csv(chart.records), "utf-8")
+    kept = [{name: of for name, of in one.items() if name != CASES} for one in chart.records]
+    (out / files["csv"]).write_text(as_csv(kept), "utf-8")
     labelled = inside.replace("<svg ", f'<svg aria-label="{escape(chart.title)}" ', 1)
-    return Drawn(chart.title, labelled, files)
+    return Drawn(chart.title, labelled, files, [one for one in chart.records if one.get(CASES)])

@@ -1,6 +1,6 @@
 """Numbers of a report: values with intervals and coverage, each with its cases behind it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -87,7 +87,10 @@ class Links:
 
     def place(self, asked: str, subset: str, metric: str, run: int, **more: str | int) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
-        if not any((str(p[0]), p[1], p[2]) == (asked, subset, metric) for p in self._parts):
+        own = [of for name, part, of in self._parts if (str(name), part) == (asked, subset)]
+        if metric == MACRO and own:
+            metric = own[0]  # whose mean over classes or objects it is
+        if metric not in own:
             return ""
         asks = {"benchmark": asked, "subset": subset, "metric": metric, "a": run, **SHOW, **more}
         return f"{CASES}#{urlencode(asks)}"
@@ -198,6 +201,7 @@ class Difference:
         name: Name of the metric or average.
         run: Name of the run.
         difference: The run less the first, in percentage points.
+        href: Where the cases of both are shown; empty where there are none.
         low: Lower end of the 95 % interval in points.
         high: Upper end of the interval in points.
         p: The p-value.
@@ -209,6 +213,7 @@ class Difference:
     name: str
     run: str
     difference: float
+    href: str
     low: float | None
     high: float | None
     p: float
@@ -217,13 +222,22 @@ class Difference:
     gained: tuple[int, str] | None
 
 
-def differences(comparison: Comparison, links: Links) -> Iterator[Difference]:
+def differences(
+    comparison: Comparison, links: Links, averages: Mapping[str, Sequence[Row]]
+) -> Iterator[Difference]:
     """Yields how the other runs differ from the first, metric by metric.
 
     Args:
         comparison: The runs.
         links: Addresses of cases.
+        averages: Averages, by preset.
     """
+    means = {
+        (preset, row.names[0]): row.cells[0].href
+        for preset, rows in averages.items()
+        for row in rows
+        if row.cells[0] is not None
+    }
     for line in comparison.lines:
         for test in line.against_first():
             b = comparison.runs.index(test.second)
@@ -231,16 +245,23 @@ def differences(comparison: Comparison, links: Links) -> Iterator[Difference]:
                 (n, _address(line, links, b, show))
                 for n, show in zip(test.alone, ("lost", "gained"), strict=True)
             ]
+            whole = means.get((line.place.preset, line.place.metric), "")
             yield Difference(
                 str(line.place),
                 test.second,
                 test.difference,
+                _beside(whole, b) if line.place.is_mean else _address(line, links, b, "all"),
                 test.low,
                 test.high,
                 test.p,
                 test.q,
                 *(alone or (None, None)),
             )
+
+
+def _beside(address: str, b: int) -> str:
+    """Returns the address of one run's cases with those of another beside them."""
+    return address and f"{address}&b={b}"
 
 
 def _address(line: Line, links: Links, b: int, show: str) -> str:

@@ -12,14 +12,14 @@ from zoo.results import half_truth_models
 from zoo.results.averages import Average
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.half_truth_pictures import accuracy, gaps
-from zoo.results.half_truths import Diagnostic, diagnostics
+from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.leaks import ALL
 from zoo.results.metrics import Metric
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.site.charts import Chart
+from zoo.results.site.charts import CASES, Chart
 from zoo.results.site.drawings import Curve, Point, bars, lines, radar
 from zoo.results.site.numbers import Links, Row
 from zoo.results.site.training import curves_of, trajectory_of
@@ -84,23 +84,26 @@ def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
     return Section("capabilities", title, f"{Capabilities().says.capitalize()}.", tuple(charts))
 
 
-def half_truths(runs: Mapping[str, Results], preset: Preset) -> Section | None:
+def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
     """Returns both accuracies of half-truths by condition, None where no run has any.
 
     Args:
         runs: The runs.
         preset: What counts as right.
+        links: Addresses of cases.
     """
     found: dict[str, Diagnostic] = {}
-    for name, run in runs.items():
+    records: list[dict[str, object]] = []
+    for number, (name, run) in enumerate(runs.items()):
         if not any(metric.benchmark == HalfTruth.name and metric.n for metric in run.metrics):
             continue
         several = diagnostics(run, preset)
         for one in several:
-            found[name if len(several) == 1 else f"{name}, {one.run}"] = one
+            called = name if len(several) == 1 else f"{name}, {one.run}"
+            found[called] = one
+            records += _conditions(called, one, links, number)
     if not found:
         return None
-    records = [record for name, one in found.items() for record in _conditions(name, one)]
     together = True
     try:
         half_truth_models.check_alike(found)
@@ -153,25 +156,28 @@ def familiar(runs: Mapping[str, Results], links: Links) -> Section | None:
     return Section("familiar", "What training has shown", says, tuple(charts))
 
 
-def retrieval(runs: Mapping[str, Results]) -> Section | None:
+def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     """Returns recall over depth for each gallery, None where no run retrieved.
 
     Args:
         runs: The runs.
+        links: Addresses of cases.
     """
+    cases: dict[tuple[str, Metric], str] = {}
     galleries: dict[tuple[BenchmarkRun, str], dict[str, dict[int, Metric]]] = {}
-    for name, run in runs.items():
+    for number, (name, run) in enumerate(runs.items()):
         for metric in run.metrics:
             told = RECALL.fullmatch(metric.metric)
             if told is not None and metric.value is not None:
                 curve = f"{name}, {'image to text' if told[1] == 'i2t' else 'text to image'}"
                 of = galleries.setdefault((metric.asked, metric.subset), {})
                 of.setdefault(curve, {})[int(told[2])] = metric
+                cases[curve, metric] = links.metric(metric, metric.metric, number)
     charts = []
     for i, ((asked, subset), found) in enumerate(galleries.items()):
         curves = {name: _depths(of) for name, of in found.items()}
         records = [
-            {"curve": name, "depth": k, "value": m.value, "low": m.low, "high": m.high}
+            {"curve": name, "depth": k, **_ends(m), CASES: cases[name, m]}
             for name, of in found.items()
             for k, m in of.items()
         ]
@@ -298,20 +304,29 @@ def _records(
     labels: Sequence[str], series: Mapping[str, Sequence[Point]]
 ) -> list[dict[str, object]]:
     return [
-        {"name": label, "series": name, "value": p.value, "low": p.low, "high": p.high}
+        {"name": label, "series": name, **_ends(p), CASES: p.href}
         for name, points in series.items()
         for label, p in zip(labels, points, strict=True)
     ]
 
 
-def _conditions(name: str, found: Diagnostic) -> Iterator[dict[str, object]]:
+def _conditions(
+    name: str, found: Diagnostic, links: Links, run: int
+) -> Iterator[dict[str, object]]:
     for line in (*found.conditions, *found.means):
-        for metric, average in (("A > A-", line.anchor), ("A+ > A-", line.completion)):
-            yield {"run": name, "condition": line.name, "metric": metric, **_ends(average)}
+        for says, metric, average in (
+            ("A > A-", ANCHOR, line.anchor),
+            ("A+ > A-", COMPLETION, line.completion),
+        ):
+            cases = links.members(
+                f"{line.name}, {says}", [(found.run, of, metric) for of in line.conditions], run
+            )
+            told = {"run": name, "condition": line.name, "metric": says}
+            yield {**told, **_ends(average), "n": average.n, CASES: cases}
 
 
-def _ends(average: Average) -> dict[str, object]:
-    return {"value": average.value, "low": average.low, "high": average.high, "n": average.n}
+def _ends(of: Average | Metric | Point) -> dict[str, object]:
+    return {"value": of.value, "low": of.low, "high": of.high}
 
 
 def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:

@@ -160,7 +160,7 @@ def _numbers(
     return {
         "averages": {name: rows for name, rows in averages.items() if rows},
         "metrics": metric_rows(results, links),
-        "differences": [] if comparison is None else list(differences(comparison, links)),
+        "differences": [] if comparison is None else list(differences(comparison, links, averages)),
         "probability": probability,
         "notes": [] if comparison is None else [n for n in comparison.notes if _told(n)],
     }
@@ -194,9 +194,9 @@ def _sections(
     found = [
         apart(comparison),
         capabilities(averages.get(Capabilities.name, ()), list(runs)),
-        half_truths(counted, presets[0]),
+        half_truths(counted, presets[0], links),
         familiar(runs, links),
-        retrieval(counted),
+        retrieval(counted, links),
         training(logs(runs)),
         trajectories(runs, places or {}),
     ]
