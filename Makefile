@@ -26,7 +26,8 @@ lint: $(VENV)/.installed
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-test: lint docs
+test: $(VENV)/.installed
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.installed

@@ -1,4 +1,4 @@
-"""VLLM on vLLM's real engine, with random weights: nonsense in the right form.
+"""VLLM on vLLM's real engine, and its own server, with random weights: nonsense in the right form.
 
 An environment of its own has vLLM: `make test-vllm` makes it and runs this file.
 """
@@ -8,9 +8,14 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ import pytest
 
 from zoo.units.llm.answers import answer_of
 from zoo.units.llm.backend import Failed, Reply
+from zoo.units.llm.openai_compatible import OpenAICompatible
 from zoo.units.llm.stages import STAGES, Prompts
 from zoo.units.llm.vllm_engine import VLLM
 
@@ -88,6 +94,66 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arguments(model: Path, **more: Any) -> dict[str, Any]:
     given = {"model": str(model), "max_model_len": 8192, "max_tokens": 4000, "temperature": 1.0}
     return {**given, "concurrency": 64, "engine": ENGINE, **more}
+
+
+@pytest.fixture
+def server(model: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of vLLM's own server of that model, under the name "tiny"."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = {
+        "model": model,
+        "served-model-name": "tiny",
+        "host": "127.0.0.1",
+        "port": port,
+        "max-model-len": 8192,
+        "dtype": ENGINE["dtype"],
+        "gpu-memory-utilization": ENGINE["gpu_memory_utilization"],
+        "max-num-batched-tokens": ENGINE["max_num_batched_tokens"],
+    }
+    words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *words]
+    with (tmp_path / "server.log").open("w") as log:
+        started = subprocess.Popen(
+            [*command, "--enforce-eager", "--no-enable-chunked-prefill"],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while not _answers(f"http://127.0.0.1:{port}/health"):
+            assert started.poll() is None, (tmp_path / "server.log").read_text()[-3000:]
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGTERM)
+        started.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def test_vllms_own_server_is_asked_as_any_other(server: str, tmp_path: Path) -> None:
+    said = tmp_path / "asked.journal"
+    asked = OpenAICompatible(
+        "tiny", server, max_tokens=4000, temperature=1.0, concurrency=16, journal=str(said)
+    )
+    records = list(asked.extract_all(iter(CAPTIONS[:40])))
+    assert [record.caption_id for record in records] == [c for _, c, _ in CAPTIONS[:40]]
+    rows = [json.loads(line) for line in said.read_text().splitlines()[1:]]
+    first = [row for row in rows if row["stage"] == STAGES[0].name]
+    assert len(first) == 40
+    # a random model's answers have the form that the schema asks for, or run on until they are cut
+    errors = [row["error"] for row in rows if row.get("error")]
+    print(f"{len(rows)} questions, {len(errors)} without an answer: {sorted(set(errors))[:3]}")
+    assert len(rows) - len(errors) > 20
 
 
 def test_answers_of_each_stage_have_the_form_that_was_asked_for(model: Path) -> None:
