@@ -17,9 +17,11 @@ from typing import NamedTuple
 import pytest
 import torch
 
+from tests.support.compared import outcomes, results
 from tests.support.made import make_root
 from tests.support.mistakes import names, said
 from zoo.cli import main
+from zoo.results.report import write
 
 SECONDS = 10  # of this process's own time, so that a busy machine changes nothing
 SAMPLE = 8  # of the slower rows, one in so many is in the default run
@@ -283,7 +285,13 @@ SMALL = list(
             ("RESULTS nowhere", "nowhere"),
             ("RESULTS BAD", "cases.parquet"),
             ("RESULTS BAD/run", "cases.parquet"),
+            ("RESULTS OTHERS", "is not over the same cases as RESULTS"),
+            ("RESULTS EMPTY", "EMPTY holds no case"),
+            ("EMPTY RESULTS", "EMPTY holds no case"),
+            ("OTHERS UNSCORED", "have no case that all of them scored"),
             ("a=RESULTS a=RESULTS", "two runs are called a"),
+            ("a=RESULTS a=OTHERS", "two runs are called a"),
+            ("=RESULTS b=OTHERS", "has no name"),
             ("a=RESULTS RESULTS", "has no name"),
             ("a=RESULTS b=RESULTS --group seed", "the same recipe, data and seed"),
             ("a=RESULTS b=RESULTS --group method", "method"),
@@ -298,6 +306,61 @@ SMALL = list(
             ("a=RESULTS b=RESULTS --resamples 0", "--resamples"),
             ("a=RESULTS b=RESULTS --seed x", "--seed"),
             ("RESULTS --besides x", "near: --beside"),
+        ),
+        rows(
+            "report",
+            ("", "RUN"),
+            ("RESULTS", "--out"),
+            ("nowhere --out o", "nowhere"),
+            ("BAD --out o", "cases.parquet"),
+            ("BAD/run --out o", "cases.parquet"),
+            ("RECIPE --out o", "recipe.yaml"),
+            ("EMPTY --out o", "EMPTY holds no case"),
+            ("UNSCORED --out o", "scored no case"),
+            ("RESULTS OTHERS --out o", "is not over the same cases as RESULTS"),
+            ("RESULTS EMPTY --out o", "EMPTY holds no case"),
+            ("OTHERS UNSCORED --out o", "have no case that all of them scored"),
+            ("RESULTS RESULTS --out o", "is named twice"),
+            ("a=RESULTS a=OTHERS --out o", "two runs are called a"),
+            ("a=RESULTS OTHERS --out o", "has no name"),
+            ("RESULTS --out RECIPE", "recipe.yaml"),
+            ("RESULTS --out RECIPE/under", "recipe.yaml"),
+            ("RESULTS --out ROOT", "holds no report"),
+            ("RESULTS --out ROOT --overwrite", "holds no report"),
+            ("RESULTS --out o --preset nope", "nope"),
+            ("RESULTS --out o --preset official,", "has an empty name"),
+            ("RESULTS --out o --data_root nowhere", "nowhere"),
+            ("RESULTS --out o --data_root RECIPE", "recipe.yaml"),
+            ("RESULTS --out o --most_mb 0", "--most_mb"),
+            ("RESULTS --out o --most x", "near: --most_mb"),
+        ),
+        rows(
+            "study",
+            ("", "STUDY"),
+            ("nowhere.yaml", "nowhere.yaml"),
+            ("scenes_first_tri", "near: scenes_first_try"),
+            ("BAD/binary", "binary"),
+            ("BAD/empty", "empty"),
+            ("BAD/list.json", "list.json"),
+            ("BAD/deep.json", "deep.json"),
+            ("BAD/twice.yaml", "twice.yaml"),
+            ("RECIPE", "nothing that a study has"),
+            ("small_flickr8k", "has no recipes"),
+            ("methods_on_coco", "--data_root"),
+            ("methods_on_coco nowhere.yaml", "nowhere.yaml"),
+            ("methods_on_coco --data_root ROOT --only x", "--only"),
+            ("methods_on_coco --data_root ROOT --only 99", "has the runs 0 to 11"),
+            ("methods_on_coco --data_root ROOT --work ROOT", "holds other things than a study"),
+            ("methods_on_coco --data_root ROOT --work ROOT --list", "holds other things"),
+            ("methods_on_coco --data_root ROOT --work RECIPE", "recipe.yaml"),
+            ("methods_on_coco --data_root ROOT --work RECIPE/under", "recipe.yaml"),
+            ("methods_on_coco --data_root nowhere", "nowhere"),
+            ("methods_on_coco --data_root ROOT --table", "fewer than two rows"),
+            ("methods_on_coco --data_root ROOT --trial x", "--trial"),
+            ("methods_on_coco --data_root ROOT --slurm gpu", "give NAME=VALUE"),
+            ("methods_on_coco --data_root ROOT --again --any_version", "--any_version"),
+            ("methods_on_coco --objective nowhere.CLIP --data_root ROOT", "two runs are called"),
+            ("methods_on_coco --object x", "near: --objective"),
         ),
         rows(
             "doctor",
@@ -464,6 +527,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         assert main(["validate", "--benchmarks", pairs, *tiny, *measured]) == 0
     finally:
         os.chdir(before)
+    for name, answers in {"OTHERS": [True, False], "UNSCORED": [None, None], "EMPTY": []}.items():
+        write(results(outcomes(answers)), folder / name)
     checkpoint = folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
     (bad / "cut.ckpt").write_bytes(checkpoint.read_bytes()[:5_000])
     return {
@@ -471,7 +536,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "CAPTIONS": str(root / "captions.tsv"),
         "UNITS": str(root / "units.jsonl"),
         "PAIRS": f"pairs:{root / 'pairs.csv'}",
-        "RESULTS": str(folder / "RESULTS"),
+        **{name: str(folder / name) for name in ("RESULTS", "OTHERS", "UNSCORED", "EMPTY")},
         "CKPT": str(checkpoint),
         "ROOT": str(root),
         "BAD": str(bad),

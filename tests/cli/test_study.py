@@ -2,30 +2,37 @@
 
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
 import pytest
 import yaml
+from jsonargparse import Namespace
 
 from tests.support.made import make_root
 from zoo.cli import main
+from zoo.cli.fit import settings_of
 from zoo.cli.recipes import shipped_recipes, shipped_studies
-from zoo.cli.studies import slurm, tables, work
+from zoo.cli.studies import records, slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import held
 from zoo.cli.studies.runs import Place, fit_arguments, runs_of
 from zoo.errors import ZooError
+from zoo.results.comparison.comparison import Comparison
 
 STUDY = """
 recipes:
   CLIP: [recipe.yaml, {model: {objective: {class_path: CLIP}}}]
   NegCLIP: [recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]
 seeds: [0, 1]
-first: [recipe.yaml, {trainer: {max_epochs: -1, max_steps: 1}}]
+first:
+  - recipe.yaml
+  - trainer: {max_epochs: -1, max_steps: 1, limit_val_batches: 0, num_sanity_val_steps: 0}
 first_once: true
 with:
   model: {backbone: {class_path: Backbone, init_args: {pretrained: "${first}"}}}
@@ -33,6 +40,8 @@ with:
 validate: {benchmarks: "pairs:pairs.csv", cache: false}
 """
 WITHOUT_TRIAL = ["--trial", "0"]
+# what is truly done: others are parsed, and get the checkpoint and the outcomes of these
+REAL = {("fit", "first/seed_0"), ("validate", "first/seed_0"), ("fit", "clip/seed_0")}
 
 
 def said(arguments: list[str]) -> tuple[str, str]:
@@ -45,15 +54,41 @@ def said(arguments: list[str]) -> tuple[str, str]:
     return arguments[0], "/".join(Path(about).parts[-2:])
 
 
-class InProcess:
-    """Runs the commands of a study in this process, and remembers them."""
+@cache
+def parsed(argv: tuple[str, ...]) -> Namespace:
+    """Returns what `settings_of` does; parsers take most of a study's time in this file."""
+    return settings_of(list(argv))
 
-    def __init__(self) -> None:
+
+def done_like_another(arguments: list[str]) -> int:
+    """Leaves what a command would, copied from a run that was truly done."""
+    work_folder = Path("studies/two").absolute()
+    command, about = said(arguments)
+    if command == "validate":
+        of_it = work_folder / "measured" / about
+        shutil.copytree(work_folder / "measured/first/seed_0", of_it, dirs_exist_ok=True)
+        return 0
+    run = work_folder / "runs" / about
+    shutil.copytree(work_folder / "runs/clip/seed_0/checkpoints", run / "checkpoints")
+    config = settings_of(arguments).as_dict()
+    (run / "config.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(config, default=str))))
+    return 0
+
+
+class InProcess:
+    """Runs the commands of a study in this process, and remembers them.
+
+    Args:
+        real: Those that are truly done.
+    """
+
+    def __init__(self, real: set[tuple[str, str]] = REAL) -> None:
+        self.real = real
         self.done: list[tuple[str, str]] = []
         self.with_flags: list[list[str]] = []
         self.dies_at: tuple[str, str] | None = None
         self.fails_at: tuple[str, str] | None = None
-        self.said = ""
+        self.said = self.table = ""
 
     def __call__(self, arguments: list[str], log: Path, lock: int) -> int:
         if said(arguments) == self.dies_at:
@@ -64,7 +99,7 @@ class InProcess:
             return 1
         self.done.append(said(arguments))
         self.with_flags.append(arguments)
-        return main(arguments)
+        return main(arguments) if said(arguments) in self.real else done_like_another(arguments)
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +124,14 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     commands = InProcess()
     commands.dies_at = ("validate", "clip/seed_0")
     patch.setattr(work, "command", commands)
+    patch.setattr(records, "settings_of", lambda argv: parsed(tuple(argv)))
+    pictures: dict[str, bytes] = {}
+    draw = tables.drawn
+
+    def drawn_once(comparison: Comparison, kind: str) -> bytes:
+        return pictures.get(kind) or pictures.setdefault(kind, draw(comparison, kind))
+
+    patch.setattr(tables, "drawn", drawn_once)
     assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 130
     return commands
 
@@ -102,7 +145,7 @@ def gone_on(killed: InProcess) -> InProcess:
     with redirect_stderr(errors):
         assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 1
     later = InProcess()
-    later.said = errors.getvalue()
+    later.said, later.table = errors.getvalue(), Path("studies/two/table.md").read_text()
     later.done, later.with_flags = killed.done[before:], killed.with_flags[before:]
     return later
 
@@ -118,6 +161,18 @@ def whole(gone_on: InProcess, killed: InProcess) -> Path:
         ("validate", "negclip/seed_1"),
     ]
     return Path("studies/two")
+
+
+@pytest.mark.slow  # the same, with every run truly done
+def test_a_study_of_real_runs_is_whole_and_has_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_root(tmp_path)
+    (folder / "two.yaml").write_text(STUDY)
+    monkeypatch.chdir(folder)
+    assert main(["study", "two.yaml", "--data_root", "."]) == 0
+    with Path("studies/two/table.csv").open() as file:
+        assert {row["run"] for row in csv.DictReader(file)} == {"CLIP", "NegCLIP", "first"}
 
 
 def test_a_killed_study_goes_on_with_what_is_not_done_and_does_nothing_twice(
@@ -157,7 +212,14 @@ def test_the_report_has_the_first_seed_of_every_row(whole: Path, folder: Path) -
     page = tables.report(Place(whole.absolute(), str(folder), two), runs_of(two))
     assert page == whole.absolute() / "report" / "index.html"
     index = (page.parent / "data" / "index.js").read_text()
-    assert '"runs":["CLIP","NegCLIP","first"]' in index
+    assert '"runs":["CLIP/seed_0","NegCLIP/seed_0","first/seed_0"]' in index
+
+
+def test_a_table_says_which_rows_have_fewer_seeds_than_were_asked_for(
+    gone_on: InProcess, whole: Path
+) -> None:
+    assert "not whole: NegCLIP has 1 of its 2 seeds" in gone_on.table
+    assert "not whole" not in (whole / "table.md").read_text()
 
 
 def test_runs_start_from_the_weights_of_the_first_and_differ_in_their_seed(whole: Path) -> None:
@@ -216,6 +278,10 @@ def test_a_file_that_changed_under_its_runs_is_refused_with_what_changed(
     error = capsys.readouterr().err
     assert sentence in error
     assert "--again" in error
+    assert main([*command, "--table"]) == 1  # nor is a table made of them
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.out == ""
 
 
 def test_runs_of_other_code_are_refused_unless_any_version_will_do(
@@ -233,6 +299,8 @@ def test_a_work_folder_of_another_study_is_refused(
 ) -> None:
     (folder / "other.yaml").write_text(STUDY)
     assert main(["study", "other.yaml", "--data_root", ".", "--work", str(whole)]) == 1
+    assert "is the work folder of the study two" in capsys.readouterr().err
+    assert main(["study", "other.yaml", "--data_root", ".", "--work", str(whole), "--list"]) == 1
     assert "is the work folder of the study two" in capsys.readouterr().err
     (folder / "full").mkdir()
     (folder / "full" / "thesis.tex").write_text("")
@@ -254,6 +322,12 @@ def test_a_work_folder_of_another_study_is_refused(
         (("first_once: true", "checkpoint: middle"), "checkpoint is 'middle'"),
         (("first_once: true", "prepare: {x: rm}"), "x is prepared by 'rm'"),
         (('validate: {benchmarks: "pairs:pairs.csv", cache: false}', ""), "what is measured"),
+        (("  NegCLIP: [", "  '+': ["), "a run is called '+', of which no folder can be named"),
+        (("  NegCLIP: [", "  First: ["), "a run is called First, as those are that others start"),
+        (("cache: false}", "ckpt_path: a.ckpt}"), "validate has 'ckpt_path'"),
+        (("first_once: true", "data_root: 3"), "data_root is 3: give the path of a folder"),
+        (("first_once: true", "compare: {beside: 3}"), "compare.beside is 3: give names"),
+        (("first_once: true", "prepare: {x: 'zoo \"ls'}"), "x is prepared by 'zoo \"ls'"),
     ],
 )
 def test_a_study_that_cannot_be_run_is_refused_in_a_sentence(

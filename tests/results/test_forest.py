@@ -62,3 +62,8 @@ def test_another_kind_of_picture_is_refused() -> None:
     for name in ("a.jpg", "a"):
         with pytest.raises(ZooError, match="a picture is png, svg or pdf"):
             format_of(Path(name))
+
+
+def test_a_name_with_dollars_is_no_formula() -> None:
+    runs = {name: results(outcomes([i < 5 for i in range(10)])) for name in ("5$", r"$\foo$")}
+    assert r"$\foo$" in drawn(zoo.compare(runs, resamples=50), "svg").decode()

@@ -3,8 +3,9 @@
 import argparse
 import sys
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,10 +13,10 @@ from rich.table import Table
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_others
-from zoo.cli.studies.runs import Place, Run, runs_of
+from zoo.cli.studies.runs import Place, Run, runs_of, with_firsts
 from zoo.cli.studies.search import search
 from zoo.cli.studies.slurm import settings, submit, without_slurm
-from zoo.cli.studies.tables import compared, report, write
+from zoo.cli.studies.tables import check_names, compared, forget, report, write
 from zoo.cli.studies.work import Failed, Work
 from zoo.errors import ZooError
 from zoo.results.comparison.layout import show
@@ -36,11 +37,18 @@ def main(argv: list[str]) -> int:
             f"--only {given.only}: {study.name} has the runs 0 to {len(runs) - 1}: `zoo study "
             f"{' '.join(given.study)} --list` lists them"
         )
+    check_names(study)
+    to_slurm = None if given.slurm is None else settings(given.slurm)
+    work = Work(place, _say)
     if given.list:
+        work.check()
         _list(place, runs)
         return 0
-    work = Work(place, _say)
-    if not given.table:
+    if given.table:
+        work.check()
+        refuse_others(work.records, runs, given.any_version)
+        failed = {}
+    else:
         work.begin()
         work.prepare()
         if given.search:
@@ -49,17 +57,15 @@ def main(argv: list[str]) -> int:
             return 0
         asked = runs if given.only is None else [runs[given.only]]
         if given.again:
-            _forget_others(work, asked)
-        refuse_others(work.records, asked, given.any_version)
-        if given.slurm is not None:
+            _forget_others(work, with_firsts(asked, place))
+        refuse_others(work.records, with_firsts(asked, place), given.any_version)
+        if to_slurm is not None:
             left = [i for i, run in enumerate(runs) if work.records.stage(run) != WHOLE]
-            _submit(place, argv, left, given.slurm)
+            _submit(place, argv, left, to_slurm)
             return 0
         failed = _do(work, asked, given)
         if given.only is not None:
             return int(bool(failed))
-    else:
-        failed = {}
     status = _print_table(place, runs)
     for run, reason in failed.items():
         print(f"zoo: {run} failed: {reason}", file=sys.stderr)
@@ -154,8 +160,10 @@ def _data_root(study: Study, given: str | None, root: Path) -> str:
     """Returns the data root of the command line, else the study's.
 
     Raises:
-        ZooError: There is neither.
+        ZooError: There is neither, or that of the command line is no folder.
     """
+    if given is not None and not Path(given).expanduser().is_dir():
+        raise ZooError(f"data root {given} is not a folder: give one that exists")
     named = given or study.data_root
     if named is None:
         raise ZooError(
@@ -165,11 +173,13 @@ def _data_root(study: Study, given: str | None, root: Path) -> str:
     return str(Path(named.replace("${work}", str(root))).expanduser().absolute())
 
 
-def _submit(place: Place, argv: Sequence[str], left: Sequence[int], given: Sequence[str]) -> None:
+def _submit(
+    place: Place, argv: Sequence[str], left: Sequence[int], given: Mapping[str, Any]
+) -> None:
     if not left:
         _say("all runs are whole: leave --slurm out to see the table")
         return
-    ids = submit(place, without_slurm(argv), left, settings(given))
+    ids = submit(place, without_slurm(argv), left, given)
     _say(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` makes the table")
 
 
@@ -178,6 +188,7 @@ def _forget_others(work: Work, runs: Sequence[Run]) -> None:
         changed, by_code = work.records.differences(run)
         if changed or by_code:
             _say(f"{run}: done anew")
+            forget(work.place.root)
             work.forget(run)
 
 
@@ -215,7 +226,7 @@ def _list(place: Place, runs: Sequence[Run]) -> None:
         there = records.there(run)
         seconds = there.get("seconds", {})
         took = [str(seconds.get(name, "")) for name in ("fit", "validate")]
-        table.add_row(str(number), str(run), there.get("stage", "to do"), *took)
+        table.add_row(str(number), str(run), records.stage(run) or "to do", *took)
     Console(highlight=False, markup=False).print(table)
 
 

@@ -33,6 +33,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "font.size": 9,
+    "text.parse_math": False,  # a name may have a dollar
     "svg.fonttype": "none",
     "svg.hashsalt": "zoo",
 }

@@ -1,5 +1,6 @@
 """Estimate: how long the runs take that are left, and how much disk their checkpoints."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -8,10 +9,12 @@ import time
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from zoo.cli.studies.file import FIRST
 from zoo.cli.studies.records import WHOLE
-from zoo.cli.studies.runs import FIRST, Run, fit_arguments
+from zoo.cli.studies.runs import Run, asked_of, fit_arguments
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
 from zoo.support.files import write_beside
@@ -32,7 +35,7 @@ class Estimate:
 
     def __init__(self, work: Work, runs: list[Run]) -> None:
         self.work, self.runs = work, runs
-        self.trials: dict[str, Any] = {}
+        self.trials: dict[str, Any] = {}  # what a trial of each row told
 
     def whole(self, run: Run) -> bool:
         """Returns whether a run is whole."""
@@ -45,7 +48,7 @@ class Estimate:
             steps: Steps of a row by which that is told; 0 for no trial.
 
         Raises:
-            ZooError: A row cannot be trained, or there is too little room.
+            ZooError: A row cannot be trained, nothing can be measured, or there is too little room.
         """
         left = [run for run in self.runs if not self.whole(run)]
         there = len(self.runs) - len(left)
@@ -54,6 +57,8 @@ class Estimate:
             self.work.say(said)
             return
         if steps:
+            if not there:
+                self._refuse_what_cannot_be_measured(left[0])
             self._try(left, steps)
         seconds, of_all = self._left(left)
         if seconds is not None:
@@ -117,39 +122,70 @@ class Estimate:
             ZooError: A row cannot be trained.
         """
         file = self.work.place.root / FILE
-        if file.is_file():
-            self.trials = json.loads(file.read_text("utf-8"))
-        untried = {run.row: run for run in left if run.row not in self.trials}
-        for number, (row, run) in enumerate(untried.items(), 1):
+        kept = _read(file)
+        rows = {run.row: run for run in reversed(left)}
+        known = {row: self._known_by(run) for row, run in rows.items()}
+        self.trials = {row: kept[row] for row in rows if kept.get(row, {}).get("of") == known[row]}
+        untried = [run for row, run in reversed(rows.items()) if row not in self.trials]
+        for number, run in enumerate(untried, 1):
             began = time.monotonic()
-            self.trials[row] = self._tried(run, steps)
-            write_beside(file, json.dumps(self.trials, indent=1).encode())
+            told = self.trials[run.row] = {"of": known[run.row], **self._tried(run, steps)}
+            write_beside(file, json.dumps({**kept, **self.trials}, indent=1).encode())
             self.work.say(
-                f"trial {number}/{len(untried)}, {row}: {self.trials[row]['seconds']:.2f} s a step "
+                f"trial {number}/{len(untried)}, {run.row}: {told['seconds']:.2f} s a step "
                 f"({time.monotonic() - began:.0f} s)"
             )
 
+    def _known_by(self, run: Run) -> str:
+        """Returns a digest of what a trial of a row depends on."""
+        identity = self.work.records.identity(Run(run.row, self.work.study.seeds[0], run.layers))
+        told = json.dumps([identity[name] for name in ("settings", "data", "code")])
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
     def _tried(self, run: Run, steps: int) -> dict[str, float]:
-        folder = self.work.place.root / "trials"
-        folder.mkdir(exist_ok=True)
         arguments = fit_arguments(run, self.work.place)
         if self.work.study.first:
             arguments += ["--model.backbone.pretrained", "null"]
-        asked, told = folder / "asked.json", folder / "told.json"
-        write_beside(asked, json.dumps({"fit": arguments, "steps": steps}).encode())
+        found, reason = _told({"fit": arguments, "steps": steps})
+        if reason:
+            raise ZooError(
+                f"{self.work.study.name}: {run.row} cannot be trained, a trial of {steps} steps "
+                f"says: {reason}"
+            )
+        return found
+
+    def _refuse_what_cannot_be_measured(self, run: Run) -> None:
+        _, reason = _told({"validate": asked_of(run, self.work.place)})
+        if reason:
+            raise ZooError(
+                f"{self.work.study.name}: nothing can be measured by what `validate:` says: "
+                f"{reason}"
+            )
+
+
+def _told(asked: dict[str, Any]) -> tuple[dict[str, float], str]:
+    """Returns what a trial in a process of its own tells, and why it failed; one of them empty."""
+    with TemporaryDirectory() as folder:
+        question, answer = Path(folder) / "asked.json", Path(folder) / "told.json"
+        question.write_text(json.dumps(asked), "utf-8")
         ended = subprocess.run(
-            [sys.executable, "-m", "zoo.cli.studies.trial", str(asked), str(told)],
+            [sys.executable, "-m", "zoo.cli.studies.trial", str(question), str(answer)],
             capture_output=True,
             text=True,
         )
-        if ended.returncode:
-            lines = [line for line in ended.stderr.splitlines() if line.strip()] or ["no word"]
-            raise ZooError(
-                f"{self.work.study.name}: {run.row} cannot be trained, a trial of {steps} steps "
-                f"says: {lines[-1].removeprefix('zoo: ')}"
-            )
-        found: dict[str, float] = json.loads(Path(told).read_text("utf-8"))
-        return found
+        if not ended.returncode:
+            return json.loads(answer.read_text("utf-8")), ""
+    lines = [line for line in ended.stderr.splitlines() if line.strip()] or ["no word"]
+    return {}, lines[-1].removeprefix("zoo: ")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Returns what a file of trials keeps, nothing where it cannot be read."""
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return kept
 
 
 def _shown(seconds: float) -> str:

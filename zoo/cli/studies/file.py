@@ -1,5 +1,6 @@
 """Study: what a study file says is run, with later files laid over it."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,6 +20,8 @@ PLAIN = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
 KEYS = ("recipes", *LISTED, *MAPPED[1:], *PLAIN)
 CHECKPOINTS = ("last", "best")
 COMPARE = ("beside", "preset", "metrics")
+FIRST = "first"  # the row of the runs that others start from
+OF_THE_STUDY = ("ckpt_path", "out", "overwrite")  # flags of `zoo validate` that it gives itself
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,16 @@ class Study:
             self.recipes.items(), (self.overlays or {"": ()}).items()
         ):
             name = f"{recipe}, {overlay}" if overlay else recipe
+            if not folder_name(name):
+                raise ZooError(
+                    f"{self.name}: a run is called {name!r}, of which no folder can be named: give "
+                    "it a letter or digit"
+                )
+            if folder_name(name) == FIRST:
+                raise ZooError(
+                    f"{self.name}: a run is called {name}, as those are that others start from: "
+                    "give it another name"
+                )
             if folder_name(name) in map(folder_name, made):
                 raise ZooError(
                     f"{self.name}: two runs are called {name}: give each recipe and overlay a name "
@@ -200,6 +213,14 @@ def _refuse_what_cannot_be(study: Study) -> None:
     for name in ("first_once", "keep_checkpoints"):
         if not isinstance(getattr(study, name), bool):
             raise ZooError(f"{study.name}: {name} is neither true nor false: write one of them")
+    if not isinstance(study.data_root, str | None):
+        raise ZooError(f"{study.name}: data_root is {study.data_root!r}: give the path of a folder")
+    own = next((name for name in study.validate if name in OF_THE_STUDY), None)
+    if own is not None:
+        raise ZooError(
+            f"{study.name}: validate has {own!r}, which the study gives each run itself: leave it "
+            "out"
+        )
     if "benchmarks" not in study.validate:
         raise ZooError(
             f"{study.name} does not say what is measured: name benchmarks under `validate:`, as in "
@@ -211,12 +232,23 @@ def _refuse_what_cannot_be(study: Study) -> None:
             f"{study.name}: compare has {unknown!r}{near(unknown, COMPARE)}: it takes "
             f"{', '.join(COMPARE)}"
         )
+    for name, value in study.compare.items():
+        if not all(isinstance(one, str) for one in _list(value)):
+            raise ZooError(f"{study.name}: compare.{name} is {value!r}: give names")
     for made, command in study.prepare.items():
-        if not isinstance(command, str) or command.split()[:1] != ["zoo"]:
+        if not isinstance(command, str) or words(command)[:1] != ["zoo"]:
             raise ZooError(
                 f"{study.name}: {made} is prepared by {command!r}: write a command, as in `zoo "
                 "units extract CAPTIONS --out FILE`"
             )
+
+
+def words(command: str) -> list[str]:
+    """Returns the words of a command as a shell would, none where a quote is not closed."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 def filled_in(value: Any, places: Mapping[str, str]) -> Any:

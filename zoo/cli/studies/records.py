@@ -3,17 +3,22 @@
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from zoo import __version__
 from zoo.cli.fit import settings_of
+from zoo.cli.studies.file import filled_in
 from zoo.cli.studies.runs import Place, Run, fit_arguments, validate_arguments
 from zoo.errors import ZooError
+from zoo.results.report import CASES, HEADER
 from zoo.support.files import write_beside
 from zoo.support.spec import differences
+from zoo.support.text_files import sha256
 
 BEGUN, TRAINED, WHOLE = "begun", "trained", "whole"
 SHOWN = 3  # differences that a message names
@@ -51,8 +56,16 @@ class Records:
         return found if isinstance(found, dict) else {}
 
     def stage(self, run: Run) -> str:
-        """Returns how far a run came: begun, trained, whole, or nothing."""
-        return str(self.there(run).get("stage", ""))
+        """Returns how far a run came: begun, trained, whole, or nothing.
+
+        What was deleted of it is to be done again.
+        """
+        stage = str(self.there(run).get("stage", ""))
+        if stage == WHOLE and not (self.place.measured(run) / CASES).is_file():
+            stage = TRAINED
+        if stage == TRAINED and not self.place.checkpoint(run).is_file():
+            stage = BEGUN
+        return stage
 
     def write(self, run: Run, said: Record) -> None:
         """Adds to the record of a run."""
@@ -63,7 +76,7 @@ class Records:
         """Returns what makes a run what it is: settings, data, how it is measured, code."""
         settings = self.settings(run)
         measured, first = validate_arguments(run, self.place), self.place.first(run)
-        files = dict(_files(self.place.filled(settings["data"], run)))
+        files = digests(self.place.filled(settings["data"], run))
         return {
             "run": str(run),
             "seed": run.seed,
@@ -75,9 +88,21 @@ class Records:
         }
 
     def settings(self, run: Run) -> dict[str, Any]:
-        """Returns all settings of a run but its seed, as plain values; those of a row are one."""
+        """Returns all settings of a run but its seed, as plain values.
+
+        Those of a row are parsed once, and differ in the run that they start from alone.
+        """
+        like = Run(run.row, 0, run.layers)
+        parsed_for, first = self.place.first(like), self.place.first(run)
+        found: dict[str, Any] = self._of_row(like)
+        if parsed_for is not None and first is not None:
+            paths = [self.place.named(str(self.place.last(of))) for of in (parsed_for, first)]
+            found = filled_in(found, {paths[0]: paths[1]})
+        return found
+
+    def _of_row(self, run: Run) -> dict[str, Any]:
         if run.row not in self._settings:
-            arguments = fit_arguments(Run(run.row, 0, run.layers), self.place)
+            arguments = fit_arguments(run, self.place)
             try:
                 parsed = settings_of(["fit", *arguments]).as_dict()
             except ZooError as error:
@@ -109,10 +134,12 @@ class Records:
                 there.get(name), now[name], "" if name == "settings" else f"{name}."
             )
         ]
+        if self.stage(run) == WHOLE:
+            found += _changed_since(self.place.measured(run) / CASES)
         return found, there.get("code") != now["code"]
 
 
-def refuse_others(records: Records, runs: list[Run], any_version: bool) -> None:
+def refuse_others(records: Records, runs: Iterable[Run], any_version: bool) -> None:
     """Refuses runs that are there and were of another study file, other data or other code.
 
     Args:
@@ -148,8 +175,28 @@ def refuse_others(records: Records, runs: list[Run], any_version: bool) -> None:
         )
 
 
+def _changed_since(cases: Path) -> Iterator[str]:
+    """Yields the files of benchmarks that are not what they were when a run was measured.
+
+    Args:
+        cases: The file of its outcomes, which is passed over where it cannot be read.
+    """
+    try:
+        header = json.loads((pq.read_schema(cases).metadata or {})[HEADER])
+        files = [one for of in header["benchmarks"].values() for one in of["files"].items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # whoever compares the run says so
+    for path, digest in dict.fromkeys(files):
+        if not Path(path).is_file() or sha256(Path(path)) != digest:
+            yield f"{path} changed since it was measured"
+
+
+def digests(settings: Any) -> dict[str, str]:
+    """Returns the digests of the files that settings name, and of what folders directly hold."""
+    return dict(_files(settings))
+
+
 def _files(settings: Any) -> Iterator[tuple[str, str]]:
-    """Yields the files that data settings name, and what folders directly hold, with digests."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
             if name not in IMAGES:

@@ -1,15 +1,14 @@
 """Run: one training of a study, where it lies, and the commands that do it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
-from zoo.cli.studies.file import Layers, Study, filled_in, folder_name
+from zoo.cli.studies.file import FIRST, Layers, Study, filled_in, folder_name
 
-FIRST = "first"  # the row of the runs that others start from
 DATA_ROOT = "${data_root}"
 
 
@@ -66,6 +65,10 @@ class Place:
         """Returns the checkpoint that a run goes on from."""
         return self.run(run) / CHECKPOINTS / LAST
 
+    def checkpoint(self, run: Run) -> Path:
+        """Returns the checkpoint that is measured."""
+        return self.run(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
+
     def first(self, run: Run) -> Run | None:
         """Returns the run that another starts from, None where there is none."""
         if not self.study.first or run.row == FIRST:
@@ -89,6 +92,12 @@ class Place:
         if self.data_root != str(self.root):
             places = {self.data_root: DATA_ROOT, **places}
         return filled_in(value, places)
+
+
+def with_firsts(runs: Sequence[Run], place: Place) -> list[Run]:
+    """Returns runs with those that they start from before them, each once."""
+    firsts = [first for run in runs if (first := place.first(run)) is not None]
+    return list({str(run): run for run in (*firsts, *runs)}.values())
 
 
 def runs_of(study: Study) -> list[Run]:
@@ -121,12 +130,14 @@ def fit_arguments(run: Run, place: Place) -> list[str]:
 
 def validate_arguments(run: Run, place: Place) -> list[str]:
     """Returns the arguments of `zoo validate` that measure a run."""
-    path = place.run(run) / CHECKPOINTS / f"{place.study.checkpoint}.ckpt"
-    return [
-        *("--data_root", place.data_root, "--ckpt_path", str(path)),
-        *flags(place.filled(place.study.validate, run)),
-        *("--out", str(place.measured(run))),
-    ]
+    checkpoint, measured = str(place.checkpoint(run)), str(place.measured(run))
+    asked = asked_of(run, place)
+    return [*asked[:2], "--ckpt_path", checkpoint, *asked[2:], "--out", measured]
+
+
+def asked_of(run: Run, place: Place) -> list[str]:
+    """Returns the arguments of `zoo validate` that say what is measured of a run."""
+    return ["--data_root", place.data_root, *flags(place.filled(place.study.validate, run))]
 
 
 def flags(given: Mapping[str, Any]) -> list[str]:

@@ -1,15 +1,20 @@
 """Tables: what a study's whole runs come to, by `zoo compare`, and where that is written."""
 
-from collections.abc import Callable
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from zoo.cli.studies.file import FIRST, Study
 from zoo.cli.studies.records import WHOLE, Records
-from zoo.cli.studies.runs import FIRST, Place, Run
+from zoo.cli.studies.runs import Place, Run
 from zoo.results.comparison.compare import PRESETS, compare, named
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.forest import drawn
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
+from zoo.results.published import figures
 from zoo.results.site.write import PAGE
 from zoo.results.site.write import write as write_report
 from zoo.support.arguments import listed
@@ -25,10 +30,22 @@ PICTURES = ("forest.png", "forest.pdf")
 REPORT = "report"
 
 
+def check_names(study: Study) -> None:
+    """Makes sure, before any run, that there are the presets and models that the table wants.
+
+    Raises:
+        ZooError: One of them is not known.
+    """
+    for model in _names(study.compare.get("beside", [])):
+        figures(model)
+    for name in _names(study.compare.get("preset", [])):
+        preset_of(name)
+
+
 def compared(place: Place, runs: list[Run]) -> Comparison | None:
     """Compares the rows of a study over their whole runs, the seeds of each together.
 
-    The runs that others start from stand last.
+    The runs that others start from stand last. Rows of which seeds lack are named in the notes.
 
     Args:
         place: The work folder.
@@ -41,17 +58,30 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
     if len(rows) < 2:
         return None
     given = place.study.compare
-    return compare(
+    found = compare(
         {str(run): place.measured(run) for of in rows.values() for run in of},
         beside=_names(given.get("beside", [])),
         group={row: [str(run) for run in of] for row, of in rows.items()},
         presets=_presets(place),
         metrics=_names(given.get("metrics", [])),
     )
+    return replace(found, notes=(*_lacking(runs, rows), *found.notes))
+
+
+def _lacking(runs: Iterable[Run], whole: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+    """Yields which rows have fewer seeds than the study asks for, or none."""
+    asked = Counter(run.row for run in runs)
+    for row, n in asked.items():
+        there = len(whole.get(row, ()))
+        if there < n:
+            seeds = "seed" if n == 1 else "seeds"
+            yield f"not whole: {row} has {there} of its {n} {seeds}" + (
+                "" if there else ", and is left out"
+            )
 
 
 def report(place: Place, runs: list[Run]) -> Path:
-    """Writes the report of a study, with the first whole seed of each row.
+    """Writes the report of a study, with the first whole seed of each row, which it names.
 
     Args:
         place: The work folder.
@@ -63,7 +93,9 @@ def report(place: Place, runs: list[Run]) -> Path:
     Raises:
         ZooError: It would be too large, or there is no case to show.
     """
-    folders = {row: place.measured(of[0]) for row, of in _whole(place, runs).items()}
+    several = len(place.study.seeds) > 1
+    first = {row: of[0] for row, of in _whole(place, runs).items()}
+    folders = {str(run) if several else row: place.measured(run) for row, run in first.items()}
     out = place.root / REPORT
     write_report(named(folders), _presets(place), out, folders, overwrite=True)
     return out / PAGE
@@ -85,6 +117,13 @@ def _presets(place: Place) -> list[Preset]:
 
 def _names(value: str | list[str]) -> list[str]:
     return listed(value, "compare") if isinstance(value, str) else value
+
+
+def forget(folder: Path) -> None:
+    """Deletes tables, pictures and report of a work folder, whose runs are no longer those."""
+    for name in (*WRITTEN, *PICTURES):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / REPORT, ignore_errors=True)
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:

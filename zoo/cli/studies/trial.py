@@ -1,4 +1,8 @@
-"""Trial: a few steps of each row, which tell how long its runs take and how much they keep."""
+"""Trial: what a study can be told before its first run.
+
+A few steps of each row tell how long its runs take and how much they keep; reading the benchmarks
+tells whether anything can be measured.
+"""
 
 import json
 import sys
@@ -9,11 +13,13 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
-from zoo.cli.fit import ZooCLI, run_as
+from zoo.cli.fit import ZooCLI, data_of, run_as, settings_of
+from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.support.files import write_beside
 from zoo.training.run_folder import RunFolder
 
 WARM_UP = 1  # steps that are not timed
+SOME_MODEL = ("--model.backbone.name", "zoo-tiny")  # which is parsed and not built
 NOTHING_ELSE = {
     "trainer": {
         "logger": False,
@@ -27,6 +33,8 @@ NOTHING_ELSE = {
 
 class Pace(Callback):
     """Times steps and ends the training after some.
+
+    The first is not timed, unless training has no other.
 
     Args:
         steps: How many steps are timed.
@@ -51,11 +59,14 @@ class Pace(Callback):
         self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any
     ) -> None:
         """Counts a step."""
+        taken = time.monotonic() - self._began
+        if trainer.global_step <= WARM_UP:
+            self.told["seconds"] = taken / max(trainer.global_step, 1)
+        else:
+            self.told["seconds"] = taken / (trainer.global_step - WARM_UP)
         if trainer.global_step == WARM_UP:
             self._began = time.monotonic()
         if trainer.global_step >= WARM_UP + self.steps:
-            timed = trainer.global_step - WARM_UP
-            self.told["seconds"] = (time.monotonic() - self._began) / timed
             trainer.should_stop = True
 
 
@@ -91,13 +102,35 @@ def tried(arguments: list[str], steps: int) -> dict[str, float]:
     return pace.told
 
 
+def looked_for(arguments: list[str]) -> None:
+    """Reads the benchmarks that runs are measured by, and finds their images.
+
+    Args:
+        arguments: Those of `zoo validate`, without a model.
+
+    Raises:
+        ZooError: A flag or name is mistaken, or nothing can be scored with what is there.
+    """
+    settings = settings_of(["validate", *arguments, *SOME_MODEL])
+    data = data_of(settings.data)
+    if isinstance(data, EvaluationDataModule):
+        data.check_files()
+
+
 def main(argv: list[str]) -> int:
-    """Tries what a file of arguments names, `{"steps": N, "fit": [...]}`, and writes a file."""
+    """Tries what a file of arguments names, and writes a file of what that tells.
+
+    It holds `{"fit": [...], "steps": N}` or `{"validate": [...]}`.
+    """
     from zoo.errors import ZooError
 
     asked = json.loads(Path(argv[0]).read_text("utf-8"))
     try:
-        told = tried(asked["fit"], asked["steps"])
+        if "validate" in asked:
+            told = dict[str, float]()
+            looked_for(asked["validate"])
+        else:
+            told = tried(asked["fit"], asked["steps"])
     except ZooError as error:
         print(f"zoo: {error}", file=sys.stderr)
         return 1

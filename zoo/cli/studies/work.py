@@ -10,14 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, read_checkpoint
+from zoo.cli.studies.file import FIRST, words
 from zoo.cli.studies.locks import held
-from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records
-from zoo.cli.studies.runs import FIRST, Place, Run, fit_arguments, validate_arguments
+from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records, digests
+from zoo.cli.studies.runs import DATA_ROOT, Place, Run, fit_arguments, validate_arguments
 from zoo.errors import ZooError
 from zoo.support.files import write_beside
 
@@ -70,16 +72,39 @@ class Work:
     def __init__(self, place: Place, say: Callable[[str], None] = print) -> None:
         self.place, self.study, self.say = place, place.study, say
         self.records = Records(place)
+        self._failed: dict[str, Failed] = {}
 
     def begin(self) -> None:
         """Takes the work folder.
 
         Raises:
-            ZooError: It is of another study, or holds other things.
+            ZooError: It is of another study, or holds other things, or what was made of other data.
+        """
+        there = self.check()
+        said = {
+            "study": self.study.name,
+            "prepare": {**there.get("prepare", {}), **self.study.prepare},
+            "made_from": there.get("made_from", {}),
+        }
+        self._plan(said)
+
+    def check(self) -> dict[str, Any]:
+        """Makes sure that the work folder is of this study, and returns what it says of itself.
+
+        Raises:
+            ZooError: It is of another study, or holds other things, or what was made of other data.
         """
         file, prepared = self.place.root / PLAN, dict(self.study.prepare)
+        there: dict[str, Any] = {}
         if file.is_file():
-            there = json.loads(file.read_text("utf-8"))
+            try:
+                there = json.loads(file.read_text("utf-8"))
+                there = {"study": "", "prepare": {}, **there}
+            except (ValueError, TypeError) as error:
+                raise ZooError(
+                    f"{file} cannot be read ({error}): delete it, and what `prepare` made of the "
+                    "study is taken as it is"
+                ) from error
             if there["study"] != self.study.name:
                 raise ZooError(
                     f"{self.place.root} is the work folder of the study {there['study']}: name "
@@ -95,12 +120,19 @@ class Work:
                     f"{self.place.root} holds {made} as `{how}` made it, and {self.study.name} "
                     f"says `{prepared[made]}`: name another --work, or delete that folder"
                 )
+            for made, data in there.get("made_from", {}).items():
+                now = self._made_from(made) if made in prepared else data
+                if now != data and self._path(made).exists():
+                    path = next(p for p in {**data, **now} if data.get(p) != now.get(p))
+                    raise ZooError(
+                        f"{self._path(made)} was made of {self.place.filled(path)} as it was "
+                        "before: delete what was made, or name another --work"
+                    )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
             raise ZooError(
                 f"{self.place.root} holds other things than a study: name an empty folder by --work"
             )
-        said = {"study": self.study.name, "prepare": prepared}
-        write_beside(file, (json.dumps(said, indent=1) + "\n").encode())
+        return there
 
     def prepare(self) -> None:
         """Makes what is not there, by one process at a time.
@@ -108,21 +140,25 @@ class Work:
         Raises:
             ZooError: A command failed.
         """
-        for made, how in self.place.filled(self.study.prepare).items():
-            if Path(made).exists():
+        for name, command_of in self.study.prepare.items():
+            made, how = self._path(name), self.place.filled(words(command_of))
+            if made.exists():
                 continue
             with held(self.place.root / "locks" / "prepare", wait=True) as lock:
-                if Path(made).exists() or lock is None:
+                if made.exists() or lock is None:
                     continue
-                self.say(f"{made}: {how}")
+                self.say(f"{made}: {shlex.join(how)}")
                 log = self.place.root / "logs" / "prepare.log"
-                Path(made).parent.mkdir(parents=True, exist_ok=True)
-                status = command(shlex.split(how)[1:], log, lock)
-                if status or not Path(made).exists():
+                made.parent.mkdir(parents=True, exist_ok=True)
+                data = self._made_from(name)
+                status = command(how[1:], log, lock)
+                if status or not made.exists():
                     raise ZooError(
-                        f"{self.study.name}: `{how}` did not make {made} "
+                        f"{self.study.name}: `{shlex.join(how)}` did not make {made} "
                         f"({_reason(log, status)}): {log} has what it printed"
                     )
+                there = json.loads((self.place.root / PLAN).read_text("utf-8"))
+                self._plan({**there, "made_from": {**there["made_from"], name: data}})
 
     def do(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
         """Trains and measures a run, from where it is.
@@ -136,32 +172,67 @@ class Work:
             Whether it is done; False where another process does it.
 
         Raises:
-            Failed: It ended before it was whole.
+            Failed: It ended before it was whole, now or when it was done before by this process.
         """
+        if str(run) in self._failed:
+            raise self._failed[str(run)]
         with self._locked(run, wait) as lock:
             if lock is None:
                 return False
-            stage = self.records.stage(run)
-            if stage == WHOLE:
-                return True
-            if stage != TRAINED:
-                first = self.place.first(run)
-                if first is not None:
-                    self.do(first, wait=True)
-                self._train(run, lock)
-            if measured:
-                self._measure(run, lock)
+            try:
+                self._do(run, lock, measured)
+            except (Failed, ZooError) as error:
+                self._failed[str(run)] = Failed(str(error))
+                raise self._failed[str(run)] from error
         return True
 
     def forget(self, run: Run) -> None:
-        """Deletes all of a run."""
-        shutil.rmtree(self.place.run(run), ignore_errors=True)
-        shutil.rmtree(self.place.measured(run), ignore_errors=True)
-        self.records.file(run).unlink(missing_ok=True)
+        """Deletes all of a run.
+
+        Raises:
+            ZooError: Another process does it.
+        """
+        with held(self._lock(run), wait=False) as lock:
+            if lock is None:
+                raise ZooError(
+                    f"{run} is done by another process, and cannot be done anew: end that first"
+                )
+            self.records.file(run).unlink(missing_ok=True)
+            shutil.rmtree(self.place.run(run), ignore_errors=True)
+            shutil.rmtree(self.place.measured(run), ignore_errors=True)
+
+    def _do(self, run: Run, lock: int, measured: bool) -> None:
+        stage = self.records.stage(run)
+        if stage == WHOLE:
+            return
+        if stage != TRAINED:
+            first = self.place.first(run)
+            if first is not None:
+                try:
+                    self.do(first, wait=True)
+                except Failed as error:
+                    raise Failed(f"{first}, which it starts from, failed: {error}") from error
+            self._train(run, lock)
+        if measured:
+            self._measure(run, lock)
+
+    def _plan(self, said: Mapping[str, Any]) -> None:
+        write_beside(self.place.root / PLAN, (json.dumps(said, indent=1) + "\n").encode())
+
+    def _path(self, made: str) -> Path:
+        return Path(self.place.filled(made))
+
+    def _made_from(self, made: str) -> dict[str, str]:
+        """Returns the digests of the files under the data root from which something is made."""
+        own = [
+            word for word in words(self.study.prepare[made]) if DATA_ROOT in word and word != made
+        ]
+        named: dict[str, str] = self.place.named(digests(self.place.filled(own)))
+        return named
 
     @contextmanager
     def _locked(self, run: Run, wait: bool) -> Iterator[int | None]:
-        file = self.place.root / "locks" / run.folder
+        file = self._lock(run)
         with held(file, wait=False) as lock:
             if lock is not None or not wait:
                 yield lock
@@ -170,14 +241,20 @@ class Work:
         with held(file, wait=True) as lock:
             yield lock
 
+    def _lock(self, run: Run) -> Path:
+        return self.place.root / "locks" / run.folder
+
     def _train(self, run: Run, lock: int) -> None:
-        self.records.write(run, {**self.records.identity(run), "stage": BEGUN})
         last, folder, more = self.place.last(run), self.place.run(run), list[str]()
-        if last.is_file():
+        begun = bool(self.records.stage(run))  # else nobody knows what lies there
+        if not begun:
+            self.records.write(run, {**self.records.identity(run), "stage": BEGUN})
+        goes_on = begun and last.is_file()
+        if goes_on:
             more = ["--ckpt_path", str(folder)]
         elif folder.is_dir():  # it ended before its first checkpoint
             more = ["--overwrite"]
-        if not (last.is_file() and _finished(last)):
+        if not (goes_on and _finished(last)):
             self._timed(run, "fit", [*fit_arguments(run, self.place), *more], lock)
         self.records.write(run, {"stage": TRAINED})
 

@@ -114,7 +114,7 @@ def named(runs: Runs, least: int = 2) -> dict[str, Results]:
         least: How many runs there have to be.
 
     Raises:
-        ZooError: There are fewer runs, or one cannot be read.
+        ZooError: There are fewer runs, or one cannot be read or holds no case.
     """
     if isinstance(runs, str | Path | Results):
         raise ZooError("compare takes a list of runs, or a dictionary of them by name: give two")
@@ -131,9 +131,15 @@ def named(runs: Runs, least: int = 2) -> dict[str, Results]:
             f"{len(runs)} run is given, and one is compared with another: name two or more folders "
             "that `zoo validate --out` wrote"
         )
-    return {
+    found = {
         name: run if isinstance(run, Results) else read(Path(run)) for name, run in runs.items()
     }
+    empty = next((name for name, results in found.items() if not len(results.cases)), None)
+    if empty is not None:
+        raise ZooError(
+            f"{empty} holds no case, as nothing that it was asked was there: measure it again"
+        )
+    return found
 
 
 def _beside(line: Line, others: Mapping[str, Sequence[Figure]]) -> Line:

@@ -20,6 +20,7 @@ STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
     "font.size": 9,
+    "text.parse_math": False,  # a name may have a dollar
     "svg.hashsalt": "zoo",
     "pdf.fonttype": 42,
 }

@@ -1,0 +1,332 @@
+"""What a study takes for done, what it does again, and what it refuses to go on with.
+
+Commands are stood in for by a function that leaves the files which `zoo fit` and `zoo validate` do.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.compared import outcomes, results
+from zoo.cli import main
+from zoo.cli.studies import estimate, records, tables, work
+from zoo.cli.studies.estimate import Estimate
+from zoo.cli.studies.file import Study, read_study
+from zoo.cli.studies.locks import held
+from zoo.cli.studies.records import BEGUN, WHOLE, refuse_others
+from zoo.cli.studies.runs import Place, Run, runs_of
+from zoo.cli.studies.trial import Pace
+from zoo.cli.studies.work import Failed, Work
+from zoo.errors import ZooError
+from zoo.results.report import write
+from zoo.support.text_files import sha256
+
+STUDY = """
+recipes: {A: {model: {a: 1}}, B: {model: {b: 1}}}
+seeds: [0, 1]
+first: {model: {f: 1}}
+with: {model: {from: "${first}"}, data: {train: "${data_root}/captions.tsv"}}
+prepare:
+  ${work}/units.jsonl: zoo units extract ${data_root}/captions.tsv --out ${work}/units.jsonl
+validate: {benchmarks: sugarcrepe}
+"""
+SAID = ["study", "s.yaml", "--data_root", "the data", "--trial", "0"]
+A, B = Run("A", 0, ()), Run("B", 0, ())
+END = "the end"
+
+
+def layers_of(argv: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(value) for flag, value in pairwise(argv) if flag == "--config"]
+
+
+def parsed(argv: list[str]) -> SimpleNamespace:
+    """Stands in for `settings_of`: what the layers of a run say, but where it writes."""
+    found: dict[str, Any] = {"trainer": {}, "data": {}, "model": {}}
+    for layer in layers_of(argv)[:-1]:
+        for part, own in layer.items():
+            found[part].update(own)
+    return SimpleNamespace(as_dict=lambda: found)
+
+
+class Commands:
+    """Leaves what commands leave, and remembers what they were and of which run."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, str]] = []
+        self.given: list[list[str]] = []
+        self.fails: tuple[str, str] | None = None
+
+    def __call__(self, arguments: list[str], log: Path, lock: int) -> int:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("zoo: there is no room\n")
+        command = arguments[0]
+        if command == "fit":
+            logger = layers_of(arguments)[-1]["trainer"]["logger"]["init_args"]
+            out = Path(logger["save_dir"], logger["name"], logger["version"])
+        else:
+            out = Path(arguments[arguments.index("--out") + 1])
+        self.done.append((command, "/".join(out.parts[-2:])))
+        self.given.append(arguments)
+        if self.done[-1] == self.fails:
+            return 1
+        if command == "fit":
+            (out / "checkpoints").mkdir(parents=True, exist_ok=True)
+            (out / "checkpoints" / "last.ckpt").write_text(END)
+        elif command == "validate":
+            write(results(outcomes([True, False, True, False])), out)
+        else:
+            out.write_text("")
+        return 0
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """A study `s.yaml` in the working directory, whose data root has a space in its name."""
+    monkeypatch.chdir(tmp_path)
+    Path("the data").mkdir()
+    Path("the data/captions.tsv").write_text("a\n")
+    Path("s.yaml").write_text(STUDY)
+    made = Commands()
+    monkeypatch.setattr(work, "command", made)
+    monkeypatch.setattr(work, "_finished", lambda last: last.read_text() == END)
+    monkeypatch.setattr(records, "settings_of", parsed)
+    monkeypatch.setattr(tables, "drawn", lambda comparison, kind: b"a picture")
+    monkeypatch.setattr("zoo.cli.study.report", lambda place, runs: place.root)
+    return made
+
+
+def study_work(study: Study | None = None) -> Work:
+    root = Path("studies/s").absolute()
+    return Work(Place(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
+
+
+def run_of(done: Work, name: str) -> Run:
+    return next(run for run in runs_of(done.study) if str(run) == name)
+
+
+def test_a_first_run_that_fails_is_tried_once_and_not_for_every_row(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.fails = ("fit", "first/seed_0")
+    assert main(SAID) == 1
+    assert commands.done.count(("fit", "first/seed_0")) == 1
+    assert "B/seed_0 failed: first/seed_0, which it starts from, failed" in capsys.readouterr().err
+    assert ("validate", "b/seed_1") in commands.done  # whose first tower is another
+
+
+def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = study_work()
+    done.begin()
+    run = run_of(done, "A/seed_0")
+    done.records.write(run, {**done.records.identity(run), "stage": BEGUN})
+    done.place.last(run).parent.mkdir(parents=True)
+    done.place.last(run).write_text("cut")
+
+    def broken(last: Path) -> bool:
+        raise ZooError(f"{last} cannot be read")
+
+    monkeypatch.setattr(work, "_finished", broken)
+    assert main(SAID) == 1
+    assert "A/seed_0 failed: " in capsys.readouterr().err
+    assert ("validate", "b/seed_0") in commands.done
+
+
+def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -> None:
+    done = study_work()
+    done.begin()
+    done.place.last(A).parent.mkdir(parents=True)
+    done.place.last(A).write_text(END)
+    done.do(run_of(done, "A/seed_0"))
+    assert ("fit", "a/seed_0") in commands.done
+    assert "--overwrite" in commands.given[commands.done.index(("fit", "a/seed_0"))]
+
+
+def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Commands) -> None:
+    done = study_work()
+    run = run_of(done, "A/seed_0")
+    done.begin()
+    done.records.write(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
+    done.do(run)
+    assert done.records.there(run)["code"] == "of old"
+
+
+@pytest.mark.parametrize(("also", "again"), [("", ["validate"]), ("runs", ["fit", "validate"])])
+def test_what_was_deleted_of_a_whole_run_is_done_again(
+    also: str, again: list[str], commands: Commands
+) -> None:
+    done = study_work()
+    done.begin()
+    run = run_of(done, "A/seed_0")
+    done.do(run)
+    before = len(commands.done)
+    for folder in filter(None, ("measured", also)):
+        (done.place.root / folder / "a/seed_0").rename(f"gone_{folder}")
+    study_work().do(run)
+    assert [command for command, of in commands.done[before:]] == again
+    assert done.records.stage(run) == WHOLE
+
+
+def test_what_was_deleted_is_not_listed_as_whole(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SAID, "--only", "0"]) == 0
+    Path("studies/s/measured/first/seed_0").rename("gone")
+    capsys.readouterr()
+    assert main([*SAID, "--list"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["0", "first/seed_0", "trained"]
+
+
+def test_runs_that_started_from_another_tower_are_refused(commands: Commands) -> None:
+    done = study_work()
+    done.begin()
+    run = run_of(done, "A/seed_1")
+    done.do(run)
+    refuse_others(done.records, [run], False)
+    once = study_work(replace(done.study, first_once=True))
+    with pytest.raises(ZooError, match=r"seed_0/checkpoints/last\.ckpt, was "):
+        refuse_others(once.records, [run], False)
+
+
+def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
+    commands: Commands,
+) -> None:
+    done = study_work()
+    done.begin()
+    run = run_of(done, "A/seed_0")
+    done.do(run)
+    asked = Path("swap_att.json")
+    asked.write_text("{}")
+    measured = results(outcomes([True]))
+    measured.header["benchmarks"]["sugarcrepe"]["files"] = {str(asked): sha256(asked)}
+    write(measured, done.place.measured(run))
+    refuse_others(done.records, [run], False)
+    asked.write_text('{"0": {}}')
+    with pytest.raises(ZooError, match=r"swap_att\.json changed since it was measured"):
+        refuse_others(done.records, [run], False)
+
+
+def test_one_run_alone_is_refused_where_that_which_it_starts_from_is_of_another_file(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SAID, "--only", "0"]) == 0
+    Path("s.yaml").write_text(STUDY.replace("f: 1", "f: 2"))
+    assert main([*SAID, "--only", "2"]) == 1
+    assert "holds first/seed_0 of another file" in capsys.readouterr().err
+
+
+def test_what_was_made_of_data_that_changed_is_refused(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = [*SAID, "--only", "0"]
+    assert main(only) == 0
+    captions = Path("the data/captions.tsv").absolute()
+    assert commands.given[0][1:4] == ["extract", str(captions), "--out"]
+    captions.write_text("b\n")
+    assert main(only) == 1
+    error = capsys.readouterr().err
+    assert f"units.jsonl was made of {captions} as it was before: delete" in error
+    Path("studies/s/units.jsonl").unlink()
+    assert main([*only, "--again"]) == 0
+    assert [command for command, _ in commands.done].count("units") == 2
+
+
+def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) -> None:
+    done = study_work()
+    done.begin()
+    run = run_of(done, "A/seed_0")
+    done.do(run)
+    lock = done.place.root / "locks" / run.folder
+    with held(lock, wait=False), pytest.raises(ZooError, match="is done by another process"):
+        done.forget(run)
+    assert done.records.stage(run) == WHOLE
+
+
+def test_the_table_of_runs_that_are_done_anew_is_deleted(commands: Commands) -> None:
+    assert main(SAID) == 0
+    Path("studies/s/report").mkdir()
+    Path("s.yaml").write_text(STUDY.replace("b: 1", "b: 2"))
+    commands.fails = ("fit", "b/seed_0")
+    assert main([*SAID, "--again", "--only", "3"]) == 1
+    assert not list(Path("studies/s").glob("table.*"))
+    assert not Path("studies/s/report").exists()
+
+
+@pytest.mark.parametrize("name", ["preset", "beside"])
+def test_names_that_the_table_wants_are_looked_up_before_any_run(
+    name: str, commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(f"{STUDY}compare: {{{name}: nope}}\n")
+    assert main(SAID) == 1
+    assert "'nope'" in capsys.readouterr().err
+    assert not commands.done
+
+
+Told = Callable[[dict[str, Any]], tuple[dict[str, float], str]]
+
+
+def told(asked: list[dict[str, Any]], reason: str = "") -> Told:
+    """Stands in for a trial's process, and remembers what it was asked."""
+
+    def tells(question: dict[str, Any]) -> tuple[dict[str, float], str]:
+        asked.append(question)
+        return {"steps": 10.0, "seconds": 1.0, "bytes": 1.0}, reason
+
+    return tells
+
+
+def test_a_trial_of_other_settings_is_not_taken_for_that_of_a_row(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(estimate, "_told", told(asked))
+    for text, trials in ((STUDY, 4), (STUDY, 1), (STUDY.replace("b: 1", "b: 2"), 2)):
+        Path("s.yaml").write_text(text)
+        done = study_work()
+        done.begin()
+        asked.clear()
+        Estimate(done, runs_of(done.study)).begin(5)
+        assert len(asked) == trials  # of them one looks for the benchmarks
+
+
+def test_what_cannot_be_measured_is_found_before_any_run(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(estimate, "_told", told([], "there is no benchmark 'sugarcrape'"))
+    assert main(SAID[:-2]) == 1
+    assert "nothing can be measured by what `validate:` says: there is no benchmark" in (
+        capsys.readouterr().err
+    )
+    assert not [done for done in commands.done if done[0] == "fit"]
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_training_of_fewer_steps_than_a_trial_tells_its_pace_too(steps: int) -> None:
+    pace = Pace(5)
+    parts: Any = SimpleNamespace(parameters=list, buffers=list)
+    trainer: Any = SimpleNamespace(
+        global_step=0, estimated_stepping_batches=steps, should_stop=False
+    )
+    pace.on_train_start(trainer, parts)
+    for step in range(steps):
+        trainer.global_step = step + 1
+        pace.on_train_batch_end(trainer, parts)
+    assert pace.told["seconds"] > 0
+    assert pace.told["steps"] == steps
+
+
+def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Commands) -> None:
+    commands.fails = ("validate", "a/seed_0")
+    done = study_work()
+    done.begin()
+    for _ in range(2):
+        with pytest.raises(Failed, match="there is no room"):
+            done.do(run_of(done, "A/seed_0"))
+    assert commands.done.count(("validate", "a/seed_0")) == 1
