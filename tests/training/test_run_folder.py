@@ -99,6 +99,8 @@ def test_what_is_other_than_in_the_run_that_goes_on_is_said(
     told = capsys.readouterr().err
     assert "goes on with other settings: model.optimizer.decay none, was cosine" in told
     assert "goes on under another schedule: trainer.steps 4, was 2" in told
+    assert " since step 2, in runs/version_" in told
+    assert " CPU hours since step 2, without those of loaders" in told
 
 
 def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(

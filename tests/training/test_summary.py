@@ -11,7 +11,8 @@ import zoo
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
 from zoo.results.report import Results
-from zoo.training.curves import LINES, curves, ends, panels
+from zoo.support.metrics_csv import curves
+from zoo.training.curves import LINES, ends, panels
 from zoo.training.logged_tables import EXAMPLES, LoggedTables, missed
 
 WRITTEN = """epoch,step,benchmark/pairs/colours/i2t,train/loss,train/missing_units,val/loss
@@ -36,6 +37,15 @@ def test_curves_are_the_numbers_of_the_file_by_step(metrics: Path) -> None:
         "benchmark/pairs/colours/i2t": [(1, 50.0), (3, 75.0), (5, 62.5)],
         "val/loss": [(1, 1.5), (3, 1.25), (5, 1.75)],
     }
+
+
+def test_steps_that_were_done_again_after_an_interruption_count_once(metrics: Path) -> None:
+    again = "1,2,,1.0,0.0,\n1,3,,1.5,0.0,\n1,3,80.0,,,nan\n"
+    metrics.write_text(WRITTEN + again)
+    found = curves(metrics)
+    assert found["train/loss"] == [(1, 2.5), (2, 1.0), (3, 1.5)]
+    assert found["benchmark/pairs/colours/i2t"] == [(1, 50.0), (3, 80.0)]
+    assert found["val/loss"] == [(1, 1.5), (3, 1.25), (5, 1.75)]  # what is no number is left out
 
 
 def test_the_best_loss_is_the_lowest_and_the_best_accuracy_the_highest(metrics: Path) -> None:

@@ -1,10 +1,7 @@
 """The curves of a run: what its metrics.csv has of losses and benchmarks, drawn and told."""
 
-import csv
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
 
 CURVES = "curves.png"
 LOSSES = ("train/loss", "val/loss")
@@ -15,21 +12,6 @@ LINES = 8  # of a benchmark's metrics, the first; more would hide each other
 COLUMNS = 3
 
 Curve = list[tuple[int, float]]
-
-
-def curves(metrics: Path) -> dict[str, Curve]:
-    """Returns every number of a metrics.csv with its steps, by name.
-
-    Args:
-        metrics: The file.
-    """
-    found: dict[str, Curve] = defaultdict(list)
-    with metrics.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            for name, value in row.items():
-                if value and name not in ("step", "epoch"):
-                    found[name].append((int(row["step"]), float(value)))
-    return dict(found)
 
 
 def ends(found: Mapping[str, Curve]) -> Iterator[str]:

@@ -44,10 +44,12 @@ class RunFolder(SaveConfigCallback):
     Attributes:
         record: What tells runs apart, set before training.
         replaces: Whether what lies in the folder may be lost.
+        goes_on_from: The step of the checkpoint that training goes on from; 0 where it began.
     """
 
     record: Settings = {}  # noqa: RUF012
     replaces = False
+    goes_on_from = 0
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Settles the folder on every rank, and gives it to the checkpoint callbacks."""
@@ -81,6 +83,7 @@ class RunFolder(SaveConfigCallback):
         Raises:
             ZooError: The folder cannot be made; it is raised on every rank.
         """
+        self.goes_on_from = trainer.global_step
         made, fault = str(self.folder), ""
         if trainer.is_global_zero:
             try:

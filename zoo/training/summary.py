@@ -14,8 +14,9 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.caption_data import benchmarks_of, data_of
 from zoo.errors import ZooError
 from zoo.support.files import write_beside
+from zoo.support.metrics_csv import curves
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
-from zoo.training.curves import CURVES, curves, ends, picture
+from zoo.training.curves import CURVES, ends, picture
 from zoo.training.run_folder import RunFolder
 
 SHOWN = 6  # metrics whose best and last values are told; curves.png has all
@@ -44,8 +45,9 @@ def lines(trainer: Trainer) -> Iterator[str]:
         if isinstance(callback, RunFolder) and callback.made:
             seconds = time.monotonic() - callback.began
             took = timedelta(seconds=round(seconds))
-            yield f"trained to {trainer.global_step:,} steps in {took}, in {callback.folder}"
-            yield f"it took {_hours(trainer, seconds)}{_images(trainer)}"
+            since = f" since step {callback.goes_on_from:,}" if callback.goes_on_from else ""
+            yield f"trained to {trainer.global_step:,} steps in {took}{since}, in {callback.folder}"
+            yield f"it took {_hours(trainer, seconds, since)}{_images(trainer)}"
         elif isinstance(callback, LastCheckpoint):
             last = callback.last_model_path
         elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
@@ -68,10 +70,10 @@ def lines(trainer: Trainer) -> Iterator[str]:
         yield f"to give it to others: zoo export {quoted} EXPORTED --measured MEASURED"
 
 
-def _hours(trainer: Trainer, seconds: float) -> str:
+def _hours(trainer: Trainer, seconds: float, since: str) -> str:
     if isinstance(trainer.accelerator, CUDAAccelerator):
-        return f"{trainer.world_size * seconds / 3600:.3g} GPU hours"
-    return f"{time.process_time() / 3600:.3g} CPU hours, without those of loaders"
+        return f"{trainer.world_size * seconds / 3600:.3g} GPU hours{since}"
+    return f"{time.process_time() / 3600:.3g} CPU hours{since}, without those of loaders"
 
 
 def _images(trainer: Trainer) -> str:

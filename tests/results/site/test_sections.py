@@ -94,7 +94,7 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
         ],
     }
     found = costs(trained, logs(trained))
-    assert found["steps trained"] == ["3"]
+    assert found["steps trained, as far as logged"] == ["3"]
     assert found["texts a second, median of steps"] == ["200"]
 
 
@@ -110,6 +110,14 @@ def test_a_trajectory_beside_the_results_is_drawn(
     (tmp_path / "trajectory.json").write_text('[{"alpha": 0}]')
     with pytest.raises(ZooError, match=r"trajectory.json is no trajectory \(KeyError.*merge again"):
         trajectories(trained, {"own": tmp_path})
+
+
+def test_a_trajectory_is_not_that_of_a_run_which_lies_beside_it(
+    trained: dict[str, Results], tmp_path: Path
+) -> None:
+    points = [{"alpha": a, "scores": {"pairs/all/i2t": 50}} for a in (0, 1)]
+    (tmp_path / "trajectory.json").write_text(json.dumps(points))
+    assert trajectories(trained, {"own": tmp_path / "another"}) is None
 
 
 def test_a_broken_log_is_a_sentence(trained: dict[str, Results], tmp_path: Path) -> None:

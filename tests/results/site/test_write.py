@@ -84,6 +84,18 @@ def test_runs_of_other_cases_lie_together_where_they_are_the_same() -> None:
     assert found.right.tolist() == [[0, 1, 1, UNSCORED], [1, UNSCORED, 0, 1]]
 
 
+def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
+    whole, half = counted(outcomes([True, False])), outcomes([True, False], subset="graded")
+    at = half.schema.get_field_index("value")
+    half = half.set_column(at, half.schema.field(at), pa.array([0.5, 0.0]))
+    both = counted(pa.concat_tables([whole.cases, half]))
+    found = answers([both], PRESET[0].rules)
+    assert [(part.place[1], part.graded) for part in found.parts] == [
+        ("swap_att", False),
+        ("graded", True),
+    ]
+
+
 def test_each_image_is_copied_once_and_small(site: Path, results: dict[str, Results]) -> None:
     (index,) = script(site / "data" / "index.js")
     asked = {i for run in results.values() for of in run.cases["images"].to_pylist() for i in of}

@@ -1,6 +1,6 @@
 """Answers: what each run made of every question that one of them scored, metric by metric."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,13 @@ class Part:
         place: Benchmark, subset and metric.
         start: Where its answers begin.
         n: How many these are.
+        graded: Whether answers are good in part, so that the metric is no share of right ones.
     """
 
     place: Place
     start: int
     n: int
+    graded: bool
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,9 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     chosen = np.lexsort((worst, place))
     chosen = chosen[(right[:, chosen] != UNSCORED).any(0)]
     split = _split(results, rows)
+    graded = set().union(*(of_run[2] for of_run in found))
     return Answers(
-        tuple(_parts([named[i] for i in chosen])),
+        tuple(_parts([named[i] for i in chosen], graded)),
         right[:, chosen].astype(np.int8),
         margin[:, chosen],
         [split[i] for i in chosen],
@@ -140,15 +143,19 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     )
 
 
-def _judged(run: Results, rules: Rules) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Returns whether each outcome of a run is right, and its margin."""
-    right = np.full(len(run.cases), UNSCORED)
-    for rows in places(run.cases).values():
+def _judged(
+    run: Results, rules: Rules
+) -> tuple[NDArray[np.int64], NDArray[np.float64], set[Place]]:
+    """Returns whether each outcome of a run is right, its margin, and which metrics are graded."""
+    right, graded = np.full(len(run.cases), UNSCORED), set[Place]()
+    for place, rows in places(run.cases).items():
         outcome = judged(run.cases.take(rows), rules.official_ties, rules.drop_identical)
         scored = outcome.where(outcome.scored)
         right[rows[scored.row]] = scored.right
+        if (scored.value != scored.right).any():
+            graded.add(place)
     margin = np.array([_margin(row, rules.drop_identical) for row in _scored(run.cases)])
-    return right, margin / _scale(run)
+    return right, margin / _scale(run), graded
 
 
 def _scored(cases: pa.Table) -> list[dict[str, Any]]:
@@ -179,11 +186,11 @@ def _order(run: Results) -> dict[Place, int]:
     return found
 
 
-def _parts(places: Sequence[Place]) -> Iterator[Part]:
+def _parts(places: Sequence[Place], graded: Container[Place]) -> Iterator[Part]:
     start = 0
     for i, place in enumerate(places):
         if i + 1 == len(places) or places[i + 1] != place:
-            yield Part(place, start, i + 1 - start)
+            yield Part(place, start, i + 1 - start, place in graded)
             start = i + 1
 
 

@@ -49,7 +49,7 @@ def write_data(
         "runs": list(names),
         "size": PAGE,
         "parts": [
-            [str(part.place[0]), part.place[1], part.place[2], part.start, part.n]
+            [str(part.place[0]), part.place[1], part.place[2], part.start, part.n, part.graded]
             for part in answers.parts
         ],
         "right": ["".join("-01"[one + 1] for one in run) for run in answers.right.tolist()],

@@ -286,7 +286,8 @@ def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
         scoring, own = run.header["scoring"], logged.get(name, {})
         known = {title: str(scoring[what]) for what, title in SCORING.items() if what in scoring}
         if own:
-            known["steps trained"] = f"{max(curve.x[-1] for curve in own.values()) + 1:,.0f}"
+            last = max(curve.x[-1] for curve in own.values())
+            known["steps trained, as far as logged"] = f"{last + 1:,.0f}"
         if TEXTS_A_SECOND in own:
             known["texts a second, median of steps"] = f"{median(own[TEXTS_A_SECOND].y):,.0f}"
         for what, said in known.items():

@@ -1,8 +1,6 @@
 """Training: what the folder of a run keeps of it, found from what its results say."""
 
-import csv
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,9 +8,9 @@ from zoo.errors import ZooError
 from zoo.results.report import Results
 from zoo.results.site.drawings import Curve
 from zoo.results.trajectory import METRICS, Trajectory
+from zoo.support.metrics_csv import curves
 
 LOG = "metrics.csv"
-STEP = "step"
 
 
 def checkpoint_of(results: Results) -> Path | None:
@@ -47,26 +45,18 @@ def read_log(path: Path) -> dict[str, Curve]:
     Raises:
         ZooError: It is broken.
     """
-    found: dict[str, tuple[list[float], list[float]]] = {}
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                for name, value in row.items():
-                    if name in (STEP, "epoch") or not value or not math.isfinite(float(value)):
-                        continue
-                    x, y = found.setdefault(name, ([], []))
-                    x.append(float(row[STEP]))
-                    y.append(float(value))
+        found = curves(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ZooError(
             f"{path} is no log of training ({type(error).__name__}: {error}): move it away, and "
             "the report goes without training curves"
         ) from error
-    return {name: Curve(*xy) for name, xy in found.items()}
+    return {name: Curve(*map(list, zip(*of, strict=True))) for name, of in found.items()}
 
 
 def trajectory_of(run: Path, results: Results) -> Trajectory | None:
-    """Returns the trajectory that `zoo merge` measured, beside results or the checkpoint.
+    """Returns the trajectory that `zoo merge` measured, among results or beside the checkpoint.
 
     Args:
         run: Folder of the results.
@@ -78,10 +68,9 @@ def trajectory_of(run: Path, results: Results) -> Trajectory | None:
     Raises:
         ZooError: It is broken.
     """
-    checkpoint = checkpoint_of(results)
-    places = [run, run.parent]
-    if checkpoint is not None:
-        places += [checkpoint.parent, checkpoint.parent / "merged"]
+    places, named = [run], results.header["model"].get("checkpoint")
+    if named is not None:
+        places += [Path(named).parent, Path(named).parent / "merged"]
     path = next((place / METRICS for place in places if (place / METRICS).is_file()), None)
     if path is None:
         return None

@@ -140,11 +140,12 @@ function show() {
   const [a, b] = [Number(state.a), Number(state.b ?? state.a)];
   const keep = SHOWS[state.show];
   shown = [];
-  const tally = { asked: 0, right: 0, scored: 0 };
-  index.parts.forEach(([benchmark, subset, metric, start, n], number) => {
+  const tally = { asked: 0, right: 0, scored: 0, graded: false };
+  index.parts.forEach(([benchmark, subset, metric, start, n, graded], number) => {
     if (members && !members.has(number)) return;
     if (![benchmark, ""].includes(state.benchmark) || ![subset, ""].includes(state.subset)) return;
     if (![metric, ""].includes(state.metric)) return;
+    tally.graded ||= graded;
     for (let i = start; i < start + n; i++) {
       if (state.split && index.split[i] !== state.split) continue;
       const [one, other] = [index.right[a][i], index.right[b][i]];
@@ -161,7 +162,8 @@ function show() {
   shown.sort((x, y) => key.get(x) - key.get(y) || x - y);
   const share = tally.scored ? ` (${(100 * tally.right / tally.scored).toFixed(1)} %)` : "";
   control("count").textContent = `${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
-    + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`;
+    + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`
+    + (tally.graded ? " Some answers are graded: those alone are right that are so in full, and the metric is the mean of grades." : "");
   control("members").hidden = !members;
   control("members").textContent = members ? `Cases of ${named} alone ✕` : "";
   lay(a, b);
