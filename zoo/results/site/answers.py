@@ -117,13 +117,11 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     rows = np.array([[own.get(key, UNSCORED) for key in keys] for own in asked], np.int64)
     found = [_judged(run, rules) for run in results]
     right, margin = (
-        np.stack(
-            [
-                np.where(own >= 0, of_run[which][own], nothing)
-                for own, of_run in zip(rows, found, strict=True)
-            ]
+        np.stack([np.where(own >= 0, of_run[own], nothing) for own, of_run in numbers])
+        for numbers, nothing in (
+            (zip(rows, (right for right, _, _ in found), strict=True), UNSCORED),
+            (zip(rows, (margin for _, margin, _ in found), strict=True), np.nan),
         )
-        for which, nothing in ((0, UNSCORED), (1, np.nan))
     )
     # the metric of a question is the first word of the third part of its key
     named = [(run, subset, str(rest[0])) for run, subset, rest in keys]
@@ -133,7 +131,7 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     chosen = np.lexsort((worst, place))
     chosen = chosen[(right[:, chosen] != UNSCORED).any(0)]
     split = _split(results, rows)
-    graded = set().union(*(of_run[2] for of_run in found))
+    graded = {place for _, _, places in found for place in places}
     return Answers(
         tuple(_parts([named[i] for i in chosen], graded)),
         right[:, chosen].astype(np.int8),
