@@ -138,7 +138,7 @@ def shares(site: Path, address: str) -> list[float]:
     )
     found = []
     for number in wanted:
-        *_, start, n = index["parts"][number]
+        start, n = index["parts"][number][3:5]
         own = index["right"][int(asks["a"])][start : start + n].replace("-", "")
         found.append(100 * own.count("1") / len(own))
     return found
