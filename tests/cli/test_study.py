@@ -363,6 +363,15 @@ def test_a_later_file_adds_to_mappings_takes_away_by_null_and_lies_over_layers(
     )
 
 
+def test_what_a_later_file_prepares_is_made_after_what_earlier_ones_prepare(folder: Path) -> None:
+    for name, made in (("low", "[units, table]"), ("high", "[scenes, units]")):
+        commands = {of: f"zoo make {of}" for of in yaml.safe_load(made)}
+        prepared = yaml.safe_dump({"prepare": commands}, sort_keys=False)
+        (folder / f"{name}.yaml").write_text(STUDY + prepared)
+    study = read_study([str(folder / "low.yaml"), str(folder / "high.yaml")])
+    assert list(study.prepare) == ["table", "scenes", "units"]
+
+
 def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -398,7 +407,12 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["cs_clip_table16", "small_flickr8k"],
         ["fsc_clip_table2", "small_flickr8k"],
         ["tf_depth", "small_flickr8k", "small_heads"],
+        ["every_recipe", "small_flickr8k"],
+        ["every_recipe", "small_scenes"],
+        ["methods_on_coco", "small_scenes"],
         ["scenes_first_try"],
+        ["scenes_study"],
+        ["tf_on_scenes"],
     ],
 )
 def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str]) -> None:

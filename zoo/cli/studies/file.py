@@ -158,7 +158,10 @@ def _lay(below: dict[str, Any], over: Mapping[str, Any]) -> None:
     """Lays what a file says over what others said."""
     for key, value in over.items():
         if key in MAPPED:
-            merged = {**below.get(key, {}), **value}
+            before = below.get(key, {})
+            if key == "prepare":  # a later file's commands are run after those before
+                before = {made: how for made, how in before.items() if made not in value}
+            merged = {**before, **value}
             below[key] = {name: of for name, of in merged.items() if of is not None}
         elif key == "with":
             below[key] = [*_list(below.get(key, [])), *_list(value)]
