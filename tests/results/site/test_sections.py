@@ -57,7 +57,7 @@ def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
     leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
     unseen = replace(leak, subset="add_att", n_seen=0)
     one = Results(one.header, (replace(one.counted[0], leaks=(leak, unseen)),), one.cases)
-    section = familiar({"one": one}, links(one))
+    section = familiar({"one": one}, {"one": one}, PRESET[0], links(one))
     assert section is not None
     told = {(r["series"], r["name"]): r["value"] for c in section.charts for r in c.records}
     assert told == {
@@ -69,9 +69,28 @@ def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
     assert [len(chart.draw().axes) for chart in section.charts] == [1, 1]
 
 
+def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were() -> None:
+    one = run([True, True, False, True])
+    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    strict = replace(one.counted[0], preset="strict", leaks=(leak,), splits=())
+    measured = Results(one.header, (strict,), one.cases)
+    section = familiar({"one": measured}, {"one": one}, PRESET[0], links(one))
+    assert section is not None
+    assert {record["series"] for chart in section.charts for record in chart.records} == {
+        "one, seen",
+        "one, unseen",
+        "one, full, preset strict",
+        "one, leak-free, preset strict",
+    }
+    both = Results(one.header, (strict, replace(one.counted[0], leaks=(leak,))), one.cases)
+    section = familiar({"one": both}, {"one": one}, PRESET[0], links(one))
+    assert section is not None
+    assert "one, full" in {record["series"] for record in section.charts[1].records}
+
+
 def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
     plain = results_of(outcomes([True, False])).recounted(PRESET[:1])
-    assert familiar({"plain": plain}, links(plain)) is None
+    assert familiar({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
     assert training(logs({"plain": plain})) is None
     assert trajectories({"plain": plain}, {}) is None
 

@@ -27,6 +27,11 @@ STYLE: dict[Any, Any] = {
 APART, ROW, HEAD = 0.075, 0.2, 1.1  # inches: between the runs of a row, a row, and what is around
 
 
+def look(i: int) -> tuple[str, str]:
+    """Returns the colour and marker of a run by its number; no two of the first 64 share both."""
+    return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
+
+
 def format_of(path: Path) -> str:
     """Returns the format that a picture's name asks for.
 
@@ -118,7 +123,7 @@ def _rows(comparison: Comparison) -> Iterator[tuple[str, Line | None]]:
 def _draw(
     axes: "Axes", rows: list[tuple[str, Line | None]], run: str, i: int, shift: float
 ) -> None:
-    colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+    colour, marker = look(i)
     for at, (_, line) in enumerate(rows):
         test = line and next((t for t in line.against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
@@ -144,6 +149,5 @@ def _legend(axes: "Axes", others: list[str]) -> tuple[list[Any], list[str]]:
             [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
         )
 
-    runs = [mark(c, m, c) for c, m in zip(COLOURS, MARKERS, strict=True)]
-    marks = [runs[i % len(runs)] for i in range(len(others))]
+    marks = [mark(colour, marker, colour) for colour, marker in map(look, range(len(others)))]
     return [*marks, mark(INK, "o", "white")], [*others, f"hollow: q above {LEVEL}"]

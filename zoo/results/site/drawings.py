@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.results.comparison.forest import COLOURS, MARKERS
+from zoo.results.comparison.forest import COLOURS, look
 from zoo.results.half_truth_pictures import INK, STYLE
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 WIDTH = 5.0  # inches
 TICKS = 12  # places of an axis that are all named
 LABEL = 24  # letters of a line of a label
+# where there are more series than colours
+HATCHES = ("", "////", "....", "xxxx")
+DASHES = ("-", "--", ":", "-.")
 GRID: dict[str, Any] = {"color": INK, "alpha": 0.15, "linewidth": 0.6}
 
 
@@ -73,16 +76,17 @@ def bars(labels: Sequence[str], series: Series, says: str) -> "Figure":
         height = 0.9 + len(labels) * max(0.34, 0.13 * len(series) + 0.1)
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
+        made: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
             at = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thick
-            _bars(axes, at, points, 0.9 * thick, COLOURS[i % len(COLOURS)], name)
+            made[name] = _bars(axes, at, points, 0.9 * thick, i)
         axes.set_yticks(range(len(labels)), [fill(label, LABEL) for label in labels], fontsize=8)
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel(says)
         axes.grid(axis="x", **GRID)
         axes.set_axisbelow(True)
-        _legend(figure, axes)
+        _legend(figure, made)
     return figure
 
 
@@ -100,17 +104,17 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         axes = figure.add_subplot(projection="polar")
+        made: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
             values = [np.nan if point.value is None else point.value for point in points]
-            colour = COLOURS[i % len(COLOURS)]
-            axes.plot(
+            colour, marker = look(i)
+            (made[name],) = axes.plot(
                 [*around, around[0]],
                 [*values, values[0]],
                 color=colour,
                 linewidth=1.4,
-                marker=MARKERS[i % len(MARKERS)],
+                marker=marker,
                 markersize=4,
-                label=name,
             )
             axes.fill(around, values, color=colour, alpha=0.08)
         axes.set_xticks(around, [fill(label, 14) for label in labels], fontsize=8)
@@ -118,7 +122,7 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
         axes.set_yticks([25, 50, 75, 100], ["25", "50", "75", "100 %"], fontsize=7)
         axes.grid(**GRID)
         axes.tick_params(axis="x", pad=10)
-        _legend(figure, axes)
+        _legend(figure, made)
     return figure
 
 
@@ -137,39 +141,44 @@ def lines(curves: Mapping[str, Curve], x: str, y: str, marks: bool = False) -> "
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
         axes = figure.add_subplot()
+        made: dict[str, Any] = {}
         for i, (name, curve) in enumerate(curves.items()):
-            colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-            drawn: dict[str, Any] = {"color": colour, "label": name, "linewidth": 1.2}
+            colour, marker = look(i)
+            drawn: dict[str, Any] = {"color": colour, "linewidth": 1.2}
+            drawn["linestyle"] = DASHES[i // len(COLOURS) % len(DASHES)]
             if marks:
                 drawn |= {"marker": marker, "markersize": 4}
             if curve.low:
                 down = np.maximum(np.subtract(curve.y, curve.low), 0)
                 up = np.maximum(np.subtract(curve.high, curve.y), 0)
-                axes.errorbar(curve.x, curve.y, (down, up), capsize=2, **drawn)
+                made[name] = axes.errorbar(curve.x, curve.y, (down, up), capsize=2, **drawn)
             else:
-                axes.plot(curve.x, curve.y, **drawn)
+                (made[name],) = axes.plot(curve.x, curve.y, **drawn)
         places = sorted({place for curve in curves.values() for place in curve.x})
         if marks and len(places) <= TICKS:
             axes.set_xticks(places, [f"{place:g}" for place in places])
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.grid(**GRID)
-        _legend(figure, axes)
+        _legend(figure, made)
     return figure
 
 
-def _bars(
-    axes: "Axes", at: Any, points: Sequence[Point], thick: float, colour: str, name: str
-) -> None:
+def _bars(axes: "Axes", at: Any, points: Sequence[Point], thick: float, i: int) -> Any:
     values = [point.value or 0.0 for point in points]
-    made = axes.barh(at, values, thick, color=colour, label=name)
+    marked: dict[str, Any] = {}
+    if hatch := HATCHES[i // len(COLOURS) % len(HATCHES)]:
+        marked = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
+    made = axes.barh(at, values, thick, color=look(i)[0], **marked)
     for bar, point, place in zip(made, points, at, strict=True):
         if point.href:
             bar.set_url(point.href)
         if point.low is not None and point.high is not None:
             axes.plot([point.low, point.high], [place, place], color=INK, linewidth=0.9)
+    return made
 
 
-def _legend(figure: "Figure", axes: "Axes") -> None:
-    handles, names = axes.get_legend_handles_labels()
+def _legend(figure: "Figure", made: Mapping[str, Any]) -> None:
+    """Names every series, also where its name begins with an underscore, as matplotlib does not."""
+    handles, names = list(made.values()), list(made)
     figure.legend(handles, names, loc="outside upper left", ncols=2, frameon=False, fontsize=8)

@@ -139,14 +139,19 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
     return Section("half_truths", "Half-truths", says, tuple(charts))
 
 
-def familiar(runs: Mapping[str, Results], links: Links) -> Section | None:
+def familiar(
+    runs: Mapping[str, Results], counted: Mapping[str, Results], preset: Preset, links: Links
+) -> Section | None:
     """Returns metrics by what training has shown: bindings seen or unseen, images seen or not.
 
     Args:
         runs: The runs, as they were counted when they were measured.
+        counted: The runs, counted under the presets of the report.
+        preset: The first of these.
         links: Addresses of cases.
     """
-    charts = [chart for chart in (_splits(runs, links), _leaks(runs)) if chart is not None]
+    drawn = _splits(counted, links), _leaks(runs, preset)
+    charts = [chart for chart in drawn if chart is not None]
     if not charts:
         return None
     says = (
@@ -345,12 +350,17 @@ def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
     return _chart("seen_unseen", "Seen against unseen bindings", labels, found)
 
 
-def _leaks(runs: Mapping[str, Results]) -> Chart | None:
-    """Draws metrics over all cases, and without those whose images a model has seen."""
+def _leaks(runs: Mapping[str, Results], preset: Preset) -> Chart | None:
+    """Draws metrics over all cases, and without those whose images a model has seen.
+
+    A run that was not counted under the preset when it was measured says under which it was.
+    """
     found: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
     for name, run in runs.items():
-        told = [leak for leak in run.counted[0].leaks if leak.n_seen]
+        of = next((own for own in run.counted if own.preset == preset.name), run.counted[0])
+        under = "" if of.preset == preset.name else f", preset {of.preset}"
+        told = [leak for leak in of.leaks if leak.n_seen]
         whole = {(leak.benchmark, leak.run) for leak in told if leak.subset == ALL}
         for leak in told:
             if leak.subset != ALL and (leak.benchmark, leak.run) in whole:
@@ -358,7 +368,7 @@ def _leaks(runs: Mapping[str, Results]) -> Chart | None:
             label = f"{BenchmarkRun(leak.benchmark, leak.run)}/{leak.subset}/{leak.metric}"
             labels[label] = None
             for series, value in (("full", leak.full), ("leak-free", leak.without)):
-                found.setdefault(f"{name}, {series}", {})[label] = Point(value)
+                found.setdefault(f"{name}, {series}{under}", {})[label] = Point(value)
     return _chart("leak_free", "Full against leak-free", labels, found)
 
 

@@ -195,7 +195,7 @@ def _sections(
         apart(comparison),
         capabilities(averages.get(Capabilities.name, ()), list(runs)),
         half_truths(counted, presets[0], links),
-        familiar(runs, links),
+        familiar(runs, counted, presets[0], links),
         retrieval(counted, links),
         training(logs(runs)),
         trajectories(runs, places or {}),
