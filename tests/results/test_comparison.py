@@ -165,6 +165,48 @@ def made(rates: dict[str, float], n: int = 400, **model: Any) -> dict[str, Resul
     }
 
 
+def test_what_is_significant_alone_and_not_among_many_metrics_is_underlined() -> None:
+    first, second = (
+        results(
+            pa.concat_tables(
+                [
+                    outcomes([i >= wrong for i in range(20)], subset="apart"),
+                    *(outcomes([True] * 20, subset=f"alike {i}") for i in range(4)),
+                ]
+            )
+        )
+        for wrong in (6, 0)
+    )
+    compared = zoo.compare({"first": first, "second": second}, presets=["official"], resamples=50)
+    line = next(line for line in compared.lines if line.place.subset == "apart")
+    (test,) = line.tests
+    assert test.p == pytest.approx(0.5**6)
+    assert test.q == pytest.approx(5 * 0.5**6)
+    assert [(value.best, value.level) for value in line.values] == [(False, True), (True, False)]
+
+
+def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
+    first, second = (
+        results(
+            pa.concat_tables(
+                [
+                    outcomes([i >= wrong for i in range(20)], subset="swap_att"),
+                    outcomes([True] * 20, subset="add_att"),
+                ]
+            )
+        )
+        for wrong in (6, 0)
+    )
+    compared = zoo.compare({"first": first, "second": second}, resamples=50)
+    for means in (False, True):
+        own = [
+            test for line in compared.lines if line.place.is_mean is means for test in line.tests
+        ]
+        assert len(own) > 1
+        expected = stats.false_discovery_control([test.p for test in own])
+        assert [test.q for test in own] == pytest.approx(list(expected))
+
+
 def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> None:
     comparison = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.795, "d": 0.8}))
     (line,) = (line for line in comparison.lines if not line.place.is_mean)

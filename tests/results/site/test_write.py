@@ -84,6 +84,14 @@ def test_runs_of_other_cases_lie_together_where_they_are_the_same() -> None:
     assert found.right.tolist() == [[0, 1, 1, UNSCORED], [1, UNSCORED, 0, 1]]
 
 
+def test_margins_and_scores_are_those_before_the_heads_scale() -> None:
+    run = counted(outcomes([True, False]))
+    run.header["scoring"] = {**run.header["scoring"], "scale": 2.0}
+    found = answers([run], PRESET[0].rules)
+    assert found.margin.tolist() == [[-0.25, 0.25]]
+    assert [answer.scores for answer in found.read([run], 0, 2)] == [[[0.0, 0.25]], [[0.5, 0.25]]]
+
+
 def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
     whole, half = counted(outcomes([True, False])), outcomes([True, False], subset="graded")
     at = half.schema.get_field_index("value")
