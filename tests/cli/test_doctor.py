@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.support.shards import write_shards
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
@@ -13,6 +14,7 @@ from zoo.evaluation.store import EmbeddingCache
 from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
 from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.tar_index import index_of
 
 
 def sugarcrepe(root, subset, *numbers):
@@ -159,3 +161,24 @@ def test_sets_of_training_images_that_are_kept_are_listed(tmp_path, monkeypatch,
     assert f"7, 3.0 MiB, in {tmp_path}/kept/set" in capsys.readouterr().out
     with pytest.raises(ZooError, match="nowhere is no folder: give that of"):
         main([*asked, "--image_cache", "nowhere"])
+
+
+def test_the_page_says_where_derived_files_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = tmp_path / "cache" / "zoo"
+
+    def shown():
+        assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert "  where data.image_cache says (--image_cache DIR lists them)" in lines
+        start = lines.index("files derived from data, in folders that may be removed:")
+        return lines[start + 1 : lines.index("", start)]
+
+    assert shown() == [f"  none, in {place}"]
+    index_of(str(write_shards(tmp_path / "shards") / "00000.tar"))
+    (place / "colorfoil").mkdir()
+    (place / "colorfoil" / "foils.jsonl").write_bytes(bytes(3 << 20))
+    assert shown() == [
+        f"  foils of ColorFoil: 3.0 MiB, in {place}/colorfoil",
+        f"  indices of tars: 0.0 MiB, in {place}/tar_indices",
+    ]

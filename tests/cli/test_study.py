@@ -1,7 +1,9 @@
 """A study does each run once, goes on where it was killed, names what failed, and makes a table."""
 
 import csv
+import errno
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -425,3 +427,19 @@ def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str
         assert set(named) <= shipped_recipes().keys()
         assert "${work}" not in " ".join(arguments)
         assert "${first}" not in " ".join(arguments)
+
+
+def test_a_lock_that_cannot_be_had_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    wrong = pytest.raises(ZooError, match=r"file/run could not be written .*: name another path")
+    with wrong, held(tmp_path / "file" / "run", wait=False):
+        pass
+
+    def flock(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(ZooError, match="run cannot be locked"), held(tmp_path / "run", wait=False):
+        pass

@@ -1,8 +1,10 @@
 """Samples in tables: what readers give, as it was, from this process or another run's tables."""
 
+import importlib
 import logging
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +147,82 @@ def test_a_warning_of_a_reader_is_said_in_every_run(
     assert "1 of 2 hard images are rows beyond the file's 1" in said[0][0]
 
 
+def own_reader(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str = "a dog") -> type[Reader]:
+    """Returns a reader of one's own, which takes files and asks a helper for its captions."""
+    (folder / "own_words.py").write_text(f"WORDS = {says!r}\n")
+    (folder / "own_reader.py").write_text(
+        "import logging\n"
+        "from pathlib import Path\n"
+        "from zoo.sources import ImageRef, Sample\n"
+        "from zoo.sources.readers import Reader\n"
+        "from own_words import WORDS\n"
+        "class Own(Reader):\n"
+        "    def __init__(self, file, *more):\n"
+        "        self.file, self.more = Path(file), more\n"
+        "    @property\n"
+        "    def files(self):\n"
+        "        return (self.file,)\n"
+        "    def samples(self):\n"
+        "        logging.getLogger('own_reader').warning('a line is left out')\n"
+        "        words = [WORDS, *self.more]\n"
+        "        return [Sample(ImageRef('file', 'x'), w, 'x', w) for w in words]\n"
+    )
+    for module in ("own_words", "own_reader"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    found: type[Reader] = importlib.import_module("own_reader").Own
+    return found
+
+
+def test_readers_of_other_positional_arguments_have_tables_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = own_reader(tmp_path, monkeypatch)
+    file = table(tmp_path)
+    for more in ((), ("a cat",), ("a cow", "a hen")):
+        found = kept_samples(own(file, *more))
+        assert [s.caption for s in found] == ["a dog", *more]
+        assert found.tables.folder is not None
+
+
+def test_a_reader_whose_helper_module_changed_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = table(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for says in ("a dog", "a cat"):
+        own = own_reader(tmp_path, monkeypatch, says)
+        assert [s.caption for s in kept_samples(own(file))] == [says]
+
+
+def test_a_warning_of_a_reader_of_ones_own_is_said_in_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = own_reader(tmp_path, monkeypatch)
+    file = table(tmp_path)
+    for _ in range(2):
+        kept_samples(own(file))
+        assert [r.getMessage() for r in caplog.records] == ["a line is left out"]
+        caplog.clear()
+
+
+def test_captions_are_read_again_where_the_table_of_their_images_is_gone(tmp_path: Path) -> None:
+    class Copied(CsvTable):
+        def samples(self) -> list[Sample]:
+            cells = tmp_path / f"cells{len(list(tmp_path.glob('cells*')))}.arrow"
+            cells.touch()
+            return [Sample(ImageRef("parquet", f"{cells}#0#image"), "a dog", "x", "0")]
+
+    file = table(tmp_path)
+    first = kept_samples(Copied(file))[0].image.key
+    assert kept_samples(Copied(file))[0].image.key == first
+    Path(first.partition("#")[0]).rename(tmp_path / "cells_gone")
+    again = kept_samples(Copied(file))[0].image.key
+    assert again != first
+    assert Path(again.partition("#")[0]).is_file()
+
+
 def test_a_sample_that_no_table_can_hold_is_told_of_its_reader(tmp_path: Path) -> None:
     class Wrong(Reader):
         def samples(self) -> list[Sample]:
@@ -232,6 +310,19 @@ def test_folders_of_images_are_listed_once_until_they_change(
         assert finder.lacks("coco", keys).tolist() == [False, True, False]
     assert sorted(seen) == [str(root), str(root / "val2017")]
     images(root, 8)
+    assert ImageFinder([root]).find(ImageRef("coco", "8")) is not None
+
+
+def test_a_folder_whose_time_was_set_back_is_listed_again(tmp_path: Path) -> None:
+    root = images(tmp_path, 7)
+    inner = root / "val2017"
+    for folder in (root, inner):
+        os.utime(folder, (1e9, 1e9))
+    assert ImageFinder([root]).find(ImageRef("coco", "8")) is None
+    before = inner.stat().st_ctime_ns
+    images(root, 8)
+    while inner.stat().st_ctime_ns == before or inner.stat().st_mtime != 1e9:
+        os.utime(inner, (1e9, 1e9))
     assert ImageFinder([root]).find(ImageRef("coco", "8")) is not None
 
 

@@ -1,5 +1,6 @@
 """Captions and images from tars of webdataset and img2dataset."""
 
+import os
 import pickle
 import re
 import shutil
@@ -163,6 +164,17 @@ def test_a_tar_cut_off_is_named_with_its_last_member(
     with pytest.raises(ZooError, match=told):
         WebDataset(str(tmp_path / "shards")).read()
     assert not list((tmp_path / "cache").rglob("*.arrow"))
+
+
+def test_a_tar_of_the_same_size_and_time_has_an_index_of_its_own(tmp_path: Path) -> None:
+    tar = tmp_path / "00000.tar"
+    for words in ("a red dog", "a big cat"):
+        before = tar.stat().st_ctime_ns if tar.exists() else None
+        write_tar(tar, [("1.jpg", picture(1)), ("1.txt", words.encode())])
+        os.utime(tar, (1e9, 1e9))
+        while tar.stat().st_ctime_ns == before:
+            os.utime(tar, (1e9, 1e9))
+        assert [s.caption for s in WebDataset(str(tar)).read()] == [words]
 
 
 def test_an_index_of_another_tar_is_refused(tmp_path: Path) -> None:

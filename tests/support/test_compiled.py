@@ -1,6 +1,8 @@
 """Compiled tables: made once, whole or absent, mapped by all, and bounded."""
 
 import errno
+import fcntl
+import importlib
 import json
 import logging
 import multiprocessing
@@ -8,6 +10,7 @@ import os
 import pickle
 import signal
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +25,7 @@ from zoo.support.compiled import (
     Notes,
     Tables,
     Writer,
+    code_of,
     compiled,
     empty,
     held,
@@ -86,6 +90,25 @@ def test_tables_that_no_longer_hold_are_made_again() -> None:
         compiled("some", {}, never, fresh=lambda notes: False)
 
 
+def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_use = compiled("some", {}, make)
+
+    def other(writer: Writer) -> Notes:
+        writer.write("numbers", SCHEMA, numbers(5))
+        return {}
+
+    found = compiled("some", {}, other, fresh=lambda notes: False)
+    assert (of(found), found.folder) == ([0, 1, 2, 3, 4], None)
+    assert "no longer holds, and another process uses it" in caplog.text
+    assert of(pickle.loads(pickle.dumps(in_use))) == [0, 1, 2]
+    del in_use
+    found = compiled("some", {}, other, fresh=lambda notes: False)
+    assert of(found) == [0, 1, 2, 3, 4]
+    assert found.folder is not None
+
+
 @pytest.mark.parametrize("damage", ["cut", "gone", "manifest"])
 def test_damaged_tables_are_made_again(
     folder: Path, damage: str, caplog: pytest.LogCaptureFixture
@@ -126,6 +149,45 @@ def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fcntl.flock", flock)
     with pytest.raises(ZooError, match=r"lock cannot be locked .*\$ZOO_TABLES"):
         compiled("some", {}, make)
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(PLACE, str(tmp_path / "file" / "tables"))
+    with pytest.raises(ZooError, match=r"could not be written .*another folder by \$ZOO_TABLES$"):
+        compiled("some", {}, make)
+
+
+def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled("some", {}, make)
+    plain = fcntl.flock
+
+    def as_over_a_network(handle: BufferedReader, how: int) -> None:
+        if how & fcntl.LOCK_EX and not handle.writable():
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        plain(handle, how)
+
+    monkeypatch.setattr("fcntl.flock", as_over_a_network)
+    empty()
+    assert held().sets == 0
+
+
+def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "maker.py").write_text("def make(writer): raise AssertionError('made')\n")
+    (tmp_path / "helper.py").write_text("LIMIT = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("maker")
+    before = code_of(own.make)
+    assert code_of(own.make) == before
+    (tmp_path / "helper.py").write_text("LIMIT = 2\n")
+    assert code_of(own.make) != before
+    compiled("some", {}, make)
+    with pytest.raises(AssertionError, match="made"):
+        compiled("some", {}, own.make)
 
 
 def _dies(place: str) -> None:

@@ -31,6 +31,15 @@ def test_arguments_and_defaults_are_kept_as_plain_data() -> None:
     }
 
 
+def test_positional_arguments_of_any_number_are_kept() -> None:
+    class Several(Recorded):
+        def __init__(self, first: str, *more: str) -> None:
+            self.more = more
+
+    assert spec(Several("a"))["init_args"] == {"first": "a"}
+    assert spec(Several("a", "b", "c"))["init_args"] == {"first": "a", "more": ["b", "c"]}
+
+
 def test_a_part_that_a_subclass_builds_records_only_its_own_arguments() -> None:
     class Special(Inner):
         def __init__(self) -> None:

@@ -20,8 +20,15 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support import compiled
 from zoo.support.arguments import Parser, listed
+from zoo.support.caches import caches
 
 MIB = 1 << 20
+DERIVED = {
+    "aro_order": "reordered captions of ARO",
+    "ceilings": "ceilings of benchmarks",
+    "colorfoil": "foils of ColorFoil",
+    "tar_indices": "indices of tars",
+}
 SHOWN = 3  # subsets of a benchmark that are named where some are absent
 
 
@@ -84,10 +91,10 @@ def main(argv: list[str]) -> int:
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "images that are missing", _missing(findings, finder))
+    _list(console, "training images that are kept", _pixels(given.image_cache))
+    _list(console, "files derived from data, in folders that may be removed", _derived())
     _list(console, "vectors that are kept between measurements", [_kept(cache)])
     _list(console, "tables that captions and units were compiled into", [_compiled()])
-    if given.image_cache is not None:
-        _list(console, "training images that are kept", _pixels(given.image_cache))
     return 1 if broken else 0
 
 
@@ -285,7 +292,20 @@ def _compiled() -> str:
     )
 
 
-def _pixels(folder: Path) -> Iterator[str]:
+def _derived() -> Iterator[str]:
+    """Yields a line for each folder of derived files that no other list names."""
+    found = False
+    for folder in sorted(caches().glob("*/")):
+        files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
+        if files and folder.name not in ("embeddings", "tables"):
+            found = True
+            size = sum(file.stat().st_size for file in files)
+            yield f"{DERIVED.get(folder.name, folder.name)}: {size / MIB:,.1f} MiB, in {folder}"
+    if not found:
+        yield f"none, in {caches()}"
+
+
+def _pixels(folder: Path | None) -> Iterator[str]:
     """Yields a line for each set of images in a folder.
 
     Raises:
@@ -293,6 +313,9 @@ def _pixels(folder: Path) -> Iterator[str]:
     """
     from zoo.pixels.cache import kept_sets
 
+    if folder is None:
+        yield "where data.image_cache says (--image_cache DIR lists them)"
+        return
     if not folder.is_dir():
         raise ZooError(f"{folder} is no folder: give that of data.image_cache by --image_cache")
     for one in (found := kept_sets(folder)):

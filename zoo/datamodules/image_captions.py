@@ -35,7 +35,7 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
         return captions
 
     def __iter__(self) -> Iterator[str]:
-        return iter(pa.concat_arrays(self._ids).unique().to_pylist())
+        return iter(pa.chunked_array(self._ids).unique().to_pylist())
 
     def __len__(self) -> int:
-        return len(pa.concat_arrays(self._ids).unique())
+        return len(pa.chunked_array(self._ids).unique())

@@ -66,7 +66,7 @@ def _joined(samples: Iterable[Samples]) -> pa.Table:
 
 def _places(records: UnitTable, known: pa.Table) -> pa.ChunkedArray:
     """Returns for each record the row of its caption, null where there is none."""
-    return pc.index_in(records.caption_ids, known.column("caption_id").combine_chunks())
+    return pc.index_in(records.caption_ids, known.column("caption_id"))
 
 
 def _refuse_shared_ids(known: pa.Table) -> None:

@@ -155,7 +155,7 @@ def kept_pixels(
     }
     content = json.dumps(claims).encode()
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
-    with alone(folder):
+    with alone(folder, "data.image_cache"):
         if not folder.exists():
             sweep(folder.parent)  # a set that was killed half-way may never be asked for again
             _tell(cache, folder, side, wanted, finder)

@@ -4,12 +4,10 @@ The tables are known by the content of the reader's files, its settings and its 
 these do not tell all, they are made anew in each process, in memory.
 """
 
-import inspect
 import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +17,7 @@ from zoo.sources.own_images import looked_at, looks_the_same
 from zoo.sources.readers.base import Reader
 from zoo.sources.samples import Samples, write_samples
 from zoo.support.collector import collector_off
-from zoo.support.compiled import Notes, Writer, compiled, in_memory, progress
+from zoo.support.compiled import Notes, Writer, code_of, compiled, in_memory, progress
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
@@ -36,7 +34,7 @@ def kept_samples(reader: Reader) -> Samples:
     """
 
     def make(writer: Writer) -> Notes:
-        with collector_off(), _heard() as warnings, looked_at() as folders:
+        with collector_off(), _heard(reader) as warnings, looked_at() as folders:
             samples = reader.read()
             try:
                 write_samples(writer, progress(samples, "compiling captions"))
@@ -45,7 +43,8 @@ def kept_samples(reader: Reader) -> Samples:
                     f"{type(reader).__name__}.samples() gave what a table cannot hold ({error}): "
                     "give every field of zoo.sources.Sample the type that it has there"
                 ) from error
-        return {"warnings": warnings, "folders": folders()}
+        cells = {s.image.key.partition("#")[0] for s in samples if s.image.source == "parquet"}
+        return {"warnings": warnings, "folders": folders(), "tables": sorted(cells)}
 
     of = _made_of(reader)
     if of is None:
@@ -56,42 +55,36 @@ def kept_samples(reader: Reader) -> Samples:
         made.append(make(writer))
         return made[0]
 
-    tables = compiled("captions", of, make_first, lambda notes: looks_the_same(notes["folders"]))
+    tables = compiled("captions", of, make_first, _hold)
     if not made:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
     return Samples(tables)
 
 
+def _hold(notes: Notes) -> bool:
+    """Returns whether the images that samples name are where they were."""
+    return all(map(os.path.isfile, notes["tables"])) and looks_the_same(notes["folders"])
+
+
 def _made_of(reader: Reader) -> dict[str, Any] | None:
     """Returns all that the samples of a reader depend on, None where nothing tells."""
-    code = _code(type(reader))
-    if code is None or not reader.files or not all(file.is_file() for file in reader.files):
+    if not reader.files or not all(file.is_file() for file in reader.files):
         return None
+    kinds = type(reader).__mro__
     try:
+        reads = code_of(*kinds[: kinds.index(Reader)])
         files = [[str(file), sha256(file)] for file in reader.files]
-    except OSError:  # of which the reader says more
+        told = spec(reader)
+    except (OSError, TypeError, ZooError):  # of files the reader says more
         return None
     # paths are relative to the working directory, and images are looked for there too
-    return {"reader": spec(reader), "code": code, "files": files, "from": os.getcwd()}
-
-
-def _code(reader: type[Reader]) -> list[str] | None:
-    """Returns what tells the code of a reader, None where it is in no file."""
-    found: list[str] = []
-    for kind in reader.__mro__:
-        if kind is Reader:
-            return found
-        try:
-            found.append(sha256(Path(inspect.getfile(kind))))
-        except (OSError, TypeError):
-            return None
-    return found
+    return {"reader": told, "reads": reads, "files": files, "from": os.getcwd()}
 
 
 @contextmanager
-def _heard() -> Iterator[list[tuple[str, str]]]:
-    """Yields a list of the warnings that are logged meanwhile, with their loggers' names."""
+def _heard(reader: Reader) -> Iterator[list[tuple[str, str]]]:
+    """Yields a list of the warnings that zoo and a reader's package log meanwhile, by logger."""
     heard: list[tuple[str, str]] = []
 
     class Ear(logging.Handler):
@@ -99,9 +92,12 @@ def _heard() -> Iterator[list[tuple[str, str]]]:
             heard.append((record.name, record.getMessage()))
 
     ear = Ear(logging.WARNING)
-    listening = logging.getLogger("zoo.sources")
-    listening.addHandler(ear)
+    packages = {kind.__module__.partition(".")[0] for kind in (type(reader), Reader)}
+    loggers = [logging.getLogger(package) for package in packages]
+    for logger in loggers:
+        logger.addHandler(ear)
     try:
         yield heard
     finally:
-        listening.removeHandler(ear)
+        for logger in loggers:
+            logger.removeHandler(ear)

@@ -61,7 +61,7 @@ class Listing:
 
     def lacks(self, numbers: pa.ChunkedArray) -> NDArray[np.bool_]:
         """Returns which of some images are in no folder."""
-        there = pc.is_in(numbers, self._files.column("number").combine_chunks())
+        there = pc.is_in(numbers, self._files.column("number"))
         found: NDArray[np.bool_] = ~there.to_numpy()
         return found
 
@@ -94,10 +94,11 @@ def _state(folders: Sequence[Path]) -> list[list[str | int]] | None:
     """
     state: list[list[str | int]] = []
     for folder in folders:
-        changed = folder.stat().st_mtime_ns
-        if time.time() - changed / 1e9 < SETTLED:
+        status = folder.stat()
+        if time.time() - status.st_mtime < SETTLED:
             return None
-        state.append([os.path.abspath(folder), changed])
+        # the first time can be set back, the second tells so
+        state.append([os.path.abspath(folder), status.st_mtime_ns, status.st_ctime_ns])
     return state or None
 
 

@@ -88,7 +88,8 @@ def size_and_mark(place: str) -> tuple[int, str]:
             raise ZooError(
                 f"{place} cannot be read ({error.strerror}): give a file that you may read"
             ) from error
-        return status.st_size, str(status.st_mtime_ns)
+        # the first can be set back, the second tells so
+        return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
     told = _tried(place, lambda system, path: system.info(path))
     if told.get("size") is None:
         raise ZooError(f"{place}: the server does not say how large it is: copy it to this machine")

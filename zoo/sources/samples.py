@@ -126,7 +126,8 @@ class Samples(Sequence[Sample]):
     @cached_property
     def image_codes(self) -> NDArray[np.int32]:
         """A number of each row in `images`, which is equal for equal ids."""
-        encoded = self.images.column("image_id").combine_chunks().dictionary_encode()
+        ids = self.images.column("image_id").cast(pa.large_string())  # 2 GiB and more in one array
+        encoded = ids.combine_chunks().dictionary_encode()
         codes: NDArray[np.int32] = encoded.indices.to_numpy()
         return codes
 

@@ -2,7 +2,7 @@
 
 It has a row a member, in the tar's order: its name, where its bytes begin, their number, and of a
 small text the bytes themselves. It lies beside its tar, as TAR.arrow, where the tar was packed
-here. That of any other tar is made once and kept, by the place, size and time of the tar.
+here. That of any other tar is made once and kept, by the place, size and times of the tar.
 """
 
 import hashlib
@@ -113,7 +113,7 @@ def index_of(place: str) -> Path:
     file = cache_folder(KEPT) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
     if file.is_file():
         return file
-    with alone(file.parent):
+    with alone(file.parent, "$XDG_CACHE_HOME"):
         if not file.is_file():
             if there(beside):
                 write_beside(file, part(beside, 0, size_and_mark(beside)[0]))

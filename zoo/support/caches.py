@@ -7,20 +7,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.support.files import not_written
+
+
+def caches() -> Path:
+    """Returns the folder of all caches, under $XDG_CACHE_HOME, by default ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo"
 
 
 def cache_folder(name: str) -> Path:
-    """Returns a folder of that name under $XDG_CACHE_HOME, by default ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo" / name
+    """Returns the folder of a cache."""
+    return caches() / name
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path, named: str) -> Iterator[None]:
     """Lets one process at a time fill a folder; a process that dies leaves it open.
 
     Args:
         folder: The folder, which need not exist.
+        named: The setting that names another, for messages.
 
     Raises:
         ZooError: Nothing can be written beside it, or its file system has no locks.
@@ -30,13 +35,16 @@ def alone(folder: Path) -> Iterator[None]:
         lock.parent.mkdir(parents=True, exist_ok=True)
         held = lock.open("w")
     except OSError as error:
-        raise not_written(lock, error) from error
+        raise ZooError(
+            f"{lock} could not be written ({error.strerror or error}): make room or let yourself "
+            f"use it, or name another folder by {named}"
+        ) from error
     with held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX)
         except OSError as error:
             raise ZooError(
-                f"{lock} cannot be locked ({error.strerror or error}): keep caches on a file "
-                "system with locks, which $ZOO_TABLES, $XDG_CACHE_HOME or data.image_cache names"
+                f"{lock} cannot be locked ({error.strerror or error}): name a folder on a file "
+                f"system with locks by {named}"
             ) from error
         yield

@@ -3,12 +3,14 @@
     KIND-KEY/manifest.json   what the tables were made of, and notes of who made them
     KIND-KEY/NAME.arrow      a table
 
-KEY is a hash of what the tables were made of: the content of files, settings, and the version of
-the layout. So a file that changed has other tables, and those of another version are not read.
+KEY is a hash of what the tables were made of: the content of files, settings, the code that reads
+them, and the version of the layout. So a file that changed has other tables, and those of another
+version are not read.
 """
 
 import fcntl
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -29,10 +31,11 @@ from rich.progress import track
 from zoo.errors import ZooError
 from zoo.support.caches import alone, cache_folder
 from zoo.support.files import sweep, whole
+from zoo.support.text_files import sha256
 
 log = logging.getLogger(__name__)
 
-VERSION = 1  # of what is written, and of how files are read for it
+VERSION = 1  # of what is written
 PLACE = "ZOO_TABLES"  # the environment's word on where tables are kept
 LIMIT = "ZOO_TABLES_GIB"  # and on how large all of them may be
 USUAL_GIB = 32.0
@@ -135,6 +138,8 @@ def compiled(
 ) -> Tables:
     """Returns tables, which the first process to ask makes while others wait.
 
+    Those that no longer hold stay where another process uses them. They are made in memory then.
+
     Args:
         kind: What they are, the first word of their folder's name.
         of: All that they depend on, as plain data.
@@ -144,11 +149,21 @@ def compiled(
     Raises:
         ZooError: They cannot be written, or what they are made of is wrong.
     """
-    content = json.dumps({"version": VERSION, **of}, sort_keys=True)
+    code = code_of(make, compiled)
+    content = json.dumps({"version": VERSION, "code": code, **of}, sort_keys=True)
     folder = place() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    with alone(folder):
+    with alone(folder, f"${PLACE}"):
         found = _whole(folder)
-        if found is None or not fresh(found.notes):
+        if found is not None and not fresh(found.notes):
+            found = None  # and with it our own lock
+            if not _drop(folder):
+                log.warning(
+                    "%s no longer holds, and another process uses it: made in memory, for this "
+                    "process alone",
+                    folder,
+                )
+                return in_memory(make)
+        if found is None:
             shutil.rmtree(folder, ignore_errors=True)
             with whole(folder, f"or name another folder by ${PLACE}", folder=True) as part:
                 writer = Writer(part)
@@ -159,6 +174,22 @@ def compiled(
         with suppress(OSError):  # another user's
             os.utime(folder / MANIFEST)
     return found
+
+
+def code_of(*parts: type | Callable[..., Any]) -> str:
+    """Returns a hash of the code of classes and functions, and of the modules beside theirs.
+
+    Args:
+        parts: The classes and functions.
+
+    Raises:
+        OSError: One is in no file that can be read.
+        TypeError: One is in no file.
+    """
+    files = {Path(inspect.getfile(part)) for part in parts}
+    beside = {module for file in files for module in file.parent.glob("*.py")}
+    hashes = "".join(sha256(file) for file in sorted(files | beside))
+    return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
@@ -266,7 +297,8 @@ def _sets() -> list[_Set]:
 def _drop(folder: Path) -> bool:
     """Drops a set of tables; returns whether nobody uses it."""
     try:
-        with (folder / MANIFEST).open("rb") as manifest:
+        # network file systems give such a lock for a file that may be written
+        with (folder / MANIFEST).open("rb+") as manifest:
             fcntl.flock(manifest, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # the manifest goes first: what is left without one is no set of tables
             (folder / MANIFEST).unlink()
@@ -291,6 +323,7 @@ def _mapped(folder: Path) -> Tables:
     manifest = (folder / MANIFEST).open("rb")
     with suppress(OSError):  # a file system without locks: tables are not dropped there either
         fcntl.flock(manifest, fcntl.LOCK_SH)
+    (folder / MANIFEST).stat()  # it may have been dropped before it was locked
     said = json.load(manifest)
     tables = {name: _table(folder / f"{name}.arrow", size) for name, size in said["sizes"].items()}
     return Tables(tables, said["notes"], folder, manifest)

@@ -35,7 +35,7 @@ class _Record(ABCMeta):
         for name, parameter in signature.parameters.items():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 arguments.update(arguments.pop(name, {}))
-            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
         object.__setattr__(built, "_recorded", {**arguments, **built.settled()})
         return built

@@ -16,7 +16,7 @@ from zoo.errors import ZooError
 Object = dict[str, Any]
 Binary = io.BufferedReader | io.BytesIO
 SETTLED = 2.0  # seconds after which a further change of a file or folder changes its time
-_HASHES: dict[tuple[int, int, int, int], str] = {}
+_HASHES: dict[tuple[int, ...], str] = {}
 _PIPES: dict[tuple[int, int], bytes] = {}
 
 
@@ -104,7 +104,8 @@ def sha256(path: Path) -> str:
         OSError: The file cannot be read.
     """
     status = path.stat()
-    known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    times = status.st_mtime_ns, status.st_ctime_ns  # the first can be set back
+    known = status.st_dev, status.st_ino, status.st_size, *times
     if known in _HASHES:
         return _HASHES[known]
     with opened(path) as file:

@@ -80,7 +80,7 @@ class UnitTable(Mapping[str, UnitRecord]):
 
     def n_of(self, caption_ids: pa.ChunkedArray) -> int:
         """Returns how many of some captions have a record."""
-        return int(pc.sum(pc.is_in(caption_ids, self.caption_ids.combine_chunks())).as_py() or 0)
+        return int(pc.sum(pc.is_in(caption_ids, self.caption_ids)).as_py() or 0)
 
 
 def unit_table(path: str | Path) -> UnitTable:

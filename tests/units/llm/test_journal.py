@@ -1,6 +1,8 @@
 """The journal holds what was answered, whatever ended the process that wrote it."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,17 @@ def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
     ):
         Journal(tmp_path / "journal", SETTINGS)
     Journal(tmp_path / "journal", SETTINGS).__exit__(None, None, None)
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def flock(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with Journal(tmp_path / "journal", SETTINGS):
+        assert "journal cannot be locked (No locks available)" in caplog.text
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ A run that is ended at any moment goes on from it, and asks nothing twice.
 
 import fcntl
 import json
+import logging
 import os
 import tempfile
 from dataclasses import asdict, dataclass
@@ -15,6 +16,8 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.support.files import not_written
 from zoo.support.text_files import NotJson, json_value
+
+log = logging.getLogger(__name__)
 
 _GOES_ON = "which goes on from what is kept"
 
@@ -196,6 +199,10 @@ def _opened(path: Path | None) -> int:
         raise ZooError(
             f"{path} is being written by another process: wait for it, or name another file"
         ) from error
-    except OSError:
-        pass  # a file system without locks
+    except OSError as error:
+        log.warning(
+            "%s cannot be locked (%s): see to it that no other process writes it meanwhile",
+            path,
+            error.strerror or error,
+        )
     return handle
