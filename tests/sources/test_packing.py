@@ -15,7 +15,7 @@ from tests.support.shards import picture
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder, identity
-from zoo.sources.packing import Packing, pack
+from zoo.sources.packing import Packing, pack, refuse_foreign
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.web_dataset import WebDataset
@@ -186,3 +186,12 @@ def test_what_cannot_be_written_is_refused_before_any_work(
     assert main([*command, *given]) == 1
     assert re.search(told, capsys.readouterr().err)
     assert not list(tmp_path.rglob("*.tar"))
+
+
+def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
+    for name in ("00000.tar", "00000.tar.arrow", "units.jsonl", "negatives.jsonl"):
+        (tmp_path / name).touch()
+    refuse_foreign(tmp_path, overwrite=True)
+    (tmp_path / "notes.md").touch()
+    with pytest.raises(ZooError, match="holds what `zoo data pack` did not write"):
+        refuse_foreign(tmp_path, overwrite=True)

@@ -24,6 +24,7 @@ from zoo.support.files import whole
 LOOKED_AT = 200  # images by which the size of all is told
 AT_ONCE = 16  # images that a process is handed
 PADDED = tarfile.BLOCKSIZE * 3  # headers of a sample's files, and what fills their blocks
+BESIDE = ("units", "negatives")  # what files beside the tars are called, but for their endings
 ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif", "BMP": "bmp", "TIFF": "tiff"}
 
 
@@ -206,5 +207,7 @@ def refuse_foreign(out: Path, overwrite: bool) -> None:
         raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
     there = {file.name for file in out.iterdir()} if out.is_dir() else {""}
     packed = all(f"{name}{SUFFIX}" in there for name in there if name.endswith(".tar"))
-    if there and not (packed and any(name.endswith(".tar") for name in there)):
+    own = {name for name in there if name.endswith((".tar", f".tar{SUFFIX}"))}
+    others = {name for name in there - own if Path(name).stem not in BESIDE}
+    if others or (there and not (packed and own)):
         raise ZooError(f"{out} holds what `zoo data pack` did not write: name another folder")
