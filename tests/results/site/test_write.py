@@ -175,6 +175,7 @@ def test_differences_lead_to_the_cases_of_both_runs(site: Path) -> None:
     ]
     assert rows
     assert all(of is not None and "&amp;b=1" in of[1] and shares(site, of[1]) for of in points)
+    assert not re.search('<td data-value="[1-9][0-9]*">[0-9]+</td>', table)  # counts of cases
 
 
 def test_pages_name_nothing_outside_their_folder(site: Path) -> None:

@@ -241,16 +241,17 @@ def differences(
     for line in comparison.lines:
         for test in line.against_first():
             b = comparison.runs.index(test.second)
-            alone = test.alone and [
-                (n, _address(line, links, b, show))
-                for n, show in zip(test.alone, ("lost", "gained"), strict=True)
-            ]
-            whole = means.get((line.place.preset, line.place.metric), "")
+            mean = means.get((line.place.preset, line.place.metric), "")
+            whole, *each = (
+                _beside(mean, b, show) if line.place.is_mean else _address(line, links, b, show)
+                for show in ("all", "lost", "gained")
+            )
+            alone = test.alone and list(zip(test.alone, each, strict=True))
             yield Difference(
                 str(line.place),
                 test.second,
                 test.difference,
-                _beside(whole, b) if line.place.is_mean else _address(line, links, b, "all"),
+                whole,
                 test.low,
                 test.high,
                 test.p,
@@ -259,9 +260,10 @@ def differences(
             )
 
 
-def _beside(address: str, b: int) -> str:
-    """Returns the address of one run's cases with those of another beside them."""
-    return address and f"{address}&b={b}"
+def _beside(address: str, b: int, show: str) -> str:
+    """Returns the address of some of one run's cases, with those of another beside them."""
+    shown = address.replace(urlencode(SHOW), urlencode({"show": show}))
+    return address and f"{shown}&b={b}"
 
 
 def _address(line: Line, links: Links, b: int, show: str) -> str:
