@@ -195,3 +195,10 @@ def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "notes.md").touch()
     with pytest.raises(ZooError, match="holds what `zoo data pack` did not write"):
         refuse_foreign(tmp_path, overwrite=True)
+
+
+def test_units_in_a_folder_are_put_beside_as_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "0.jsonl").write_text("units")
+    pack([], [], tmp_path / "out", Packing(ImageFinder([])), {"units": tmp_path / "made"})
+    assert (tmp_path / "out" / "units" / "0.jsonl").read_text() == "units"

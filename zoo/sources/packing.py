@@ -128,7 +128,7 @@ def pack(
         kept: Positions of those that are packed, whose images are there.
         out: The folder to write; what is there is lost.
         packing: How images are packed.
-        beside: Files that are copied into the folder, by their names in it.
+        beside: Files and folders that are copied into the folder, by their names in it.
         progress: Is told of every image that is done.
 
     Raises:
@@ -159,7 +159,10 @@ def pack(
             write_index(str(place), part / f"{place.name}{SUFFIX}")
         size = sum(place.stat().st_size for place in part.glob("*.tar"))
         for name, other in beside.items():
-            shutil.copyfile(other, part / name)
+            if other.is_dir():
+                shutil.copytree(other, part / name)
+            else:
+                shutil.copyfile(other, part / name)
         if out.exists():
             shutil.rmtree(out)
     return Packed(done, n, count, size, tuple(broken))
