@@ -109,7 +109,7 @@ class UnitSampler(Recorded):
         if rng.random() >= self.p_rel:
             kinds.reverse()
         fresh = [[unit for unit in kind if unit.text not in used] for kind in kinds]
-        with_foil = [[unit for unit in kind if self._foils(unit)] for kind in fresh]
+        with_foil = [[unit for unit in kind if self._has_foil(unit)] for kind in fresh]
         units = next((kind for kind in (*with_foil, *fresh) if kind), None)
         if units is None:
             return None
@@ -121,6 +121,9 @@ class UnitSampler(Recorded):
             if isinstance(unit, Relation)
             else self._join(unit, foil, record, used, rng)
         )
+
+    def _has_foil(self, unit: Unit) -> bool:
+        return any(self.edits is None or foil.edit in self.edits for foil in unit.foils)
 
     def _foils(self, unit: Unit) -> dict[str, list[str]]:
         """Returns the texts of the unit's foils by edit."""
