@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.made import make_root
 
@@ -23,6 +24,12 @@ os.environ["ZOO_EMBEDDINGS"] = "off"  # tests measure what is encoded, and leave
 if "ZOO_TABLES" not in os.environ:  # processes that tests start inherit it
     os.environ["ZOO_TABLES"] = tempfile.mkdtemp(prefix="zoo-tables-")
     atexit.register(shutil.rmtree, os.environ["ZOO_TABLES"], ignore_errors=True)
+
+# the same examples at every run, and no clock that a busy machine breaks
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 # what every process of its own would spend seconds to import: such processes are forked from one
 # that has it

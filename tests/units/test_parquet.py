@@ -22,7 +22,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[*HealthCheck])
 @given(made=st.lists(records, min_size=1, max_size=5, unique_by=lambda r: r.caption_id))
 def test_what_is_written_is_read_again_as_from_json_lines(made: list[Any], tmp_path: Path) -> None:
     file = write(tmp_path / "units.parquet", [to_json(record) for record in made])

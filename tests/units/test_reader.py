@@ -18,9 +18,7 @@ from zoo.units.record import UnitRecord
 
 
 @given(st.lists(records, min_size=1, max_size=5, unique_by=lambda r: r.caption_id))
-@settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(max_examples=60, suppress_health_check=[*HealthCheck], deadline=None)
 def test_what_is_written_is_read_again(tmp_path: Path, written: list[UnitRecord]) -> None:
     assert write_units(written, tmp_path / "units.jsonl") == len(written)
     assert list(read_units(tmp_path / "units.jsonl").items()) == [
