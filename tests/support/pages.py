@@ -3,6 +3,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+# images come with the cards that a script lays out, so each look asks for those that came since
+SHOWN = """[...document.images].map(
+  (image) => (image.loading = "eager") && image.complete && image.naturalWidth > 0
+).every(Boolean)"""
+
 
 def check_page(browser: SimpleNamespace, path: Path) -> list[list[str]]:
     """Opens a page on a narrow screen, in light and in dark.
@@ -25,8 +30,7 @@ def check_page(browser: SimpleNamespace, path: Path) -> list[list[str]]:
             ),
         )
         view.goto(path.as_uri())
-        view.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-        view.wait_for_function("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
+        view.wait_for_function(SHOWN)
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         style = "getComputedStyle(document.body)"
         colours.append(view.evaluate(f"[{style}.backgroundColor, {style}.color]"))

@@ -78,7 +78,17 @@ function start() {
     show();
   });
   addEventListener("hashchange", recall);
+  addEventListener("keydown", leap);
   recall();
+}
+
+// Home and End leap: a browser's glide past chunks whose heights change on the way ends short.
+function leap(event) {
+  if (event.target.closest("select") || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (event.key === "Home") scrollTo({ top: 0, behavior: "instant" });
+  else if (event.key === "End") scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  else return;
+  event.preventDefault();
 }
 
 function fill(name, values) {
@@ -126,9 +136,7 @@ function remember() {
     state.set("name", named);
   }
   for (const [name, value] of Object.entries(asked())) if (value !== "") state.set(name, value);
-  removeEventListener("hashchange", recall);
-  location.replace(`#${state}`);
-  setTimeout(() => addEventListener("hashchange", recall));
+  history.replaceState(null, "", `#${state}`); // unlike a change of location, it calls no recall
 }
 
 // Lays out the cases that are asked for, a chunk at a time as it comes near the screen.
