@@ -26,9 +26,10 @@ lint: $(VENV)/.installed
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# three workers on two cores: a quarter of the time a test waits for the processes that it started
 test: $(VENV)/.installed
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile
 
 test-slow: $(VENV)/.installed
 	$(BIN)/pytest -m slow
