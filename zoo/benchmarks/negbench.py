@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -121,6 +122,11 @@ def _texts(row: _Choice) -> tuple[str, ...]:
     return row.caption_0, row.caption_1, row.caption_2, row.caption_3
 
 
+@cache
+def _by_kind(template: str) -> ByKind:
+    return ByKind(template if template in KINDS else "")
+
+
 def _case(place: str, row: _Choice, subset: str, number: str) -> Case:
     texts = _texts(row)
     answers = [str(k) for k in range(ANSWERS)]
@@ -130,8 +136,7 @@ def _case(place: str, row: _Choice, subset: str, number: str) -> Case:
             f"{', '.join(answers)} is needed: fetch the file again"
         )
     match = np.array([[answer == row.correct_answer for answer in answers]])
-    kind = row.correct_answer_template
-    protocol = ByKind(kind if kind in KINDS else "")
+    protocol = _by_kind(row.correct_answer_template)
     image = _image(row.image_path, place)
     return Case((image,), texts, match, protocol, subset, number, argmax=True)
 

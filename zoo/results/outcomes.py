@@ -7,7 +7,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -190,11 +191,9 @@ def identical(case: Case, query: Query) -> list[bool]:
 
 def table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
-    columns: dict[str, list[object]] = {field.name: [] for field in fields(OutcomeRow)}
-    for row in rows:
-        for name, column in columns.items():
-            column.append(getattr(row, name))
-    return pa.table(columns, schema=SCHEMA)
+    written = list(map(attrgetter(*SCHEMA.names), rows))
+    columns = zip(*written, strict=True) if written else ([] for _ in SCHEMA.names)
+    return pa.table([list(column) for column in columns], schema=SCHEMA)
 
 
 @dataclass(frozen=True)
