@@ -134,7 +134,7 @@ def captions_of(path: Path) -> list[str]:
     """Returns the captions of ARO's file, or of any other that is known."""
     if path.name.endswith((".json.gz", "_test.json")):
         return [caption for record in read_captioned(path) for caption in record.captions]
-    return [sample.caption for sample in guess_reader(path).samples()]
+    return [sample.caption for sample in guess_reader(path).read()]
 
 
 def build_table(

@@ -71,7 +71,7 @@ def make(n: int, data: Path, out: Path, units: bool) -> None:
     from zoo.units.rules.rule import RuleExtractor
 
     (token,) = data.glob("**/Flickr8k.token.txt")
-    texts = [sample.caption for sample in FlickrToken(token).samples()]
+    texts = [sample.caption for sample in FlickrToken(token).read()]
     per_image = max(PER_IMAGE, -(-n // MOST_IMAGES))
     images = out / "coco" / "train2014"
     images.mkdir(parents=True)

@@ -115,7 +115,7 @@ class Steps:
         self.sampler = UnitSampler(str(folder / "units.train.jsonl"), with_replacement=False)
         self.records = self.sampler.records()
         self.by_image: dict[str, list[Sample]] = {}
-        for sample in Scenes(str(folder), "train").samples():
+        for sample in Scenes(str(folder), "train").read():
             self.by_image.setdefault(sample.image_id, []).append(sample)
 
     def __getitem__(self, step: int) -> Batch:

@@ -89,14 +89,14 @@ def test_both_orders_are_right_among_all_captions_of_pug_spare(root):
 
 def test_captions_to_train_on_never_name_what_is_held_out_and_are_not_asked_about(root):
     held_out = blocks.block(sorted(COLORS), sorted(ANIMALS), 0)
-    samples = Captions(root / PUG).samples()
+    samples = Captions(root / PUG).read()
     trained = {text for sample in samples for text in (sample.caption, *sample.negatives)}
     assert len(samples) > 50
     assert all(held_out.isdisjoint(bindings(text)) for text in trained)
     asked = {c.texts[0] for c in read(PUGSpare(), [root]).cases if c.protocol == "i2t"}
     assert asked.isdisjoint(trained)
     assert {c for text in trained for c, _ in bindings(text)} == set(COLORS)
-    splits = Counter(sample.split for sample in Captions(root / PUG, None).samples())
+    splits = Counter(sample.split for sample in Captions(root / PUG, None).read())
     assert splits["train"] == len(samples)
     assert sum(splits.values()) == len(ROWS)
     assert splits[None] > 0
@@ -107,7 +107,7 @@ def test_all_positions_count_and_animals_alike_do_not(tmp_path):
     same = pug_row(("Red", "Bear"), ("Blue", "Bear"))
     again = pug_row(("Red", "Bear"), ("Blue", "Lion"), "left")
     pug([*ROWS, one, same, again]).write(tmp_path)
-    assert len(Captions(tmp_path / PUG, None).samples()) == len(ROWS) + 1
+    assert len(Captions(tmp_path / PUG, None).read()) == len(ROWS) + 1
 
 
 def biscor(*rows: dict, file: str = BISCOR, **asked) -> Sample:

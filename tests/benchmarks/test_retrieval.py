@@ -64,7 +64,7 @@ def test_any_reader_is_a_source(shared_data):
     assert case.match.shape == (96, 480)
     assert (case.match.sum(0) == 1).all()
     assert contents.files == [file]
-    samples = CocoCaptions(file).samples()
+    samples = CocoCaptions(file).read()
     assert all(
         case.images[np.argmax(case.match[:, j])] == sample.image for j, sample in enumerate(samples)
     )

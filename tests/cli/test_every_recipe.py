@@ -82,7 +82,7 @@ def flickr8k(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     for folder in ("flickr8k", "sugarcrepe", "coco"):
         (root / folder).symlink_to(shared_data / folder)
     captions = [
-        sample.caption for sample in FlickrToken(root / "flickr8k" / "Flickr8k.token.txt").samples()
+        sample.caption for sample in FlickrToken(root / "flickr8k" / "Flickr8k.token.txt").read()
     ]
     write_replacements(root / "replacements.arrow", captions)
     return root

@@ -160,7 +160,7 @@ def test_what_the_command_makes_is_what_training_makes_in_its_first_epoch(
         ]
     )
     texts = CaptionTexts(7, [AROShuffle(tagger=TextBlobTagger())])
-    samples = guess_reader(captions).samples()
+    samples = guess_reader(captions).read()
     assert [texts.negatives(sample, 0, i)[0] for i, sample in enumerate(samples)] == [
         entry["negative"] for entry in exported(out)
     ]

@@ -198,7 +198,7 @@ def test_a_count_of_images_other_than_expected_is_refused(tmp_path):
 
 
 def test_missing_images_are_one_error_or_counted(tmp_path, caplog):
-    Made(tmp_path).samples()
+    Made(tmp_path).read()
     lines = [
         json.dumps({"image": f"{tmp_path}/{i}.png", "caption": f"{i} dogs"}) for i in range(10)
     ]
@@ -220,7 +220,7 @@ def test_own_images_that_carry_an_orientation_or_alpha_are_counted_and_honoured_
     tmp_path, caplog
 ):
     reader = Made(tmp_path, 10)
-    reader.samples()
+    reader.read()
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (8, 4)).save(tmp_path / "3.png", exif=exif)
@@ -239,7 +239,7 @@ def test_own_images_that_carry_an_orientation_or_alpha_are_counted_and_honoured_
 
 def test_of_negative_images_the_same_is_said_as_of_those_of_captions(tmp_path, caplog):
     reader = Made(tmp_path, 10)
-    captions = [sample.caption for sample in reader.samples()]
+    captions = [sample.caption for sample in reader.read()]
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (8, 4)).save(tmp_path / "turned.png", exif=exif)
@@ -269,7 +269,7 @@ def test_no_image_at_all_is_an_error_even_where_missing_ones_are_tolerated(tmp_p
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_broken_image_is_one_sentence_or_counted(tmp_path, workers, caplog):
-    Made(tmp_path).samples()
+    Made(tmp_path).read()
     file = tmp_path / "3.png"
     file.write_bytes(file.read_bytes()[:40])
     with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*not a whole image[^\n]*$"):
@@ -287,7 +287,7 @@ def long_captions(tmp_path):
         for i in range(10)
     ]
     (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-    Made(tmp_path).samples()
+    Made(tmp_path).read()
     return JsonLines(tmp_path / "x.jsonl")
 
 
@@ -337,7 +337,7 @@ def test_units_of_all_splits_of_a_token_file_serve_one_split(shared_data, tmp_pa
         FlickrToken(folder / "Flickr8k.token.txt", s)
         for s in [*map(folder.joinpath, SPLIT_FILES), None]
     )
-    samples = whole.samples()[::40]
+    samples = whole.read()[::40]
     entities = [{"text": "dogs", "foils": []}]
     records = [
         {

@@ -14,7 +14,7 @@ from zoo.sources.seeds import stable_hash
 
 
 def dataset(tmp_path, groups=None, **options):
-    samples = Made(tmp_path, n=6, companions=True).samples()
+    samples = Made(tmp_path, n=6, companions=True).read()
     entries = [(i,) for i in range(len(samples))] if groups is None else groups
     return CaptionDataset(
         samples,

@@ -32,7 +32,7 @@ class Blank:
 
 def in_memory(data: CaptionDataModule, reader: Reader, units: Path | None) -> CaptionDataset:
     """The data set of samples and records that are objects, found by dictionaries."""
-    samples = reader.samples()
+    samples = reader.read()
     of_image: dict[str, list[str]] = {}
     for sample in samples:
         of_image.setdefault(sample.image_id, []).append(sample.caption)
@@ -76,7 +76,7 @@ def compared(data: CaptionDataModule, reader: Reader, units: Path | None = None)
 def test_captions_with_units_by_rule(shared_data: Path, tmp_path: Path, each: str) -> None:
     reader = CocoCaptions(shared_data / "coco" / "annotations" / "captions_val2017.json")
     units = tmp_path / "units.jsonl"
-    captions = [(s.caption, s.caption_id, s.image_id) for s in reader.samples()]
+    captions = [(s.caption, s.caption_id, s.image_id) for s in reader.read()]
     write_units(RuleExtractor().extract_all(captions[:-20]), units)  # some have none
     data = CaptionDataModule(
         reader,
@@ -96,13 +96,13 @@ def test_captions_with_negatives_and_hard_images_of_their_own(
 ) -> None:
     (file,) = (shared_data / "neg_clip").glob("*.tsv")
     reader = NegClipTsv(file)
-    for sample in reader.samples():
+    for sample in reader.read():
         (tmp_path / "val2014").mkdir(exist_ok=True)
         (tmp_path / "val2014" / f"{int(sample.image.key):012}.jpg").touch()
     data = CaptionDataModule(
         reader, [str(tmp_path)], workers=0, source_negatives=True, hard_images=True
     )
-    assert compared(data, reader) == 4 * len(reader.samples())
+    assert compared(data, reader) == 4 * len(reader.read())
 
 
 def test_a_table_of_one_s_own_images(made_root: Path) -> None:

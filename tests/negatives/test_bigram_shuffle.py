@@ -66,7 +66,7 @@ def test_the_random_state_alone_decides() -> None:
 
 
 def test_every_real_caption_of_three_words_has_one(shared_data: Path) -> None:
-    samples = FlickrToken(shared_data / "flickr8k" / "Flickr8k.token.txt").samples()[::50]
+    samples = FlickrToken(shared_data / "flickr8k" / "Flickr8k.token.txt").read()[::50]
     without = [
         s.caption
         for i, s in enumerate(samples)

@@ -99,7 +99,7 @@ def test_the_random_state_alone_decides() -> None:
 
 def test_nearly_every_real_caption_has_one(shared_data: Path) -> None:
     file = shared_data / "flickr8k" / "Flickr8k.token.txt"
-    samples = FlickrToken(file).samples()[::50]
+    samples = FlickrToken(file).read()[::50]
     made = [
         NegCLIPSwap(TextBlobTagger()).negative(sample.caption, Random(i))
         for i, sample in enumerate(samples)

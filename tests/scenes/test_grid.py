@@ -121,7 +121,7 @@ def folder(renderer, tmp_path_factory):
 
 
 def test_a_folder_is_a_source_with_its_splits_and_units(folder):
-    samples = Scenes(str(folder), "train").samples()
+    samples = Scenes(str(folder), "train").read()
     assert len(samples) == 2 * 15
     records = UnitSampler(str(folder / "units.train.jsonl")).records()
     assert {s.caption_id for s in samples} == set(records)

@@ -12,7 +12,7 @@ from zoo.support.spec import spec
 
 
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):
-    samples = Scenes(str(rendered), split="train").samples()
+    samples = Scenes(str(rendered), split="train").read()
     rows = [row for row in read_lines(rendered, "captions.jsonl") if row["split"] == "train"]
     assert [(s.caption_id, s.caption, s.image_id) for s in samples] == [
         (r["caption_id"], r["caption"], r["image_id"]) for r in rows
@@ -23,7 +23,7 @@ def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered
     ]
     lines = (rendered / "captions.jsonl").read_text().splitlines()
     assert samples[0].caption_id in lines[int(samples[0].origin.rpartition(":")[2]) - 1]
-    assert len(Scenes(str(rendered)).samples()) == 250
+    assert len(Scenes(str(rendered)).read()) == 250
 
 
 def test_a_source_is_named_in_plain_data_and_checks_its_split():

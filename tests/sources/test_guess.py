@@ -51,11 +51,11 @@ def test_the_kind_is_told_by_ending_and_content(
 ) -> None:
     found = guess_reader(written(tmp_path, name, content))
     assert type(found).__name__ == reader
-    assert found.samples()[0].caption == "a dog"
+    assert found.read()[0].caption == "a dog"
 
 
 def test_plain_text_keeps_line_numbers(tmp_path: Path) -> None:
-    samples = guess_reader(written(tmp_path, "a.txt", "a dog\n\n  a cat \n")).samples()
+    samples = guess_reader(written(tmp_path, "a.txt", "a dog\n\n  a cat \n")).read()
     assert [(s.caption, s.caption_id) for s in samples] == [("a dog", "1"), ("a cat", "3")]
     assert samples[1].origin.endswith("a.txt:3")
 

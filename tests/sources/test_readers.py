@@ -45,7 +45,7 @@ class TestKarpathy:
             (6, "val", ["three"]),
             (7, "train", ["four"]),
         )
-        samples = KarpathyJson(file).samples()
+        samples = KarpathyJson(file).read()
         assert [(s.image, s.caption, s.caption_id, s.split) for s in samples] == [
             (ImageRef("coco", "5"), "one", "coco_0_0", "restval"),
             (ImageRef("coco", "5"), "two", "coco_0_1", "restval"),
@@ -54,7 +54,7 @@ class TestKarpathy:
         assert samples[0].image_id == samples[1].image_id == "coco:5"
 
     def test_a_count_that_differs_from_the_published_one_is_logged(self, tmp_path, caplog):
-        KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"]))).samples()
+        KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"]))).read()
         assert "1 images in train + restval, the published file has 113,287" in caplog.text
 
     def test_a_split_that_does_not_exist_is_refused_with_a_near_name(self, tmp_path):
@@ -63,7 +63,7 @@ class TestKarpathy:
 
     def test_a_split_without_images_is_refused(self, tmp_path):
         with pytest.raises(ZooError, match=r"no image in split test: it has train"):
-            KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"])), ["test"]).samples()
+            KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"])), ["test"]).read()
 
     def test_a_broken_line_is_named(self, tmp_path):
         file = karpathy(tmp_path / "k.json", *[(i, "train", ["a dog"]) for i in range(200)])
@@ -71,13 +71,13 @@ class TestKarpathy:
         lines[1733] = '  "raw" "a dog",'
         file.write_text("\n".join(lines))
         with pytest.raises(ZooError, match=r"k\.json:1734 is not JSON"):
-            KarpathyJson(file).samples()
+            KarpathyJson(file).read()
 
     def test_an_empty_caption_is_named_by_its_entry(self, tmp_path):
         with pytest.raises(ZooError, match=r"k\.json\[images/1/sentences/0\] has an empty caption"):
             KarpathyJson(
                 karpathy(tmp_path / "k.json", (5, "train", ["one"]), (6, "train", [" "]))
-            ).samples()
+            ).read()
 
     def test_flickr_images_are_known_by_their_dataset(self, tmp_path):
         image = {
@@ -87,7 +87,7 @@ class TestKarpathy:
             "sentences": [{"raw": "a man", "sentid": 3}],
         }
         (tmp_path / "k.json").write_text(json.dumps({"images": [image], "dataset": "flickr30k"}))
-        sample = KarpathyJson(tmp_path / "k.json", ["train"]).samples()[0]
+        sample = KarpathyJson(tmp_path / "k.json", ["train"]).read()[0]
         assert (sample.image, sample.caption_id) == (
             ImageRef("flickr", "1007129816"),
             "flickr30k_0_3",
@@ -96,7 +96,7 @@ class TestKarpathy:
     def test_the_shared_sample(self, shared_data):
         samples = KarpathyJson(
             shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
-        ).samples()
+        ).read()
         assert (len(samples), len({s.image for s in samples})) == (480, 96)
         assert not ImageFinder([shared_data]).missing(s.image for s in samples)
 
@@ -108,7 +108,7 @@ class TestCocoCaptions:
             "annotations": [{"image_id": 9, "id": 77, "caption": "a cat\n"}],
         }
         (tmp_path / "c.json").write_text(json.dumps(content))
-        (sample,) = CocoCaptions(tmp_path / "c.json").samples()
+        (sample,) = CocoCaptions(tmp_path / "c.json").read()
         assert (sample.image, sample.caption, sample.caption_id) == (
             ImageRef("coco", "9"),
             "a cat",
@@ -122,7 +122,7 @@ class TestCocoCaptions:
             )
         )
         with pytest.raises(ZooError, match=r"annotations/0\] is a caption of image 9"):
-            CocoCaptions(tmp_path / "c.json").samples()
+            CocoCaptions(tmp_path / "c.json").read()
 
     def test_a_missing_field_and_a_wrong_kind_are_named(self, tmp_path):
         (tmp_path / "c.json").write_text(
@@ -131,16 +131,16 @@ class TestCocoCaptions:
         with pytest.raises(
             ZooError, match=r"images/0\]: field 'id' is a text where a whole .* \(found 'nine'\)"
         ):
-            CocoCaptions(tmp_path / "c.json").samples()
+            CocoCaptions(tmp_path / "c.json").read()
         (tmp_path / "c.json").write_text("{}")
         with pytest.raises(ZooError, match="field 'images' is missing"):
-            CocoCaptions(tmp_path / "c.json").samples()
+            CocoCaptions(tmp_path / "c.json").read()
 
     def test_it_has_the_captions_of_the_karpathy_file(self, shared_data):
-        ours = CocoCaptions(shared_data / "coco/annotations/captions_val2017.json").samples()
+        ours = CocoCaptions(shared_data / "coco/annotations/captions_val2017.json").read()
         theirs = KarpathyJson(
             shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
-        ).samples()
+        ).read()
         assert {(s.image, s.caption) for s in ours} == {(s.image, s.caption) for s in theirs}
 
 
@@ -151,12 +151,12 @@ class TestFlickrToken:
             "1_aa.jpg#1\tit\n"
         )
         (tmp_path / "train.txt").write_text("1_aa.jpg\n")
-        samples = FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").samples()
+        samples = FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").read()
         assert [(s.image.key, s.caption, s.caption_id, s.origin[-1]) for s in samples] == [
             ("1", "A dog .", "1_aa.jpg#0", "1"),
             ("1", "it", "1_aa.jpg#1", "4"),
         ]
-        assert [s.image.key for s in FlickrToken(tmp_path / "t.txt").samples()] == ["1", "2", "1"]
+        assert [s.image.key for s in FlickrToken(tmp_path / "t.txt").read()] == ["1", "2", "1"]
         assert "1 captions of a misspelt image" in caplog.text
 
     @pytest.mark.parametrize(
@@ -175,28 +175,28 @@ class TestFlickrToken:
         lines[1733] = broken
         (tmp_path / "t.txt").write_text("\n".join(lines))
         with pytest.raises(ZooError, match=r"t\.txt:1734"):
-            FlickrToken(tmp_path / "t.txt").samples()
+            FlickrToken(tmp_path / "t.txt").read()
 
     def test_bytes_that_are_not_utf8_are_named_by_line(self, tmp_path):
         (tmp_path / "t.txt").write_bytes(b"1_aa.jpg#0\tcaf\xc3\xa9\n1_aa.jpg#1\tcaf\xe9\n")
         with pytest.raises(ZooError, match=r"t\.txt:2 is not UTF-8"):
-            FlickrToken(tmp_path / "t.txt").samples()
+            FlickrToken(tmp_path / "t.txt").read()
 
     def test_a_name_in_the_split_without_captions_is_refused(self, tmp_path):
         (tmp_path / "t.txt").write_text("1_aa.jpg#0\tA dog .\n")
         (tmp_path / "train.txt").write_text("1_aa.jpg\n9_zz.jpg\n")
         with pytest.raises(ZooError, match=r"train\.txt:2 names 9_zz\.jpg"):
-            FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").samples()
+            FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").read()
 
     def test_a_file_that_is_not_there_is_named(self, tmp_path):
         with pytest.raises(ZooError, match=r"t\.txt cannot be read \(No such file"):
-            FlickrToken(tmp_path / "t.txt").samples()
+            FlickrToken(tmp_path / "t.txt").read()
 
     def test_the_shared_training_images(self, shared_data):
         folder = shared_data / "flickr8k"
         samples = FlickrToken(
             folder / "Flickr8k.token.txt", folder / "Flickr_8k.trainImages.txt"
-        ).samples()
+        ).read()
         assert (
             len(samples),
             len({s.image for s in samples}),
@@ -221,7 +221,7 @@ class TestCsvTable:
             csv.writer(file, delimiter=separator).writerows(
                 [("n", "title", "filepath"), *((0, c, f"a/{p}") for c, p in rows)]
             )
-        samples = CsvTable(path, separator=separator).samples()
+        samples = CsvTable(path, separator=separator).read()
         assert [s.caption for s in samples] == [c.strip() for c, _ in rows]
         assert [s.caption_id for s in samples] == [str(i) for i in range(len(rows))]
 
@@ -229,7 +229,7 @@ class TestCsvTable:
         (tmp_path / "x.csv").write_text(
             "\ufeffimage,text\nval2014/COCO_val2014_000000000009.jpg,a dog\n", encoding="utf-8"
         )
-        (sample,) = CsvTable(tmp_path / "x.csv", "image", "text", ",").samples()
+        (sample,) = CsvTable(tmp_path / "x.csv", "image", "text", ",").read()
         assert (sample.image, sample.caption, sample.origin) == (
             ImageRef("file", "val2014/COCO_val2014_000000000009.jpg"),
             "a dog",
@@ -238,7 +238,7 @@ class TestCsvTable:
 
     def test_a_table_of_pairs_is_read_as_it_is(self, tmp_path):
         (tmp_path / "x.csv").write_text("image,caption,foil\na.png,a dog,a cat\n")
-        (sample,) = CsvTable(tmp_path / "x.csv").samples()
+        (sample,) = CsvTable(tmp_path / "x.csv").read()
         assert (sample.image.key, sample.caption) == ("a.png", "a dog")
 
     @pytest.mark.parametrize("twice", ["filepath\ttitle\ttitle", "filepath\ttitle\tfilepath"])
@@ -246,16 +246,16 @@ class TestCsvTable:
         (tmp_path / "x.csv").write_text(f"{twice}\na\tb\tc\n")
         name = twice.rpartition("\t")[2]
         with pytest.raises(ZooError, match=rf"x\.csv:1 has the column '{name}' 2 times"):
-            CsvTable(tmp_path / "x.csv").samples()
+            CsvTable(tmp_path / "x.csv").read()
 
     def test_a_column_that_is_not_read_may_come_twice(self, tmp_path):
         (tmp_path / "x.csv").write_text("filepath\ttitle\tn\tn\na\tb\t0\t1\n")
-        assert len(CsvTable(tmp_path / "x.csv").samples()) == 1
+        assert len(CsvTable(tmp_path / "x.csv").read()) == 1
 
     def test_an_unknown_column_gets_the_near_name(self, tmp_path):
         (tmp_path / "x.csv").write_text("filepath\ttitles\na\tb\n")
         with pytest.raises(ZooError, match=r"x\.csv:1 has no column 'title' \(near: titles\)"):
-            CsvTable(tmp_path / "x.csv").samples()
+            CsvTable(tmp_path / "x.csv").read()
 
     @pytest.mark.parametrize("broken", ["a.jpg", "a.jpg\tb\tc", "a.jpg\t ", "\ta dog"])
     def test_a_broken_line_is_named_by_its_number(self, tmp_path, broken):
@@ -263,12 +263,12 @@ class TestCsvTable:
         lines[1733] = broken
         (tmp_path / "x.tsv").write_text("\n".join(lines))
         with pytest.raises(ZooError, match=r"x\.tsv:1734"):
-            CsvTable(tmp_path / "x.tsv").samples()
+            CsvTable(tmp_path / "x.tsv").read()
 
     def test_a_separator_of_two_characters_is_refused(self, tmp_path):
         (tmp_path / "x.tsv").write_text("filepath\ttitle\n")
         with pytest.raises(ZooError, match="one character"):
-            CsvTable(tmp_path / "x.tsv", separator="\\t").samples()
+            CsvTable(tmp_path / "x.tsv", separator="\\t").read()
 
 
 class TestNegClipTsv:
@@ -289,7 +289,7 @@ class TestNegClipTsv:
             ("a\ndog", coco, "['dog a .', \"it's\"]", "[1, 7]"),
             ("a cat", coco, "[]", "[0]"),
         )
-        first, second = NegClipTsv(file).samples()
+        first, second = NegClipTsv(file).read()
         assert (first.caption, first.negatives, first.companions, first.image) == (
             "a\ndog",
             ("dog a .", "it's"),
@@ -317,10 +317,10 @@ class TestNegClipTsv:
             ("a dog", "a.jpg", negatives, images),
         )
         with pytest.raises(ZooError, match=r"n\.tsv:3 has .* as 'neg_(caption|image)'"):
-            NegClipTsv(file).samples()
+            NegClipTsv(file).read()
 
     def test_the_shared_rows(self, shared_data, caplog):
-        samples = NegClipTsv(shared_data / "neg_clip/valid_neg_clip.tsv").samples()
+        samples = NegClipTsv(shared_data / "neg_clip/valid_neg_clip.tsv").read()
         assert len(samples) == 2000
         assert all(1 <= len(s.negatives) <= 5 and s.image.source == "coco" for s in samples)
         assert samples[0].negatives[1] == "A child petting a flowered umbrella and holding a yak ."
@@ -342,7 +342,7 @@ class TestJsonLines:
             {"image": "my/a.jpg", "caption": "a cat", "image_id": "cat"},
         ]
         (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n\n")
-        first, second = JsonLines(tmp_path / "x.jsonl").samples()
+        first, second = JsonLines(tmp_path / "x.jsonl").read()
         assert (first.image, first.negatives, first.companions, first.caption_id, first.split) == (
             ImageRef("coco", "9"),
             ("dog a",),
@@ -373,7 +373,7 @@ class TestJsonLines:
         lines[1733] = broken
         (tmp_path / "x.jsonl").write_text("\n".join(lines))
         with pytest.raises(ZooError, match=r"x\.jsonl:1734"):
-            JsonLines(tmp_path / "x.jsonl").samples()
+            JsonLines(tmp_path / "x.jsonl").read()
 
 
 def test_readers_can_be_named_in_a_checkpoint(tmp_path):

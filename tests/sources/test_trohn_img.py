@@ -61,7 +61,7 @@ def trohn(tmp_path: Path) -> Path:
 
 
 def test_a_row_is_a_positive_and_its_companion(trohn: Path) -> None:
-    samples = TrohnImg(trohn, "train").samples()
+    samples = TrohnImg(trohn, "train").read()
     assert len(samples) == 2 * 5
     for k, positive in enumerate(samples[::2]):
         negative = samples[2 * k + 1]
@@ -78,16 +78,16 @@ def test_a_row_is_a_positive_and_its_companion(trohn: Path) -> None:
 
 
 def test_splits_are_told_by_name_and_pictures_are_found(trohn: Path) -> None:
-    assert {s.split for s in TrohnImg(trohn).samples()} == {"train", "validation"}
-    assert len(TrohnImg(trohn, "validation").samples()) == 4
+    assert {s.split for s in TrohnImg(trohn).read()} == {"train", "validation"}
+    assert len(TrohnImg(trohn, "validation").read()) == 4
     finder = ImageFinder([trohn.parent])
-    colors = [finder.load(s.image).getpixel((0, 0)) for s in TrohnImg(trohn, "train").samples()]
+    colors = [finder.load(s.image).getpixel((0, 0)) for s in TrohnImg(trohn, "train").read()]
     assert colors == [RED, GREEN] * 5
 
 
 def test_a_batch_has_as_many_negative_pairs_behind_its_positives(trohn: Path) -> None:
     data = attached(trohn, batch_size=2, hard_images=True)
-    captions = {hash_of(s.caption): s.caption for s in TrohnImg(trohn).samples()}
+    captions = {hash_of(s.caption): s.caption for s in TrohnImg(trohn).read()}
     for loader in (data.train_dataloader(), data.val_dataloader()[0]):
         for batch in loader:
             assert (len(batch), batch.primary) == (4, 2)
@@ -137,27 +137,27 @@ def hash_of(text: str) -> int:
 
 def test_shard_and_folder_are_guessed(trohn: Path) -> None:
     assert spec(guess_reader(trohn)) == spec(TrohnImg(trohn))
-    assert len(guess_reader(next(trohn.glob("val*"))).samples()) == 4
+    assert len(guess_reader(next(trohn.glob("val*"))).read()) == 4
 
 
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"'valid'.*near: validation"):
         TrohnImg(tmp_path, "valid")
     with pytest.raises(ZooError, match=r"has no train\*\.parquet"):
-        TrohnImg(tmp_path, "train").samples()
+        TrohnImg(tmp_path, "train").read()
     with pytest.raises(ZooError, match=r"no column 'negative_image'.*near: negative_caption"):
-        TrohnImg(shard(tmp_path / "a" / "train-0.parquet", 1, 2, negative_image=None)).samples()  # type: ignore[arg-type]
+        TrohnImg(shard(tmp_path / "a" / "train-0.parquet", 1, 2, negative_image=None)).read()  # type: ignore[arg-type]
     with pytest.raises(ZooError, match=r"train-0\.parquet\[1\] has None as 'negative_caption'"):
         TrohnImg(
             shard(tmp_path / "b" / "train-0.parquet", 1, 2, negative_caption=["x", None])
-        ).samples()
+        ).read()
     with pytest.raises(
         ZooError, match=r"train-0\.parquet\[0\]: 'cat\.jpg' is not a file name of coco"
     ):
-        TrohnImg(shard(tmp_path / "c" / "train-0.parquet", 1, 1, image_id=["cat.jpg"])).samples()
+        TrohnImg(shard(tmp_path / "c" / "train-0.parquet", 1, 1, image_id=["cat.jpg"])).read()
     with pytest.raises(ZooError, match=r"train-0\.parquet\[0\] has an empty caption"):
-        TrohnImg(shard(tmp_path / "d" / "train-0.parquet", 1, 1, caption=[" "])).samples()
+        TrohnImg(shard(tmp_path / "d" / "train-0.parquet", 1, 1, caption=[" "])).read()
     cut = shard(tmp_path / "e" / "train-0.parquet", 1, 2)
     cut.write_bytes(cut.read_bytes()[:-9])
     with pytest.raises(ZooError, match=r"train-0\.parquet is not a whole parquet file"):
-        TrohnImg(cut).samples()
+        TrohnImg(cut).read()

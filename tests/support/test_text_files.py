@@ -74,9 +74,9 @@ def test_units_are_extracted_from_a_pipe_and_read_from_one(tmp_path: Path) -> No
 DEEP = "[" * 100_000 + "]" * 100_000
 TWICE = '{"caption": "a dog", "image": "x.jpg", "caption": "a cat"}'
 READ: dict[str, Callable[[Path], object]] = {
-    "COCO's JSON": lambda path: CocoCaptions(path).samples(),
-    "Karpathy's JSON": lambda path: KarpathyJson(path).samples(),
-    "JSON lines": lambda path: JsonLines(path).samples(),
+    "COCO's JSON": lambda path: CocoCaptions(path).read(),
+    "Karpathy's JSON": lambda path: KarpathyJson(path).read(),
+    "JSON lines": lambda path: JsonLines(path).read(),
     "annotations": read_json,
     "a units file": read_units,
     "published units": read_units,

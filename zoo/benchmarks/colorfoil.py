@@ -119,7 +119,7 @@ class ColorFoil(PublishedBenchmark):
 
 def _rows(path: Path, seed: int) -> Iterator[dict[str, str]]:
     done = set()
-    for sample in CocoCaptions(path).samples():
+    for sample in CocoCaptions(path).each():
         if sample.image_id in done:
             continue
         foil = foiled(sample.caption, Random(f"{seed}/{sample.image_id}"))

@@ -6,16 +6,15 @@ these do not tell all, they are made anew in each process, in memory.
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-import pyarrow as pa
 
 from zoo.errors import ZooError
 from zoo.sources.own_images import looked_at, looks_the_same
 from zoo.sources.readers.base import Reader
-from zoo.sources.samples import Samples, write_samples
+from zoo.sources.sample import Sample
+from zoo.sources.samples import Samples, Unfit, write_samples
 from zoo.support.collector import collector_off
 from zoo.support.compiled import Notes, Writer, code_of, compiled, in_memory, progress
 from zoo.support.spec import spec
@@ -35,15 +34,15 @@ def kept_samples(reader: Reader) -> Samples:
 
     def make(writer: Writer) -> Notes:
         with collector_off(), _heard(reader) as warnings, looked_at() as folders:
-            samples = reader.read()
+            cells: set[str] = set()
             try:
-                write_samples(writer, progress(samples, "compiling captions"))
-            except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+                read = progress(reader.each(), "compiling captions")
+                write_samples(writer, _with_cells(read, cells))
+            except Unfit as error:
                 raise ZooError(
                     f"{type(reader).__name__}.samples() gave what a table cannot hold ({error}): "
                     "give every field of zoo.sources.Sample the type that it has there"
                 ) from error
-        cells = {s.image.key.partition("#")[0] for s in samples if s.image.source == "parquet"}
         return {"warnings": warnings, "folders": folders(), "tables": sorted(cells)}
 
     of = _made_of(reader)
@@ -60,6 +59,14 @@ def kept_samples(reader: Reader) -> Samples:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
     return Samples(tables)
+
+
+def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
+    """Yields samples, and adds the tables that have their images in cells to those known."""
+    for sample in samples:
+        if sample.image.source == "parquet":
+            tables.add(sample.image.key.partition("#")[0])
+        yield sample
 
 
 def _hold(notes: Notes) -> bool:

@@ -5,6 +5,7 @@ images.arrow     an image a row, with the id that its captions have for it
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from typing import Any, overload
@@ -194,6 +195,9 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
 
     Returns:
         No notes.
+
+    Raises:
+        Unfit: A table cannot hold a sample.
     """
     images: dict[tuple[ImageRef, str], int] = {}
     writer.write("captions", CAPTIONS, (_captions(some, images) for some in in_batches(samples)))
@@ -201,26 +205,41 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
     return {}
 
 
+class Unfit(Exception):
+    """A field of a sample is not of its type."""
+
+
 def _captions(some: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
     """Returns a batch of captions, whose images are added to those known."""
-    columns = {
-        "caption": [s.caption for s in some],
-        "image": [images.setdefault((s.image, s.image_id), len(images)) for s in some],
-        "caption_id": [s.caption_id for s in some],
-        "split": [s.split for s in some],
-        "negatives": [s.negatives for s in some],
-        "companions": [s.companions for s in some],
-        "origin": [s.origin for s in some],
-        "companion_only": [s.companion_only for s in some],
-        "usable_negative": [bool(usable_negatives(s)) for s in some],
-    }
-    return pa.RecordBatch.from_pydict(columns, CAPTIONS)
+    with _fit():
+        columns = {
+            "caption": [s.caption for s in some],
+            "image": [images.setdefault((s.image, s.image_id), len(images)) for s in some],
+            "caption_id": [s.caption_id for s in some],
+            "split": [s.split for s in some],
+            "negatives": [s.negatives for s in some],
+            "companions": [s.companions for s in some],
+            "origin": [s.origin for s in some],
+            "companion_only": [s.companion_only for s in some],
+            "usable_negative": [bool(usable_negatives(s)) for s in some],
+        }
+        return pa.RecordBatch.from_pydict(columns, CAPTIONS)
 
 
 def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
     for some in in_batches(pairs):
-        columns = {
-            **{name: [getattr(ref, name) for ref, _ in some] for name in IMAGES.names[:-1]},
-            "image_id": [image_id for _, image_id in some],
-        }
-        yield pa.RecordBatch.from_pydict(columns, IMAGES)
+        with _fit():
+            columns = {
+                **{name: [getattr(ref, name) for ref, _ in some] for name in IMAGES.names[:-1]},
+                "image_id": [image_id for _, image_id in some],
+            }
+            batch = pa.RecordBatch.from_pydict(columns, IMAGES)
+        yield batch
+
+
+@contextmanager
+def _fit() -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise Unfit(str(error)) from error

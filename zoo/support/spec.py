@@ -8,7 +8,6 @@ import inspect
 import json
 import sys
 from abc import ABCMeta
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
@@ -52,7 +51,6 @@ class Recorded(metaclass=_Record):
         return {}
 
 
-@cache
 def class_path(cls: type) -> str:
     """Returns the shortest dotted path of a class: that of the package that shows it.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.support.names import check_whole, class_of
-from zoo.support.spec import Recorded, spec
+from zoo.support.spec import Recorded, class_path, spec
 
 VERSION = 1
 
@@ -198,11 +198,15 @@ def written(protocol: Protocol) -> str:
 
     That is its short name, the path of a class from outside zoo, or the path with its arguments.
     """
-    described = spec(protocol)
-    path = described["class_path"]
-    if described["init_args"]:
-        return json.dumps(described)
+    if protocol._recorded:
+        return json.dumps(spec(protocol))
+    path = _path(type(protocol))
     return protocol.name if path.startswith("zoo.") else path
+
+
+@cache
+def _path(kind: type[Protocol]) -> str:
+    return class_path(kind)
 
 
 def lacking_texts(match: NDArray[np.bool_]) -> str:

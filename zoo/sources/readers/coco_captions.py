@@ -1,5 +1,6 @@
 """COCO's captions JSON: `images` and `annotations` [`image_id`, `id`, `caption`]."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,14 @@ class CocoCaptions(Reader):
         """The caption file."""
         return (self.file,)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each annotation."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each annotation."""
         content = record(read_json(self.file), _File, str(self.file), FORMAT)
         refs: dict[int, tuple[ImageRef, str]] = {}
         for i, entry in enumerate(content.images):
             number = record(entry, _Image, f"{self.file}[images/{i}]").id
             ref = ImageRef("coco", str(number))
             refs[number] = (ref, str(ref))
-        samples = []
         for i, entry in enumerate(content.annotations):
             origin = f"{self.file}[annotations/{i}]"
             annotation = record(entry, _Annotation, origin)
@@ -63,5 +63,4 @@ class CocoCaptions(Reader):
                 )
             ref, image_id = refs[annotation.image_id]
             text = caption(annotation.caption, origin)
-            samples.append(Sample(ref, text, image_id, str(annotation.id), origin=origin))
-        return samples
+            yield Sample(ref, text, image_id, str(annotation.id), origin=origin)

@@ -1,5 +1,6 @@
 """Tables of paths and captions, as open_clip takes them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -41,12 +42,12 @@ class CsvTable(Reader):
         """The table."""
         return (self.file,)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each row."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each row."""
         table = Table(self.file, self.separator)
         image = table.column(self.image_column, "image_column", IMAGE_COLUMNS)
         text = table.column(self.caption_column, "caption_column", CAPTION_COLUMNS)
-        samples, images = [], OwnImages(self.file.parent)
+        images = OwnImages(self.file.parent)
         for i, (line, row) in enumerate(table.rows()):
             origin = f"{self.file}:{line}"
             if not row[image].strip():
@@ -54,5 +55,4 @@ class CsvTable(Reader):
                     f"{origin} names no image in column {image!r}: write one or take the line out"
                 )
             ref = images.ref(row[image])
-            samples.append(Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin))
-        return samples
+            yield Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin)

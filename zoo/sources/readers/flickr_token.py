@@ -5,6 +5,7 @@ A line of a token file is 'NAME.jpg#K<TAB>caption'.
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -44,8 +45,8 @@ class FlickrToken(Reader):
         """Returns a reader of all images."""
         return FlickrToken(self.file)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each caption of the split."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each caption of the split."""
         wanted = (
             None
             if self.split is None
@@ -53,7 +54,7 @@ class FlickrToken(Reader):
         )
         name = None if self.split is None else self.split.stem
         refs: dict[str, tuple[ImageRef, str]] = {}
-        samples, slips = [], 0
+        slips = 0
         for number, line in numbered_lines(self.file):
             origin = f"{self.file}:{number}"
             match = _LINE.fullmatch(line)
@@ -69,16 +70,8 @@ class FlickrToken(Reader):
                     refs[match["name"]] = (ref, str(ref))
                 ref, image_id = refs[match["name"]]
                 caption_id = f"{match['name']}#{match['k']}"
-                samples.append(
-                    Sample(
-                        ref,
-                        caption(match["caption"], origin),
-                        image_id,
-                        caption_id,
-                        name,
-                        origin=origin,
-                    )
-                )
+                text = caption(match["caption"], origin)
+                yield Sample(ref, text, image_id, caption_id, name, origin=origin)
         if slips:
             log.warning(
                 "%s: %d captions of a misspelt image ('.jpg.1') are left out", self.file, slips
@@ -90,4 +83,3 @@ class FlickrToken(Reader):
                     f"{self.split}:{absent[1]} names {absent[0]}, "
                     f"which has no caption in {self.file}: take the line out"
                 )
-        return samples

@@ -74,14 +74,14 @@ class HubCaptions(Reader):
                 "subset and split, or name the folder of a copy"
             ) from error
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each caption, in the order of the rows."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each caption, in the order of the rows."""
         features: Mapping[str, Any] = self._loaded.features
         pictures = [name for name, kind in features.items() if type(kind).__name__ == "Image"]
         image = _column(self.name, self.image_column, "image_column", pictures, features)
         texts = [name for one in CAPTION_COLUMNS for name in (one, f"{one}s") if name in features]
         text = _column(self.name, self.caption_column, "caption_column", texts, features)
-        return list(self._samples(image, text))
+        yield from self._samples(image, text)
 
     def _samples(self, image: str, text: str) -> Iterator[Sample]:
         number = 0

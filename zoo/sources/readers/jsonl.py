@@ -1,5 +1,6 @@
 """JSON lines: one caption a line, with whatever belongs to it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -40,21 +41,23 @@ class JsonLines(Reader):
         """The file."""
         return (self.file,)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each line."""
-        found = list(lines(self.file, _Line))
-        images = OwnImages(self.file.parent)
-        return [
-            _sample(line, i, len(found), place, images) for i, (place, line) in enumerate(found)
-        ]
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each line."""
+        images, number = OwnImages(self.file.parent), 0
+        beyond: list[tuple[str, tuple[int, ...]]] = []  # places of lines that come later, or never
+        for number, (place, line) in enumerate(lines(self.file, _Line), start=1):
+            if not all(0 <= c < number for c in line.companions):
+                beyond.append((place, line.companions))
+            yield _sample(line, number - 1, place, images)
+        for place, companions in beyond:
+            if not all(0 <= c < number for c in companions):
+                raise ZooError(
+                    f"{place} has companions {list(companions)}, and the file has {number} "
+                    "entries: number them from 0"
+                )
 
 
-def _sample(line: _Line, number: int, n: int, origin: str, images: OwnImages) -> Sample:
-    if not all(0 <= c < n for c in line.companions):
-        raise ZooError(
-            f"{origin} has companions {list(line.companions)}, and the file has {n} entries: "
-            "number them from 0"
-        )
+def _sample(line: _Line, number: int, origin: str, images: OwnImages) -> Sample:
     ref = images.ref(line.image)
     return Sample(
         ref,

@@ -4,7 +4,7 @@ It holds `images` with `split`, `filename` and `sentences`.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -90,15 +90,14 @@ class KarpathyJson(Reader):
         """Returns a reader of all splits."""
         return KarpathyJson(self.file, SPLITS)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each sentence of the splits' images."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each sentence of the splits' images."""
         content = record(
             read_json(self.file, object_hook=_without_tokens), _File, str(self.file), FORMAT
         )
         dataset = content.dataset
         own = OwnImages(self.file.parent)
-        samples: list[Sample] = []
-        n_images = 0
+        n_images = n_captions = 0
         present = set()
         for i, image in enumerate(content.images):
             origin = f"{self.file}[images/{i}]"
@@ -106,14 +105,15 @@ class KarpathyJson(Reader):
             present.add(split)
             if split in self.splits:
                 n_images += 1
-                samples.extend(_captions(image, split, dataset, origin, own))
-        if not samples:
+                found = _captions(image, split, dataset, origin, own)
+                n_captions += len(found)
+                yield from found
+        if not n_captions:
             raise ZooError(
                 f"{self.file} has no image in split {', '.join(self.splits)}: "
                 f"it has {', '.join(sorted(present)) or 'no split'}"
             )
         self._compare(dataset, n_images)
-        return samples
 
     def _compare(self, dataset: str, n_images: int) -> None:
         known = PUBLISHED_IMAGES.get(dataset, {})

@@ -46,18 +46,18 @@ class ParquetTable(Reader):
             return tuple(sorted(self.path.glob("**/*.parquet")))
         return (self.path,)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each row."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each row."""
         if not self.files:
             raise ZooError(f"{self.path} has no *.parquet: give a folder that has some")
-        samples: list[Sample] = []
+        start = 0
         for file in self.files:
-            samples.extend(self._samples(file, len(samples)))
-        return samples
+            shard = parquet_file(file)
+            yield from self._samples(file, shard, start)
+            start += shard.metadata.num_rows
 
-    def _samples(self, file: Path, start: int) -> Iterator[Sample]:
+    def _samples(self, file: Path, shard: pq.ParquetFile, start: int) -> Iterator[Sample]:
         """Yields the samples of a file, the first of which is the `start`-th of all."""
-        shard = parquet_file(file)
         image = self._column(file, shard, self.image_column, "image_column", IMAGE_COLUMNS)
         text = self._column(file, shard, self.caption_column, "caption_column", CAPTION_COLUMNS)
         named = [name for name in _NAMED if name in shard.schema_arrow.names]

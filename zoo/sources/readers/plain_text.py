@@ -1,5 +1,6 @@
 """Plain text: one caption a line, no images."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.sources.readers.base import Reader
@@ -25,12 +26,9 @@ class PlainText(Reader):
         """The text file."""
         return (self.file,)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each line that is not blank."""
-        samples = []
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each line that is not blank."""
         for number, line in numbered_lines(self.file):
             origin = f"{self.file}:{number}"
-            samples.append(
-                Sample(ImageRef("file", origin), line.strip(), origin, str(number), origin=origin)
-            )
-        return samples
+            image = ImageRef("file", origin)
+            yield Sample(image, line.strip(), origin, str(number), origin=origin)

@@ -1,5 +1,6 @@
 """Scenes: the captions of a folder that `zoo scenes` filled."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -24,19 +25,17 @@ class Scenes(Reader):
             raise ZooError(f"Scenes(split='{split}'): choose among {', '.join(SPLITS)}")
         self.folder, self.split = folder, split
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each caption of the split."""
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each caption of the split."""
         folder = Path(self.folder).absolute()
-        return [
-            Sample(
-                image=ImageRef("file", str(folder / row.image_id)),
-                caption=row.caption,
-                image_id=row.image_id,
-                caption_id=row.caption_id,
-                split=row.split,
-                negatives=(row.attribute_swap,) if row.attribute_swap else (),
-                origin=f"{folder / 'captions.jsonl'}:{number}",
-            )
-            for number, row in enumerate(read_captions(folder), start=1)
-            if self.split in (None, row.split)
-        ]
+        for number, row in enumerate(read_captions(folder), start=1):
+            if self.split in (None, row.split):
+                yield Sample(
+                    image=ImageRef("file", str(folder / row.image_id)),
+                    caption=row.caption,
+                    image_id=row.image_id,
+                    caption_id=row.caption_id,
+                    split=row.split,
+                    negatives=(row.attribute_swap,) if row.attribute_swap else (),
+                    origin=f"{folder / 'captions.jsonl'}:{number}",
+                )
