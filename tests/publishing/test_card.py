@@ -1,14 +1,17 @@
 """The model card: what the hub reads of it, and what a reader can do with it."""
 
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
+from transformers import CLIPModel
 
 import zoo
-from tests.publishing.test_export import save
+from tests.backbones.test_towers import small
+from tests.publishing.test_export import changed, save
 from tests.support.made import draw
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import entries
@@ -17,6 +20,7 @@ from zoo.cli import main
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, _base_on_hub, _short, write_card
+from zoo.publishing.export import export
 from zoo.results.report import Results
 
 
@@ -101,13 +105,18 @@ def test_the_commands_of_the_card_load_the_model_that_was_exported(
     monkeypatch.chdir(tmp_path)
     draw("red", "square", "blue", "circle").save("horse.jpg")
     ran: dict = {}
-    blocks = (out / CARD).read_text().split("```python\n")[1:]
+    text = (out / CARD).read_text()
+    blocks = text.split("```python\n")[1:]
     assert len(blocks) == 2
     for block in blocks:
         code = block.partition("```")[0].replace("FOLDER", str(out))
         exec(code, scope := {})
         ran |= {("zoo" if "zoo" in scope else form): scope["model"]}
     np.testing.assert_array_equal(ran["zoo"].encode_texts(["x"]), zoo.load(out).encode_texts(["x"]))
+    if form == "open_clip":
+        told = text.split("```bash\n")[1].partition("```")[0].replace("FOLDER", str(out))
+        assert main(shlex.split(told)[1:]) == 0
+        assert CLIPModel.from_pretrained(f"{out}_HF").logit_scale.item() > 0
     theirs = ran[form].state_dict()
     assert float(theirs["logit_scale"]) == pytest.approx(
         float(ran["zoo"].module.backbone.model.logit_scale)
@@ -150,6 +159,49 @@ def test_a_card_without_a_licence_says_so_and_names_none_to_the_hub(
     text = (tmp_path / CARD).read_text()
     assert "license:" not in text
     assert "None was given." in text
+
+
+def test_a_licence_that_is_no_name_of_the_hub_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["export", "no.ckpt", str(tmp_path / "out"), "--licence", "CC BY 4.0"]
+    assert main(told) == 1
+    assert "'CC BY 4.0' is no licence as the hub names it: write it in" in capsys.readouterr().err
+
+
+def test_the_weights_that_training_started_from_are_told_by_every_export_of_it(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    started = changed(
+        checkpoint,
+        tmp_path / "started.ckpt",
+        lambda held: held["hyper_parameters"]["backbone"]["init_args"].update(
+            pretrained="/home/someone/base.pt"
+        ),
+    )
+    export(started, tmp_path / "first")
+    export(tmp_path / "first", tmp_path / "again")
+    for folder in ("first", "again"):
+        text = (tmp_path / folder / CARD).read_text()
+        assert "| base | base.pt |" in text
+        assert "    pretrained: base.pt" in text
+        assert "It depends on those of the base (base.pt) and that" in text
+
+
+def test_weights_that_nobody_trained_are_told_as_random(checkpoint: Path, tmp_path: Path) -> None:
+    write_card(tmp_path, "bare", "open_clip", load_checkpoint(checkpoint))
+    assert "zoo-tiny, with random weights, with the head Linear." in (tmp_path / CARD).read_text()
+
+
+def test_a_card_loads_no_tokenizer_where_none_could_be_written(tmp_path: Path) -> None:
+    backbone = Backbone(small(tmp_path, "few words", {}, {"vocab_size": 1000}, {}))
+    export(save(ZooModule(backbone), tmp_path / "last.ckpt"), tmp_path / "out", "hf")
+    text = (tmp_path / "out" / CARD).read_text()
+    assert "Its tokenizer is not CLIP's and does not lie here" in text
+    code = text.split("```python\n")[1].partition("```")[0]
+    exec(code.replace("FOLDER", str(tmp_path / "out")), scope := {})
+    assert scope["model"].config.text_config.vocab_size == 1000
+    assert scope["processor"].crop_size["height"] == backbone.image_size[0]
 
 
 def test_the_base_is_told_by_its_place_on_the_hub_where_open_clip_knows_it() -> None:

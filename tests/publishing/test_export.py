@@ -391,8 +391,33 @@ def test_what_hugging_face_reads_is_nothing_to_start_anew_from(
 
 
 def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="exists"):
-        export(checkpoint, tmp_path)
+    with pytest.raises(ZooError, match="exists and is no folder that `zoo export` wrote"):
+        export(checkpoint, tmp_path, overwrite=True)
+    export(checkpoint, tmp_path / "out")
+    with pytest.raises(ZooError, match="out exists: name another folder, or add --overwrite if"):
+        export(checkpoint, tmp_path / "out")
+
+
+def test_an_export_is_written_over_where_that_is_said_by_an_export_of_itself_too(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    export(checkpoint, out, "hf")
+    assert main(["export", str(checkpoint), str(out), "--overwrite"]) == 0
+    assert not (out / "model.safetensors").exists()
+    before = embeddings(zoo.load(out))
+    assert main(["export", str(out), str(out), "--overwrite", "--licence", "mit"]) == 0
+    assert "license: mit" in (out / "README.md").read_text()
+    for ours, theirs in zip(embeddings(zoo.load(out)), before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert [*tmp_path.iterdir()] == [out]
+
+
+def test_graphs_are_told_as_what_zoo_does_not_load(tmp_path: Path) -> None:
+    for name in ("head.onnx", "zoo.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(ZooError, match="holds graphs for onnxruntime, which zoo does not load"):
+        zoo.load(tmp_path)
 
 
 def test_a_run_is_exported_and_measured_by_the_command_line(

@@ -45,9 +45,16 @@ class Hub:
         asked: The method and path of every request, in order.
         files: What the repository holds after the commit.
         tokens: Who asked about the repository.
+        refusing: What is answered to a request whose path holds such a part.
     """
 
-    def __init__(self, server: HTTPServer, there: bool = True) -> None:
+    def __init__(
+        self,
+        server: HTTPServer,
+        there: bool = True,
+        refusing: dict[str, Response] | None = None,
+    ) -> None:
+        self.refusing = refusing or {}
         self.asked: list[str] = []
         self.files: dict[str, bytes] = {}
         self.tokens: set[str | None] = set()
@@ -60,6 +67,9 @@ class Hub:
         self.asked.append(f"{request.method} {request.path}")
         if REPO in request.path:
             self.tokens.add(request.headers.get("Authorization"))
+        for part, refusal in self.refusing.items():
+            if part in request.path:
+                return refusal
         if request.path.startswith("/stored"):
             self._stored[request.path.rpartition("/")[2]] = request.get_data()
             return Response(status=200)
@@ -190,6 +200,53 @@ def test_without_a_token_nothing_is_asked(
     with pytest.raises(ZooError, match="no token of the Hugging Face hub: run `hf auth login`"):
         push(folder, REPO, endpoint=hub.url)
     assert hub.asked == []
+
+
+def test_an_upload_that_breaks_off_is_told_with_its_file_and_nothing_is_committed(
+    folder: Path, httpserver: HTTPServer
+) -> None:
+    hub = Hub(httpserver, refusing={"/stored/": Response(status=403)})
+    with pytest.raises(
+        ZooError,
+        match=r"me/bound was not uploaded \(Error while uploading 'open_clip_model\.safetensors' "
+        r".*403.*\): nothing was committed, mend what is named and run the same command again",
+    ):
+        push(folder, REPO, endpoint=hub.url)
+    assert hub.files == {}
+    assert not any("/commit/" in asked for asked in hub.asked)
+
+
+def test_a_card_that_the_hub_refuses_is_told_with_what_is_wrong_in_it(
+    folder: Path, httpserver: HTTPServer
+) -> None:
+    wrong = json.dumps({"errors": [{"message": '"license" must be one of ...'}], "warnings": []})
+    refusal = Response(wrong, status=400, content_type="application/json")
+    hub = Hub(httpserver, refusing={"/validate-yaml": refusal})
+    with pytest.raises(ZooError, match=r'metadata in README\.md.*"license" must be.*nothing was'):
+        push(folder, REPO, endpoint=hub.url)
+    assert hub.files == {}
+
+
+def test_a_name_that_is_no_repository_is_refused_by_a_dry_run_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["push", str(folder), "not a name", "--dry_run"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "'not a name' is no name of a repository: give USER/NAME" in said.err
+
+
+def test_paths_of_this_machine_are_found_within_sentences_references_and_names(
+    folder: Path,
+) -> None:
+    described = {
+        "pretrained": "/home/my models/last.ckpt",
+        "weights": {"image tower": "pretrained, /home/me/last.ckpt"},
+        "files": {"/home/me/captions.tsv": "ab" * 32},
+        "trained_images": ["file:/home/me/a.png", "file:/home/me/b.png", "https://there/is/it"],
+    }
+    (folder / DESCRIPTION).write_text(json.dumps(described))
+    assert "paths of this machine in zoo.json: 5, such as /home/me/a.png" in contents(folder)[-2]
 
 
 def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPServer) -> None:

@@ -20,6 +20,7 @@ from zoo.support.schema import record
 from zoo.support.tensors import read_tensors
 from zoo.support.text_files import json_value
 
+GRAPH = "head.onnx"
 REST = "zoo.safetensors"
 OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
 TOWERS = "backbone.model."
@@ -97,6 +98,11 @@ def read_export(folder: Path) -> dict[str, Any]:
     Raises:
         ZooError: Files are missing or broken.
     """
+    if (folder / GRAPH).is_file():
+        raise ZooError(
+            f"{folder} holds graphs for onnxruntime, which zoo does not load: export the "
+            "checkpoint with --format open_clip or hf"
+        )
     towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
     try:
         described = json_value((folder / DESCRIPTION).read_text("utf-8"))

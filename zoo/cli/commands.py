@@ -95,6 +95,7 @@ COMMANDS = {
 NOTHING_KEPT = {
     "fit": "nothing was trained yet and nothing is kept, the same command begins again",
     "validate": "nothing of the measurement is kept, the same command begins again",
+    "push": "the hub did not say that anything was committed, the same command begins again",
 }
 
 

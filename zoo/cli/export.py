@@ -10,7 +10,16 @@ from zoo.support.arguments import Parser
 def main(argv: list[str]) -> int:
     """Exports a checkpoint, and returns the exit status."""
     given = parser().parse_args(argv)
-    print(export(given.checkpoint, given.out, given.format, given.measured, given.licence))
+    print(
+        export(
+            given.checkpoint,
+            given.out,
+            given.format,
+            given.measured,
+            given.licence,
+            given.overwrite,
+        )
+    )
     return 0
 
 
@@ -27,7 +36,7 @@ def parser() -> Parser:
         help="of `zoo fit` (a file, its run, `last` or "
         "`best`) or `zoo merge`, a folder that was exported, or a model of `zoo ls models`",
     )
-    parser.add_argument("out", type=Path, help="a folder that does not exist yet")
+    parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(
         "--format",
         choices=get_args(Format),
@@ -47,5 +56,8 @@ def parser() -> Parser:
         "--licence",
         metavar="ID",
         help="the licence of the weights, as the hub names it (apache-2.0, mit, cc-by-4.0)",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="write over a folder that was exported before"
     )
     return parser

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from zoo.publishing.hub import contents, push
+from zoo.publishing.hub import check_name, contents, push
 from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
     """Says what is uploaded, uploads it, and returns the exit status."""
     given = parser().parse_args(argv)
+    check_name(given.repo)
     print(f"{given.folder}, to {given.repo}:", *contents(given.folder), sep="\n", flush=True)
     if not given.dry_run:
         print(push(given.folder, given.repo, given.create, given.private, given.message))

@@ -11,14 +11,18 @@ import yaml
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import Entry
+from zoo.backbones.hugging_face import preparation, refuse_what_it_cannot_hold
+from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.results.metrics import Metric
 from zoo.results.report import Results
+from zoo.support.provenance import RANDOM, TRAINED
 
 CARD = "README.md"
 TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
 TASK = "zero-shot-image-classification"  # the hub's name of what scores images against texts
 LIBRARIES = {"open_clip": "open_clip", "hf": "transformers", "onnx": "onnx"}
+LICENCE = re.compile(r"[\w.-]+")  # as the hub names it; `other` where it has no name
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 ABSOLUTE = re.compile(r"(?<![\w./])~?(?:/[^/\s,;]+)+")  # a path within a sentence
 OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
@@ -78,6 +82,33 @@ LOADINGS = {
         "(scores,) = head.run(None, vectors)",
     ),
 }
+WITHOUT_TOKENIZER = {
+    "hf": Loading(
+        "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`. "
+        "Its tokenizer is not CLIP's and does not lie here: texts are to be given as its ids.",
+        "from transformers import CLIPImageProcessor, CLIPModel\n\n"
+        'model = CLIPModel.from_pretrained("FOLDER")\n'
+        'processor = CLIPImageProcessor.from_pretrained("FOLDER")',
+    ),
+    "onnx": Loading(
+        "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
+        "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
+        "`head.onnx` scores all pairs of them. Its tokenizer is not CLIP's and does not lie here: "
+        "texts are to be given as its ids.",
+        "import onnxruntime\n"
+        "from transformers import CLIPImageProcessor\n\n"
+        'processor = CLIPImageProcessor.from_pretrained("FOLDER")\n'
+        "image, text, head = (\n"
+        '    onnxruntime.InferenceSession(f"FOLDER/{part}.onnx") for part in '
+        '("image", "text", "head")\n'
+        ")",
+    ),
+}
+TO_TRANSFORMERS = Loading(
+    "In transformers, from a folder that zoo writes of this one:",
+    "zoo export FOLDER FOLDER_HF --format hf",
+    "bash",
+)
 IN_ZOO = Loading(
     "In zoo, with its head; `hf download USER/NAME --local-dir FOLDER` brings the folder:",
     'import zoo\n\nmodel = zoo.load("FOLDER")\n'
@@ -93,6 +124,7 @@ def write_card(
     results: Sequence[Results] = (),
     licence: str | None = None,
     entry: Entry | None = None,
+    base: Any = None,
 ) -> None:
     """Writes the card of an exported model into its folder.
 
@@ -104,11 +136,13 @@ def write_card(
         results: What was measured of it.
         licence: The licence of its weights, as the hub names it; None where nobody gave one.
         entry: What is known of it where others published it.
+        base: The weights that training started from, as `backbone.pretrained` names them.
     """
     from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
     recipe = module.recipe()
     weights = recipe["backbone"]["init_args"]
+    weights["pretrained"] = base
     objective = type(module.objective).__name__
     licence = licence or (None if entry is None else entry.licence)
     found = [
@@ -118,7 +152,7 @@ def write_card(
         if metric.value is not None
     ]
     data = ModelCardData(
-        license=licence.lower() if licence and re.fullmatch(r"[\w.-]+", licence) else None,
+        license=licence.lower() if licence and LICENCE.fullmatch(licence) else None,
         library_name=LIBRARIES[format],
         pipeline_tag=TASK,
         base_model=_base_on_hub(weights),
@@ -132,9 +166,9 @@ def write_card(
         template_path=str(TEMPLATE),
         name=name,
         says=_says(module, entry),
-        loadings=[LOADINGS[format]] if format == "onnx" else [LOADINGS[format], IN_ZOO],
+        loadings=list(_loadings(folder, format, module.backbone)),
         scoring="" if format == "onnx" else _scoring(module),
-        model=list(_model(module)),
+        model=list(_model(module, base)),
         trained_on=_trained_on(module, entry),
         data=list(_data(said)),
         recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip(),
@@ -179,8 +213,10 @@ def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
 def _says(module: ZooModule, entry: Entry | None) -> str:
     if entry is not None:
         return f"{entry.says} ({entry.paper}). Written by zoo {__version__}."
-    trained = "trained" in module.weights.values()
-    how = f"trained with the objective {type(module.objective).__name__}" if trained else "as it is"
+    came = set(module.weights.values())
+    how = "as it is" if came != {RANDOM} else "with random weights"
+    if TRAINED in came:
+        how = f"trained with the objective {type(module.objective).__name__}"
     return (
         f"A model that scores images against texts: {module.backbone.name}, {how}, with the head "
         f"{type(module.head).__name__}. Written by zoo {__version__}."
@@ -194,9 +230,25 @@ def _scoring(module: ZooModule) -> str:
     return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
 
 
-def _model(module: ZooModule) -> Iterator[tuple[str, str]]:
+def _loadings(folder: Path, format: str, backbone: Backbone) -> Iterator[Loading]:
+    """Yields the ways to load a folder that hold for what lies in it."""
+    tokenized = format == "open_clip" or (folder / "tokenizer_config.json").is_file()
+    yield (LOADINGS if tokenized else WITHOUT_TOKENIZER)[format]
+    if format == "onnx":
+        return
+    yield IN_ZOO
+    if format == "hf":
+        return
+    try:
+        refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+        preparation(backbone.preprocess, backbone.image_size[0])
+    except ZooError:
+        return
+    yield TO_TRANSFORMERS
+
+
+def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     backbone: Backbone = module.backbone
-    base = module.recipe()["backbone"]["init_args"]["pretrained"]
     yield "architecture", f"{backbone.name}, {backbone.activation}"
     yield "base", "none" if base is None else _words(_short(base))
     for part, came in module.weights.items():

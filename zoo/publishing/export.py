@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -32,12 +33,13 @@ from zoo.backbones.hugging_face import (
     without_bars,
 )
 from zoo.backbones.hugging_face_names import hugging_face_state
+from zoo.backbones.weights import DESCRIPTION
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
-from zoo.checkpoints.files import located
+from zoo.checkpoints.files import located, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, need
 from zoo.module import ZooModule
-from zoo.publishing.card import write_card
+from zoo.publishing.card import CARD, LICENCE, write_card
 from zoo.publishing.onnx import check_onnx, refuse_what_no_graph_holds, write_onnx
 from zoo.results.reading import read
 from zoo.results.report import Results
@@ -57,25 +59,27 @@ def export(
     format: Format = "open_clip",
     measured: Sequence[Path] = (),
     licence: str | None = None,
+    overwrite: bool = False,
 ) -> str:
     """Writes a checkpoint as a plain model into a folder, whole or not at all.
 
     Args:
         checkpoint: A checkpoint, `last`, `best` or a run's folder, or a published model
             (`zoo ls models`).
-        out: The folder to write. It must not exist.
+        out: The folder to write.
         format: `open_clip`, `hf` for Hugging Face's CLIPModel, or `onnx` for graphs of both towers
             and the head, which zoo does not load again.
         measured: Folders of results of these weights, whose figures stand on the model card.
         licence: The licence of the weights, as the hub names it (`apache-2.0`).
+        overwrite: Whether a folder that was exported before may be lost, once the new one is whole.
 
     Returns:
         A sentence that says how the folder is reloaded.
 
     Raises:
-        ZooError: The folder exists, there is no room, the format cannot hold the architecture,
-            results are those of other weights, or the written model does not give the embeddings
-            of the checkpoint.
+        ZooError: The folder exists and may not be lost, or is no export; the licence is no name;
+            there is no room; the format cannot hold the architecture; results are those of other
+            weights; or the written model does not give the embeddings of the checkpoint.
     """
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
@@ -83,9 +87,8 @@ def export(
     results = {run: read(run) for run in measured}
     if format not in get_args(Format):
         raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
-    if os.path.lexists(out):
-        raise ZooError(f"{out} exists: give a folder that does not, or remove it")
-    check_place(out)
+    _check_licence(licence)
+    _check_out(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
     backbone = module.backbone.plain().eval()
     if format == "hf":
@@ -98,6 +101,9 @@ def export(
     hashes.add(weights_hash(backbone, module.head))
     for run, found in results.items():
         _refuse_others(run, found, hashes, checkpoint)
+    base = module.recipe()["backbone"]["init_args"]["pretrained"]
+    if not published:  # a module that comes from a checkpoint names no other weights
+        base = _base(checkpoint)
     entry = entries().get(str(checkpoint).partition(":")[0]) if published else None
     try:
         with beside(out, folder=True) as part:
@@ -107,12 +113,15 @@ def export(
                 check_onnx(module, backbone, part, probes)
             else:
                 with without_bars() if format == "hf" else nullcontext():
-                    _write(module, backbone, part, format)
+                    _write(module, backbone, part, format, base)
                     _check(module, backbone, part, format)
-            write_card(part, out.name, format, module, [*results.values()], licence, entry)
+            measured_here = [*results.values()]
+            write_card(part, out.name, format, module, measured_here, licence, entry, base)
             for file in part.iterdir():
                 file.chmod(0o644)
             part.chmod(0o755)
+            if overwrite and out.exists():
+                shutil.rmtree(out)
     except (OSError, SafetensorError) as error:
         refused = _of_the_system(error)
         if refused is None:
@@ -124,6 +133,40 @@ def export(
         "onnx": "onnxruntime, as its README.md says",
     }[format]
     return f"{out}: reloaded by {by}, with the embeddings of {checkpoint}"
+
+
+def _check_licence(licence: str | None) -> None:
+    if licence is not None and not LICENCE.fullmatch(licence):
+        raise ZooError(
+            f"{licence!r} is no licence as the hub names it: write it in one word, such as "
+            "apache-2.0, mit or cc-by-4.0, or `other`"
+        )
+
+
+def _check_out(out: Path, overwrite: bool) -> None:
+    """Makes sure, before anything is read, that nothing in the place of the folder will be lost.
+
+    Args:
+        out: The folder.
+        overwrite: Whether an export that lies there may be lost.
+
+    Raises:
+        ZooError: It is something else, may not be lost, or cannot be written.
+    """
+    if not os.path.lexists(out):
+        check_place(out)
+        return
+    exported = all((out / name).is_file() for name in (CARD, DESCRIPTION))
+    if out.is_symlink() or not exported:
+        raise ZooError(f"{out} exists and is no folder that `zoo export` wrote: name another one")
+    if not overwrite:
+        raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
+
+
+def _base(checkpoint: Path) -> Any:
+    """Returns what the weights of a checkpoint were trained from, as its recipe names it."""
+    backbone = read_checkpoint(checkpoint)["hyper_parameters"]["backbone"]
+    return backbone.get("init_args", {}).get("pretrained")
 
 
 def _refuse_others(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
@@ -169,7 +212,7 @@ def _write_scale(module: ZooModule, backbone: Backbone) -> None:
         )
 
 
-def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
+def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any) -> None:
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
         described = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
@@ -178,6 +221,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
     else:
         _write_hugging_face(backbone, state, folder)
     recipe = {**module.recipe(), "backbone": spec(backbone)}
+    recipe["backbone"]["init_args"]["pretrained"] = base
     whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     whole |= {
         name: tensor

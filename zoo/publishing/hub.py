@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
-from zoo.publishing.card import CARD
+from zoo.publishing.card import ABSOLUTE, CARD
 from zoo.support.text_files import json_value
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
+
+
+def check_name(repo: str) -> None:
+    """Makes sure that a name can be a repository's.
+
+    Args:
+        repo: The name.
+
+    Raises:
+        ZooError: It cannot.
+    """
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(repo)
+    except HFValidationError as error:
+        raise ZooError(f"{repo!r} is no name of a repository: give USER/NAME") from error
 
 
 def contents(folder: Path) -> list[str]:
@@ -60,12 +77,12 @@ def push(
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
         HfHubHTTPError,
-        HFValidationError,
         HTTPError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
     )
 
+    check_name(repo)
     files = _files(folder)
     token = get_token()
     if token is None:
@@ -75,8 +92,6 @@ def push(
     api = HfApi(endpoint=endpoint, token=token)
     try:
         return _uploaded(api, folder, repo, files, create, private, message)
-    except HFValidationError as error:
-        raise ZooError(f"{repo!r} is no name of a repository: give USER/NAME") from error
     except RepositoryNotFoundError as error:
         raise ZooError(
             f"{api.endpoint} has no repository {repo}, or not for this token: make it by --create, "
@@ -94,6 +109,12 @@ def push(
         raise ZooError(
             f"{api.endpoint} does not answer ({' '.join(str(error).split())}): check the network, "
             "HF_ENDPOINT and HF_HUB_OFFLINE"
+        ) from error
+    except (RuntimeError, ValueError) as error:  # of a file's upload, or of the card's metadata
+        said = " ".join(f"{error} {error.__cause__ or ''}".split())
+        raise ZooError(
+            f"{repo} was not uploaded ({said}): nothing was committed, mend what is named and run "
+            "the same command again"
         ) from error
 
 
@@ -145,14 +166,19 @@ def _paths_of_this_machine(folder: Path) -> list[str]:
             f"{folder / DESCRIPTION} cannot be read ({' '.join(str(error).split())}): export the "
             "checkpoint again"
         ) from error
-    return sorted({text for text in _texts(described) if PurePath(text).is_absolute()})
+    return sorted({path for text in _texts(described) for path in _paths(text)})
+
+
+def _paths(text: str) -> list[str]:
+    return [text] if PurePath(text).is_absolute() else ABSOLUTE.findall(text)
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for held in value.values():
+        for name, held in value.items():
+            yield name
             yield from _texts(held)
     elif isinstance(value, list):
         for held in value:
