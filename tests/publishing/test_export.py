@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -411,6 +412,15 @@ def test_an_export_is_written_over_where_that_is_said_by_an_export_of_itself_too
     for ours, theirs in zip(embeddings(zoo.load(out)), before, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert [*tmp_path.iterdir()] == [out]
+
+
+def test_graphs_say_what_is_to_be_installed_for_them(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ZooError, match=r"onnx is not installed: pip install 'zoo\[onnx\]' brings"):
+        export(checkpoint, tmp_path / "out", "onnx")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_graphs_are_told_as_what_zoo_does_not_load(tmp_path: Path) -> None:

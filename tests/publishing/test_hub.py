@@ -159,6 +159,17 @@ def test_a_repository_is_made_where_that_is_asked(folder: Path, httpserver: HTTP
     assert (told["name"], told.get("private", told.get("visibility"))) == ("bound", "private")
 
 
+@pytest.mark.parametrize("create", [False, True])
+def test_nothing_is_uploaded_to_a_public_repository_where_a_private_one_is_asked(
+    create: bool, folder: Path, httpserver: HTTPServer
+) -> None:
+    public = _said({"id": REPO, "sha": "abc", "siblings": [], "private": False})
+    hub = Hub(httpserver, refusing={f"/api/models/{REPO}": public})
+    with pytest.raises(ZooError, match="me/bound is there and public, and nothing was uploaded"):
+        push(folder, REPO, create=create, private=True, endpoint=hub.url)
+    assert hub.files == {}
+
+
 def test_a_repository_that_is_not_there_is_named_with_what_makes_it(
     folder: Path, httpserver: HTTPServer
 ) -> None:

@@ -28,7 +28,9 @@ def parser() -> Parser:
     parser.add_argument(
         "--create", action="store_true", help="make the repository where there is none"
     )
-    parser.add_argument("--private", action="store_true", help="make it private, where it is made")
+    parser.add_argument(
+        "--private", action="store_true", help="make it private, and upload nothing to a public one"
+    )
     parser.add_argument("--message", help="what the commit says (default: the folder's name)")
     parser.add_argument(
         "--dry_run", action="store_true", help="list what would be uploaded, and upload nothing"

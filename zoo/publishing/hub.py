@@ -63,7 +63,7 @@ def push(
         folder: A folder that `zoo export` wrote.
         repo: The repository, USER/NAME.
         create: Whether it is made where there is none.
-        private: Whether a repository that is made is private.
+        private: Whether a repository that is made is private; one that is there has to be.
         message: What the commit says; None says which folder it is.
         endpoint: The hub; None takes HF_ENDPOINT or huggingface.co.
 
@@ -72,7 +72,8 @@ def push(
 
     Raises:
         ZooError: The folder is no export, no token is there, there is no such repository, it may
-            not be written to, or the hub does not answer.
+            not be written to or is public where it should not be, the upload breaks off, or the hub
+            does not answer.
     """
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
@@ -129,8 +130,11 @@ def _uploaded(
 ) -> str:
     if create:
         api.create_repo(repo, private=private, exist_ok=True)
-    else:
-        api.repo_info(repo)
+    if api.repo_info(repo).private is False and private:
+        raise ZooError(
+            f"{repo} is there and public, and nothing was uploaded: make it private in its "
+            "settings on the hub, or leave --private out"
+        )
     commit: Any = api.upload_folder(
         repo_id=repo,
         folder_path=folder,
