@@ -23,7 +23,8 @@ def check_name(repo: str) -> None:
     Raises:
         ZooError: It cannot.
     """
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(repo)
