@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -156,8 +157,16 @@ def test_wandb_keeps_tables_and_pictures_offline(
     wandb = pytest.importorskip("wandb", reason="pip install 'zoo[wandb]' brings wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     logger = WandbLogger(save_dir=tmp_path, offline=True)
+    log, steps = logger.experiment.log, []
+
+    def noted(held: dict[str, Any]) -> None:
+        steps.append(held.get("trainer/global_step"))
+        log(held)
+
+    monkeypatch.setattr(logger.experiment, "log", noted)
     shown(logger, results)
     wandb.finish()
+    assert steps == [3, 3, 3, 3], "two tables and two pictures say of what step they are"
     kept = [file.name for file in tmp_path.rglob("media/**/*") if file.is_file()]
     for part in ("benchmarks", "missed", "half-truths, gaps"):
         assert any(name.startswith(part) for name in kept), kept

@@ -44,10 +44,12 @@ class LoggedTables(Callback):
                 for name, figure in pictures.items():
                     logger.experiment.add_figure(name, figure, trainer.global_step)
             elif isinstance(logger, WandbLogger):
+                step = trainer.global_step
                 for name, table in tables.items():
-                    logger.log_table(name, list(table.header), [list(row) for row in table.rows])
+                    rows = [list(row) for row in table.rows]
+                    logger.log_table(name, list(table.header), rows, step=step)
                 for name, figure in pictures.items():
-                    logger.log_image(name, [_pixels(figure)])
+                    logger.log_image(name, [_pixels(figure)], step=step)
 
 
 def metrics_of(results: Results) -> TextTable:
