@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import re
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from PIL import Image
 from tests.support.shards import picture
 from zoo.cli import main
 from zoo.errors import ZooError
+from zoo.sources import packing
 from zoo.sources.images import BrokenImage, ImageFinder, identity
 from zoo.sources.packing import Packing, pack, refuse_foreign
 from zoo.sources.readers.guess import guess_reader
@@ -67,12 +70,29 @@ def test_captions_are_read_as_they_were_packed(tmp_path: Path) -> None:
     assert identity(found[0].image) == "coco:724"
 
 
-def test_processes_pack_the_same_bytes(tmp_path: Path) -> None:
+def test_processes_pack_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "AT_ONCE", 1)
+    monkeypatch.setattr(packing, "AHEAD", 1)  # so that of three handfuls one waits
     samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
     for workers in (0, 2):
         packed(samples, tmp_path / str(workers), finder, workers=workers, side=20)
     alone, many = ((tmp_path / name / "00000.tar").read_bytes() for name in ("0", "2"))
     assert alone == many
+
+
+class Deadly(ImageFinder):
+    """Kills the process that reads an image."""
+
+    def content(self, image: ImageRef) -> bytes:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+
+def test_a_process_that_is_killed_ends_the_packing_with_a_sentence(tmp_path: Path) -> None:
+    samples = JsonLines(captions(tmp_path)).read()
+    with pytest.raises(ZooError, match="was killed: run the same command again with fewer"):
+        packed(samples, tmp_path / "out", Deadly([tmp_path]), workers=1)
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_found(

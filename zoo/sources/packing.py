@@ -2,8 +2,12 @@
 
 import io
 import shutil
+import signal
 import tarfile
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -23,6 +27,7 @@ from zoo.support.files import whole
 
 LOOKED_AT = 200  # images by which the size of all is told
 AT_ONCE = 16  # images that a process is handed
+AHEAD = 4  # such handfuls for each process that are under way, at most
 PADDED = tarfile.BLOCKSIZE * 3  # headers of a sample's files, and what fills their blocks
 BESIDE = ("units", "negatives")  # what files beside the tars are called, but for their endings
 ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif", "BMP": "bmp", "TIFF": "tiff"}
@@ -88,8 +93,29 @@ class Packing:
         if not self.workers:
             yield from map(self.file, images)
             return
-        with get_context("fork").Pool(self.workers) as pool:
-            yield from pool.imap(self.file, images, AT_ONCE)
+        chunks = (images[at : at + AT_ONCE] for at in range(0, len(images), AT_ONCE))
+        # spawn: a fork would answer signals as this process does, and may miss the one to end
+        with ProcessPoolExecutor(self.workers, get_context("spawn"), _deaf_to_ctrl_c) as pool:
+            try:
+                first = islice(chunks, AHEAD * self.workers)
+                under_way = deque(pool.submit(self._files, chunk) for chunk in first)
+                while under_way:
+                    yield from under_way.popleft().result()
+                    under_way.extend(pool.submit(self._files, more) for more in islice(chunks, 1))
+            except BrokenProcessPool as error:
+                raise ZooError(
+                    "a process that packed images was killed: run the same command again with "
+                    "fewer --workers"
+                ) from error
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _files(self, images: Sequence[ImageRef]) -> list[tuple[str, bytes] | BrokenImage]:
+        return [self.file(image) for image in images]
+
+
+def _deaf_to_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the main process answers
 
 
 @dataclass(frozen=True)
