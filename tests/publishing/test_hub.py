@@ -227,6 +227,18 @@ def test_an_upload_that_breaks_off_is_told_with_its_file_and_nothing_is_committe
     assert not any("/commit/" in asked for asked in hub.asked)
 
 
+def test_a_push_that_is_interrupted_says_that_no_commit_was_heard_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zoo.cli.push.push", interrupted)
+    assert main(["push", str(folder), REPO]) == 130
+    said = capsys.readouterr().err
+    assert "interrupted: the hub did not say that anything was committed, the same" in said
+
+
 def test_a_card_that_the_hub_refuses_is_told_with_what_is_wrong_in_it(
     folder: Path, httpserver: HTTPServer
 ) -> None:
