@@ -69,6 +69,20 @@ def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
     assert [len(chart.draw().axes) for chart in section.charts] == [1, 1]
 
 
+def test_full_numbers_lead_to_their_cases_and_leak_free_ones_to_none() -> None:
+    one = run([True, True, False, True])
+    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    for subset, asks in (("swap_att", "subset=swap_att"), ("all", "in=0&name=sugarcrepe")):
+        of = replace(one.counted[0], leaks=(replace(leak, subset=subset),))
+        section = familiar(
+            {"one": Results(one.header, (of,), one.cases)}, {"one": one}, PRESET[0], links(one)
+        )
+        assert section is not None
+        cases = {str(r["series"]): str(r["cases"]) for r in section.charts[1].records}
+        assert asks in cases["one, full"]
+        assert cases["one, leak-free"] == ""
+
+
 def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were() -> None:
     one = run([True, True, False, True])
     leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)

@@ -107,6 +107,17 @@ class Links:
         asks = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW}
         return f"{CASES}#{urlencode(asks)}" if numbers else ""
 
+    def subsets(self, asked: BenchmarkRun, metric: str, run: int) -> str:
+        """Returns the address of the cases of a metric over all subsets of a benchmark.
+
+        Args:
+            asked: The benchmark.
+            metric: Name of the metric.
+            run: Number of the run.
+        """
+        places = [place for place in self._parts if (place[0], place[2]) == (asked, metric)]
+        return self.members(f"{asked}, {metric}", places, run)
+
 
 def metric_rows(runs: Sequence[Results], links: Links) -> list[Row]:
     """Returns a row for each metric of the first preset that any run has.

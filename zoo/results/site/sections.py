@@ -150,7 +150,7 @@ def familiar(
         preset: The first of these.
         links: Addresses of cases.
     """
-    drawn = _splits(counted, links), _leaks(runs, preset)
+    drawn = _splits(counted, links), _leaks(runs, preset, links)
     charts = [chart for chart in drawn if chart is not None]
     if not charts:
         return None
@@ -350,14 +350,15 @@ def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
     return _chart("seen_unseen", "Seen against unseen bindings", labels, found)
 
 
-def _leaks(runs: Mapping[str, Results], preset: Preset) -> Chart | None:
+def _leaks(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart | None:
     """Draws metrics over all cases, and without those whose images a model has seen.
 
     A run that was not counted under the preset when it was measured says under which it was.
+    Leak-free numbers lead to no cases, as no run keeps which images were told as seen.
     """
     found: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
-    for name, run in runs.items():
+    for i, (name, run) in enumerate(runs.items()):
         of = next((own for own in run.counted if own.preset == preset.name), run.counted[0])
         under = "" if of.preset == preset.name else f", preset {of.preset}"
         told = [leak for leak in of.leaks if leak.n_seen]
@@ -365,10 +366,16 @@ def _leaks(runs: Mapping[str, Results], preset: Preset) -> Chart | None:
         for leak in told:
             if leak.subset != ALL and (leak.benchmark, leak.run) in whole:
                 continue
-            label = f"{BenchmarkRun(leak.benchmark, leak.run)}/{leak.subset}/{leak.metric}"
+            asked = BenchmarkRun(leak.benchmark, leak.run)
+            label = f"{asked}/{leak.subset}/{leak.metric}"
             labels[label] = None
-            for series, value in (("full", leak.full), ("leak-free", leak.without)):
-                found.setdefault(f"{name}, {series}{under}", {})[label] = Point(value)
+            if leak.subset == ALL:
+                href = links.subsets(asked, leak.metric, i)
+            else:
+                href = links.place(str(asked), leak.subset, leak.metric, i)
+            full = Point(leak.full, href=href)
+            for series, point in (("full", full), ("leak-free", Point(leak.without))):
+                found.setdefault(f"{name}, {series}{under}", {})[label] = point
     return _chart("leak_free", "Full against leak-free", labels, found)
 
 
