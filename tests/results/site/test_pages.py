@@ -99,8 +99,7 @@ def test_what_one_has_wrong_and_the_other_right_is_filtered_and_sorted(
     tab.locator("#metric").select_option("half_truth")
     tab.locator("#sort").select_option("gain")
     margins = []
-    for card in cards(tab).all():
-        said = card.text_content()
+    for said in cards(tab).all_text_contents():
         assert "half_truth/" in said
         first, second = re.findall(r"(first|second) ([✓✗]) \w+, margin (-?[\d.]+)", said)
         assert (first[1], second[1]) == ("✗", "✓")
