@@ -5,6 +5,7 @@ import logging
 import os
 import pickle
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,14 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
 from zoo.sources.samples import Samples, Texts
 from zoo.sources.source import read, split_by_image, with_images
+from zoo.support.compiled import ROWS
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 numbers = st.integers(0, 1 << 40)
@@ -353,3 +356,37 @@ def test_lines_of_a_file_with_every_field_are_what_they_were(tmp_path: Path) -> 
         '{"image": "b.jpg", "caption": "b", "caption_id": 7, "image_id": 8, "negatives": ["n"]}\n'
     )
     assert list(read(JsonLines(file)).samples) == JsonLines(file).read()
+
+
+def test_samples_are_compiled_as_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never more than a batch of them waits for its table."""
+    compiled = 0
+
+    class Many(Reader):
+        def samples(self) -> Iterator[Sample]:
+            for n in range(ROWS * 2 + 1):
+                assert n - compiled <= ROWS
+                yield Sample(ImageRef("file", "x"), "a dog", "x", str(n))
+
+    def counted(some: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
+        nonlocal compiled
+        compiled += len(some)
+        return plain(some, images)
+
+    plain = samples._captions
+    monkeypatch.setattr(samples, "_captions", counted)
+    assert len(kept_samples(Many())) == compiled == ROWS * 2 + 1
+
+
+def test_a_reader_yields_what_stands_before_a_faulty_line(tmp_path: Path) -> None:
+    wrong = {
+        "a.jsonl": '{"image": "x.jpg", "caption": "a dog"}\nno json\n',
+        "a.csv": "image,caption\nx.jpg,a dog\nx.jpg\n",
+        "a.token.txt": "1.jpg#0\ta dog\nno caption\n",
+    }
+    for name, text in wrong.items():
+        (tmp_path / name).write_text(text)
+        each = guess_reader(tmp_path / name).each()
+        assert next(each).caption == "a dog"
+        with pytest.raises(ZooError, match=name):
+            next(each)

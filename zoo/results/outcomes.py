@@ -191,9 +191,11 @@ def identical(case: Case, query: Query) -> list[bool]:
 
 def table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
-    written = list(map(attrgetter(*SCHEMA.names), rows))
-    columns = zip(*written, strict=True) if written else ([] for _ in SCHEMA.names)
-    return pa.table([list(column) for column in columns], schema=SCHEMA)
+    columns: list[list[object]] = [[] for _ in SCHEMA.names]
+    for values in map(attrgetter(*SCHEMA.names), rows):
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return pa.table(columns, schema=SCHEMA)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_place, sweep, write_beside
+from zoo.support.helpers import helps_its_parent
 from zoo.support.schema import lines
 from zoo.support.text_files import json_value
 from zoo.units.reader import write_units
@@ -227,7 +228,7 @@ def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> It
         return
     # spawn: a fork of a process in which Mitsuba's threads run may hang
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=use_one_thread) as pool:
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_helps) as pool:
         try:
             for done in as_completed([pool.submit(_render_to, *job) for job in jobs]):
                 yield done.result()
@@ -238,6 +239,11 @@ def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> It
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _helps() -> None:
+    helps_its_parent()
+    use_one_thread()
 
 
 def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:

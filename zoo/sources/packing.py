@@ -2,7 +2,6 @@
 
 import io
 import shutil
-import signal
 import tarfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from zoo.sources.packed import PackedCaption, numbered
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import whole
+from zoo.support.helpers import helps_its_parent
 
 LOOKED_AT = 200  # images by which the size of all is told
 AT_ONCE = 16  # images that a process is handed
@@ -95,7 +95,7 @@ class Packing:
             return
         chunks = (images[at : at + AT_ONCE] for at in range(0, len(images), AT_ONCE))
         # spawn: a fork would answer signals as this process does, and may miss the one to end
-        with ProcessPoolExecutor(self.workers, get_context("spawn"), _deaf_to_ctrl_c) as pool:
+        with ProcessPoolExecutor(self.workers, get_context("spawn"), helps_its_parent) as pool:
             try:
                 first = islice(chunks, AHEAD * self.workers)
                 under_way = deque(pool.submit(self._files, chunk) for chunk in first)
@@ -112,10 +112,6 @@ class Packing:
 
     def _files(self, images: Sequence[ImageRef]) -> list[tuple[str, bytes] | BrokenImage]:
         return [self.file(image) for image in images]
-
-
-def _deaf_to_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the main process answers
 
 
 @dataclass(frozen=True)

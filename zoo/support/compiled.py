@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from rich.console import Console
-from rich.progress import track
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from zoo.errors import ZooError
 from zoo.support.caches import alone, cache_folder
@@ -199,20 +199,23 @@ def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def progress(items: Iterable[T], what: str) -> Iterable[T]:
-    """Returns the items, and shows on a terminal how many were taken.
+def progress(items: Iterable[T], what: str) -> Iterator[T]:
+    """Yields the items, and shows on a terminal how many were taken.
 
     Args:
-        items: The items.
+        items: The items, whose number need not be known.
         what: What is done with them.
     """
-    return track(
-        items,
-        what,
+    with Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
         disable=not sys.stderr.isatty(),
-    )
+    ) as shown:
+        yield from shown.track(items)
 
 
 def place() -> Path:
