@@ -33,6 +33,7 @@ from zoo.errors import ZooError, near
 from zoo.evaluation.foreign import scorer
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
 from zoo.evaluation.mteb import MtebEncoder
+from zoo.evaluation.patch_words import patch_words
 from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
 from zoo.heads import answers
 from zoo.heads.cosine import Cosine
@@ -40,6 +41,7 @@ from zoo.mistakes import sentence
 from zoo.module import ZooModule
 from zoo.pieces.segments import Segments
 from zoo.pieces.views import Views
+from zoo.results.site.patches import PatchWords
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.support.arguments import listed
 from zoo.support.log import quieten
@@ -166,6 +168,24 @@ class Model:
         images_of = answers.prepare_images(head, encoded[0])
         scores = answers.block(head, images_of, answers.prepare_texts(head, encoded[1]))
         return np.asarray(scores.float().cpu())
+
+    def patch_words(self, image: Picture, texts: Texts) -> list[PatchWords]:
+        """Returns which patches of an image the words of texts are like.
+
+        Args:
+            image: One image, as for `score`.
+            texts: One or several.
+
+        Returns:
+            For each text its tokens, the cosine of each with every patch, and the image as the
+            model sees it.
+
+        Raises:
+            ZooError: Something is no image or no text, or the head's score is not made of words
+                and patches, as that of MaxSim is.
+        """
+        (picture,) = listed_images(image)
+        return patch_words(self.module, opened(picture, self.decoding), listed_texts(texts))
 
     @torch.no_grad()
     def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:

@@ -43,6 +43,23 @@ def test_each_word_finds_its_best_patch(start_token: bool, cls_patch: bool) -> N
             assert block[i, j].item() == pytest.approx(3 * sum(best) / len(best), rel=1e-9)
 
 
+@pytest.mark.parametrize("cls_patch", [False, True])
+def test_words_and_patches_are_the_cosines_without_the_cls_patch(cls_patch: bool) -> None:
+    head = attached(MaxSim(cls_patch=cls_patch))
+    images, texts, *both = prepared(head)
+    i, j = torch.tensor([2, 0]), torch.tensor([3, 1])
+    found = head.patch_words(*both, i, j)
+    assert found is not None
+    for pair in range(2):
+        patches = images.tokens[head.image_key][i[pair]][head.prefix if cls_patch else 0 :]
+        words = texts.tokens[head.text_key][j[pair]]
+        assert found.shape[1:] == (len(words), len(patches))
+        for w, word in enumerate(words):
+            for p, patch in enumerate(patches):
+                cosine = (word @ patch / word.norm() / patch.norm()).item()
+                assert found[pair, w, p].item() == pytest.approx(cosine, rel=1e-9)
+
+
 def test_pairs_are_entries_of_the_block() -> None:
     head = attached(MaxSim())
     *_, images, texts = prepared(head)

@@ -72,6 +72,16 @@ class Tokenizer:
         ]
         return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
 
+    def parts(self, ids: Sequence[int]) -> list[str]:
+        """Returns what each token id stands for, without the spaces around it.
+
+        Args:
+            ids: Token ids.
+        """
+        # Hugging Face's tokenizers are inside open_clip's
+        decode = getattr(self.inner, "tokenizer", self.inner).decode
+        return [str(decode([one])).strip() for one in ids]
+
     def _ids(self, texts: Sequence[str]) -> Tensor:
         if not texts:
             return torch.zeros(0, self.context, dtype=torch.long)

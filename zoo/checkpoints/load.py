@@ -1,11 +1,14 @@
 """Loading: the module that a checkpoint or an exported folder holds, or that was published."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser
 
 from zoo import __version__
 from zoo.backbones.catalogue.model import settings
+from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import located, read_checkpoint, recipe_of
 from zoo.errors import ZooError
@@ -13,12 +16,13 @@ from zoo.mistakes import sentence
 from zoo.module import ZooModule
 
 
-def load_checkpoint(path: str | Path) -> ZooModule:
+def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -> ZooModule:
     """Loads the module of a checkpoint or of an exported folder.
 
     Args:
         path: A checkpoint of `zoo fit` or `zoo merge`, a folder of `zoo export`, `last`, `best` or
             a run's folder. All weights come from it alone.
+        recipe: The module's parts in plain data, where they are not those of the checkpoint.
 
     Returns:
         The module.
@@ -43,8 +47,8 @@ def load_checkpoint(path: str | Path) -> ZooModule:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
     try:
-        recipe = parser.parse_object({"module": recipe_of(checkpoint)})
-        module: ZooModule = parser.instantiate(recipe).module
+        parsed = parser.parse_object({"module": recipe or recipe_of(checkpoint)})
+        module: ZooModule = parser.instantiate(parsed).module
         module.teacher = None  # training alone asks it
         checkpoint["state_dict"] = {
             name: tensor
@@ -76,11 +80,50 @@ def load_published(name: str) -> ZooModule:
     Raises:
         ZooError: There is no such model, or its weights cannot be had or do not fit.
     """
+    return _built(settings(name), f"the model {name}")
+
+
+def load_measured(model: Mapping[str, Any]) -> ZooModule:
+    """Loads the module whose results these are.
+
+    Args:
+        model: What the results say of the model.
+
+    Returns:
+        The module, in evaluation mode.
+
+    Raises:
+        ZooError: It is not there, cannot be built, or has other weights than were measured.
+    """
+    checkpoint, recipe = model.get("checkpoint"), model.get("recipe")
+    if checkpoint is not None:
+        module = load_checkpoint(checkpoint, recipe)
+    elif recipe is not None:
+        module = _built(recipe, "the model that was measured")
+    else:
+        raise ZooError(f"{model.get('model')} is no model of zoo, and cannot be loaded")
+    if weights_hash(module.backbone, module.head) != model.get("weights_sha256"):
+        raise ZooError(
+            f"the weights of {checkpoint or 'the recipe in these results'} are not those that were "
+            "measured: measure them again, from a checkpoint"
+        )
+    return module.eval()
+
+
+def _built(recipe: Mapping[str, Any], name: str) -> ZooModule:
+    """Builds a module of its parts in plain data.
+
+    Args:
+        recipe: The parts.
+        name: What errors call it.
+
+    Raises:
+        ZooError: It cannot be built.
+    """
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
     try:
-        parsed = parser.parse_object({"module": settings(name)})
-        module: ZooModule = parser.instantiate(parsed).module
+        module: ZooModule = parser.instantiate(parser.parse_object({"module": recipe})).module
     except ArgumentError as error:
-        raise ZooError(f"the model {name} cannot be built: {sentence(str(error))}") from error
+        raise ZooError(f"{name} cannot be built: {sentence(str(error))}") from error
     return module

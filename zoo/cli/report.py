@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.cli.compare import folders
+from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, named
 from zoo.results.presets.named import preset_of
+from zoo.results.report import Results
+from zoo.results.site.patches import Mapped, Mapper
 from zoo.results.site.write import PAGE, check_out, write
 from zoo.support.arguments import Parser, listed, whole_number
 
@@ -27,11 +30,31 @@ def main(argv: list[str]) -> int:
         given.most_mb,
         given.publish,
         given.overwrite,
+        Mapped(_mappers(runs), given.patch_words) if given.patch_words else None,
     )
     for line in said:
         print(line)
     print(given.out / PAGE)
     return 0
+
+
+def _mappers(runs: Mapping[str, Results]) -> dict[str, Mapper]:
+    """Returns what gives words and patches, of the runs whose head's score is made of them.
+
+    Raises:
+        ZooError: A model is not there or another one, or none of them has such a head.
+    """
+    from zoo.checkpoints.load import load_measured
+    from zoo.evaluation.patch_words import mapper
+
+    found = {name: mapper(load_measured(run.header["model"])) for name, run in runs.items()}
+    known = {name: one for name, one in found.items() if one is not None}
+    if not known:
+        raise ZooError(
+            f"no head of {', '.join(runs)} scores by words and patches: leave --patch_words out, "
+            "or measure a model with MaxSim"
+        )
+    return known
 
 
 def parser() -> Parser:
@@ -70,6 +93,15 @@ def parser() -> Parser:
         default=100,
         help="how many megabytes the folder may have; small copies of images are left out beyond "
         "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--patch_words",
+        type=whole_number(0),
+        default=0,
+        metavar="N",
+        help="show which patches of the image the words of a text are like, for heads that score "
+        "by them, as MaxSim: of the N cases of each metric that a run has most wrong. The models "
+        "are loaded for that (default: %(default)s)",
     )
     parser.add_argument(
         "--publish",

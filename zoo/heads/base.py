@@ -169,6 +169,22 @@ class Head(Recorded, nn.Module, ABC):
             The logits of images against texts, `[n, m]`.
         """
 
+    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+        """Returns how like each token of a text is to each patch of an image.
+
+        Args:
+            images: Prepared images.
+            texts: Prepared texts.
+            i: The image of each pair, a row of `images`, `[P]`.
+            j: The text of each pair, a row of `texts`, `[P]`.
+
+        Returns:
+            Similarities, `[P, L, patches]`, where L is the length of the texts' tokens. None of a
+            head whose score is not made of them, which is what a head returns unless it says
+            otherwise.
+        """
+        return None
+
 
 def starts_at_random(head: Head, shapes: TowerShapes) -> bool:
     """Tells whether another head of the same arguments starts from other numbers.

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from zoo.batch import Encoded, TokenKey
+from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.heads.base import Head, without_autocast
 from zoo.needs import Needs
 from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
@@ -54,7 +54,12 @@ class MaxSim(Head):
     ) -> None:
         super().__init__(scale, max_scale, learn_scale, bias)
         self.image_key, self.text_key = TokenKey(layer, prefix=cls_patch), TokenKey(layer)
-        self.start_token, self.chunk = start_token, chunk
+        self.start_token, self.chunk, self.prefix = start_token, chunk, 0
+
+    def attach(self, shapes: TowerShapes) -> None:
+        """Learns how many prefix tokens images have; see `Head.attach`."""
+        super().attach(shapes)
+        self.prefix = shapes.prefix
 
     @property
     def needs(self) -> Needs:
@@ -105,10 +110,22 @@ class MaxSim(Head):
         similarity: Tensor = checkpoint(score, *arguments, use_reentrant=False)
         return similarity
 
-    def _pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+        """Returns the similarities whose largest over patches make a score.
+
+        See `Head.patch_words`. A CLS patch is left out, since it has no place in the image.
+        """
+        similarity = self._similarity(images, texts, i, j)
+        return similarity[:, :, self.prefix :] if self.image_key.prefix else similarity
+
+    def _similarity(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        """Returns the cosine of each word and each patch of named pairs, `[P, W, patches]`."""
         patches, words = images.tokens[self.image_key][i], texts.tokens[self.text_key][j]
         with without_autocast(patches):
-            similarity = words @ patches.transpose(1, 2)  # [P, W, patches]
+            return words @ patches.transpose(1, 2)
+
+    def _pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+        similarity = self._similarity(images, texts, i, j)
         best = similarity.masked_fill(~images.masks[self.image_key][i][:, None], -torch.inf).amax(2)
         return _mean(best, texts.masks[self.text_key][j])
 

@@ -77,6 +77,10 @@ class StructureGuided(MaxSim):
         """Returns the segments at unit length."""
         return super().prepare_texts(_in_pieces(texts))
 
+    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+        """Returns None: its views overlap, and are no patches."""
+        return None
+
     def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
         # there are many views and few segments, so that the views of the pairs take the most room
         return patches.shape[1] * max(words.shape[1], patches.shape[2])

@@ -2,7 +2,10 @@
 
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,3 +91,14 @@ def site(results: dict[str, Results], tmp_path_factory: pytest.TempPathFactory) 
     out = tmp_path_factory.mktemp("site") / "report"
     write(results, PRESET, out)
     return out
+
+
+@pytest.fixture
+def tab(browser: SimpleNamespace) -> Iterator[Any]:
+    """A page of the browser; its end fails where the page said a fault or asked the network."""
+    view, faults = browser.new_page(viewport={"width": 1200, "height": 900}), []
+    view.on("console", lambda message: faults.append(message.text))
+    view.on("pageerror", lambda error: faults.append(str(error)))
+    view.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
+    yield view
+    assert faults == []

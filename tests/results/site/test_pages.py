@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,17 +10,6 @@ import pytest
 
 from tests.support.pages import check_page
 from zoo.results.report import RESULTS
-
-
-@pytest.fixture
-def tab(browser: SimpleNamespace) -> Iterator[Any]:
-    """A page of the browser; its end fails where the page said a fault or asked the network."""
-    view, faults = browser.new_page(viewport={"width": 1200, "height": 900}), []
-    view.on("console", lambda message: faults.append(message.text))
-    view.on("pageerror", lambda error: faults.append(str(error)))
-    view.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
-    yield view
-    assert faults == []
 
 
 def cards(tab: Any) -> Any:

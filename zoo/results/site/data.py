@@ -4,7 +4,7 @@ They are scripts that call a function, since a page of the file system may not f
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from zoo.results.report import Results
 from zoo.results.site.answers import UNSCORED, Answer, Answers
 from zoo.results.site.images import Images
+from zoo.results.site.patches import Mapped, write_patches
 
 FOLDER = "data"
 INDEX = f"{FOLDER}/index.js"
@@ -21,32 +22,40 @@ DIGITS = 5
 
 
 def write_data(
-    answers: Answers, names: Sequence[str], results: Sequence[Results], images: Images, out: Path
+    answers: Answers,
+    runs: Mapping[str, Results],
+    images: Images,
+    out: Path,
+    mapped: Mapped | None = None,
 ) -> int:
     """Writes the files, and adds the images to those that are copied.
 
     Args:
         answers: What runs made of every question.
-        names: Names of the runs.
-        results: The runs.
+        runs: The runs by name.
         images: Takes the images.
         out: The folder of the pages.
+        mapped: Whose words and patches are shown; of no run where None.
 
     Returns:
         How many bytes the files have.
     """
     (out / FOLDER).mkdir()
+    results = list(runs.values())
     size, numbers = 0, dict[str, int]()
     for page, start in enumerate(range(0, len(answers), PAGE)):
         own = list(answers.read(results, start, min(start + PAGE, len(answers))))
         rows = [_row(answer, numbers) for answer in own]
         size += _write(out / FOLDER / f"cases_{page}.js", "page", page, rows)
     images.room -= size
+    patches = mapped and write_patches(
+        mapped, answers, runs, images, lambda name, *told: _write(out / FOLDER / name, *told)
+    )
     for image in _by_interest(answers, results):
         images.add(image)
     shown = [images.shown[image] for image in numbers]
     index = {
-        "runs": list(names),
+        "runs": list(runs),
         "size": PAGE,
         "parts": [
             [str(part.place[0]), part.place[1], part.place[2], part.start, part.n, part.graded]
@@ -54,6 +63,7 @@ def write_data(
         ],
         "right": ["".join("-01"[one + 1] for one in run) for run in answers.right.tolist()],
         "margin": [[_short(one) for one in run] for run in answers.margin.tolist()],
+        "patches": patches,
         "split": answers.split if any(answers.split) else None,
         "images": [
             [images.name(image), one.file, one.link]

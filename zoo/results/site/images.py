@@ -62,6 +62,10 @@ class Images:
         under = next((root for root in roots if path.is_relative_to(root)), path.parent)
         return str(path.relative_to(under))
 
+    def copied(self, image: str) -> bool:
+        """Returns whether an image may lie beside the pages."""
+        return not self.publish or image_ref(image).source == OWN
+
     def said(self) -> list[str]:
         """Returns what the report says of the images that it has no copies of."""
         found, of = [], f"of {len(self.shown):,} images"
@@ -84,7 +88,7 @@ class Images:
         return found
 
     def _add(self, image: str, name: str) -> Shown:
-        if self.publish and image_ref(image).source != OWN:
+        if not self.copied(image):
             self.linked += 1
             return Shown(link=self._link(image))
         if self.room <= 0:

@@ -18,6 +18,7 @@ from zoo.results.site.charts import drawn
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.images import Images
 from zoo.results.site.numbers import CASES, Links, Row, average_rows, differences, metric_rows
+from zoo.results.site.patches import Mapped
 from zoo.results.site.sections import (
     Section,
     apart,
@@ -48,6 +49,7 @@ def write(
     most_mb: int = 100,
     publish: bool = False,
     overwrite: bool = False,
+    mapped: Mapped | None = None,
 ) -> list[str]:
     """Writes a report, and returns sentences on what it has not.
 
@@ -60,6 +62,7 @@ def write(
         most_mb: How many megabytes the folder may have.
         publish: Whether images of others are linked rather than copied.
         overwrite: Whether a report that lies there may be lost.
+        mapped: Whose words and patches are shown beside cases; of no run where None.
 
     Raises:
         ZooError: The runs have no case in common, the folder holds something else, or it would be
@@ -78,7 +81,8 @@ def write(
         )
     with whole(out, folder=True) as folder:
         images = Images(_finder(roots, results), folder, most_mb * MB, publish)
-        size = write_data(found, list(runs), results, images, folder)
+        counted = dict(zip(runs, results, strict=True))
+        size = write_data(found, counted, images, folder, mapped)
         if size > most_mb * MB:
             raise ZooError(
                 f"the cases of {', '.join(runs)} take {size / MB:,.0f} MB without their images, "
@@ -86,7 +90,6 @@ def write(
             )
         links = Links(found)
         shown = _numbers(results, presets, comparison, links)
-        counted = dict(zip(runs, results, strict=True))
         sections = _sections(runs, counted, presets, comparison, links, shown["averages"], places)
         page = rendered(
             PAGE,

@@ -24,7 +24,9 @@ let index; // all answers: right or wrong, margins, where their texts are
 const waiting = new Map(); // what is done with a page of cases that is loaded
 const loaded = new Map();
 
-// The two functions that files of data call.
+const patchMaps = new Map(); // words and patches of a run and a metric, and what waits for them
+
+// The functions that files of data call.
 const zoo = {
   index(found) {
     index = found;
@@ -33,16 +35,23 @@ const zoo = {
   page(number, rows) {
     waiting.get(number)(rows);
   },
+  patches(run, part, maps) {
+    patchMaps.get(`${run}_${part}`).resolve(maps);
+  },
 };
+
+function script(source, reject) {
+  const made = document.createElement("script");
+  made.src = source;
+  made.onerror = () => reject(new Error(`${made.src} is gone`));
+  document.head.append(made);
+}
 
 function page(number) {
   if (!loaded.has(number)) {
     loaded.set(number, new Promise((resolve, reject) => {
       waiting.set(number, resolve);
-      const script = document.createElement("script");
-      script.src = `data/cases_${number}.js`;
-      script.onerror = () => reject(new Error(`${script.src} is gone`));
-      document.head.append(script);
+      script(`data/cases_${number}.js`, reject);
     }));
   }
   return loaded.get(number);
@@ -293,6 +302,9 @@ function card(i, [id, images, texts, match, scores], a, b) {
     words.append(verdict);
   }
   const part = index.parts.find(([, , , start, n]) => i >= start && i < start + n);
+  for (const run of runs) {
+    if (index.patches?.[run].includes(i)) words.append(patchWords(run, index.parts.indexOf(part), i, byText ? match : ""));
+  }
   const where = [part.slice(0, 3).join("/"), `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
   if (index.split?.[i]) where.push(index.split[i]);
   made.append(pictures, words, element("div", "id", where.join(" · ")));
@@ -333,4 +345,93 @@ function marked(text, right) {
   const before = words.slice(0, first).join(" ");
   const after = last ? words.slice(words.length - last).join(" ") : "";
   return [before, before && " ", between ? element("mark", "", between) : "", after && " ", after].filter(Boolean);
+}
+
+// Which patches of the image the words of a text are like: opened on demand.
+function patchWords(run, part, i, match) {
+  const made = element("details", "patches");
+  made.append(element("summary", "", `Words and patches of ${index.runs[run]}`));
+  made.addEventListener("toggle", async () => {
+    if (made.childElementCount > 1) return;
+    try {
+      made.append(patchesOf((await mapsOf(run, part))[i], match));
+    } catch (error) {
+      made.append(element("p", "", `These cannot be shown: ${error.message}. Write the report again.`));
+    }
+  });
+  return made;
+}
+
+function mapsOf(run, part) {
+  const key = `${run}_${part}`;
+  if (!patchMaps.has(key)) {
+    const waits = {};
+    waits.promise = new Promise((resolve, reject) => {
+      waits.resolve = resolve;
+      script(`data/patches_${key}.js`, reject);
+    });
+    patchMaps.set(key, waits);
+  }
+  return patchMaps.get(key).promise;
+}
+
+function patchesOf({ images, grid, pairs }, match) {
+  const made = element("div");
+  images.forEach((file, place) => {
+    const seen = element("div", "seen");
+    const image = element("img");
+    image.src = file;
+    image.alt = "the image as the model sees it";
+    const light = element("canvas");
+    light.setAttribute("aria-hidden", "true");
+    seen.append(image, light);
+    const said = element("p", "said-of-word", "Choose a word: the patches that it is like stay bright, the best has a frame.");
+    said.setAttribute("role", "status");
+    made.append(seen, said);
+    for (const [, which, words] of pairs.filter(([of]) => of === place)) {
+      const kind = match ? (match[which] === "1" ? "right" : "wrong") : "";
+      const text = element("p", `words text ${kind}`);
+      if (kind) text.append(element("b", "", kind === "right" ? "✓" : "✗"));
+      const highest = Math.max(...words.map(([, , high]) => high));
+      const lowest = Math.min(...words.map(([, , high]) => high));
+      for (const [word, low, high, coded] of words) {
+        const button = element("button", "", word);
+        button.type = "button";
+        button.style.setProperty("--like", `${Math.round(10 + 60 * (high - lowest) / Math.max(highest - lowest, 1e-9))}%`);
+        const choose = () => {
+          made.querySelectorAll(".words .chosen").forEach((one) => one.classList.remove("chosen"));
+          button.classList.add("chosen");
+          const best = lit(light, grid, coded);
+          said.textContent = `${word}: cosine ${high.toFixed(3)} at row ${best[0] + 1}, column ${best[1] + 1}; least ${low.toFixed(3)}.`;
+        };
+        button.addEventListener("mouseenter", choose);
+        button.addEventListener("focus", choose);
+        button.addEventListener("click", choose);
+        text.append(button, " ");
+      }
+      const mean = words.reduce((sum, [, , high]) => sum + high, 0) / words.length;
+      text.append(element("span", "score", `mean of the best ${mean.toFixed(3)}`));
+      made.append(text);
+    }
+  });
+  return made;
+}
+
+// Darkens patches that a word is unlike, frames the one that it is most like, and returns its place.
+function lit(canvas, [rows, columns], coded) {
+  const steps = Uint8Array.from(atob(coded), (one) => one.charCodeAt(0));
+  const side = 16;
+  canvas.width = columns * side;
+  canvas.height = rows * side;
+  const pen = canvas.getContext("2d");
+  steps.forEach((step, k) => {
+    pen.fillStyle = `rgba(0, 0, 0, ${(0.8 * (1 - step / 255)).toFixed(3)})`;
+    pen.fillRect((k % columns) * side, Math.floor(k / columns) * side, side, side);
+  });
+  const best = steps.indexOf(255);
+  const place = [Math.floor(best / columns), best % columns];
+  pen.strokeStyle = "#ff9d00";
+  pen.lineWidth = 2;
+  pen.strokeRect(place[1] * side + 1, place[0] * side + 1, side - 2, side - 2);
+  return place;
 }
