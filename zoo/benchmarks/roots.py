@@ -63,10 +63,11 @@ def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
 
 
 def _rooted(image: ImageRef, root: Path, folder: Path) -> ImageRef:
+    if image.source not in ("published", *CONTAINERS):
+        return image
     path = Path(image.key)
     # every relative path seems to lie in the working directory
-    beside = path.is_relative_to(folder) and (folder != Path() or path.exists())
-    if image.source not in ("published", *CONTAINERS) or not beside:
+    if not (path.is_relative_to(folder) and (folder != Path() or path.exists())):
         return image
     key = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
     return replace(image, key=key)

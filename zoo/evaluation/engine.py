@@ -50,6 +50,7 @@ from zoo.results.report import (
 from zoo.results.suites import expanded
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
+from zoo.support.collector import collector_off
 from zoo.support.distributed import gather_made, gather_objects, rank
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
@@ -156,7 +157,8 @@ class Evaluation(Ranged):
             ZooError: A benchmark is broken, nothing can be scored, or cases cannot be split.
         """
         if self._plan is None:
-            self._plan = make_plan(self.benchmarks, self.roots, self.finder)
+            with collector_off():
+                self._plan = make_plan(self.benchmarks, self.roots, self.finder)
             if self.familiar_with != TRAINING:
                 self.find_familiar()
             if self.exclude_images != TRAINED:
@@ -288,7 +290,9 @@ class Evaluation(Ranged):
             if rank() != 0:
                 return None
             model = {**about, "weights_sha256": self._weights}
-            return self._report(chain.from_iterable(judged), model, self._notes(head, towers))
+            notes = self._notes(head, towers)
+            with collector_off():
+                return self._report(chain.from_iterable(judged), model, notes)
 
         self.results = gather_made(reported)[0]
         self._strategies = []

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
 
 import numpy as np
@@ -21,6 +22,7 @@ from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.images import identity
 
+AT_ONCE = 10_000  # rows
 _BLANKS = re.compile(r"\s+(?=[^\w\s])")
 
 
@@ -179,7 +181,9 @@ def identical(case: Case, query: Query) -> list[bool]:
         A truth value for each score. Where texts ask, a foil that says what one of them says leaves
         nothing to be told, so that each of its scores is meant.
     """
-    texts = [_BLANKS.sub("", text) for text in case.texts]
+    texts = list(case.texts)
+    if _BLANKS.search("\n".join(texts)):
+        texts = [_BLANKS.sub("", text) for text in texts]
     matches = case.match[query.query].tolist()
     right = {text for text, match in zip(texts, matches, strict=True) if match}
     if case.asking:
@@ -191,11 +195,11 @@ def identical(case: Case, query: Query) -> list[bool]:
 
 def table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
-    columns: list[list[object]] = [[] for _ in SCHEMA.names]
-    for values in map(attrgetter(*SCHEMA.names), rows):
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    return pa.table(columns, schema=SCHEMA)
+    left, batches = map(attrgetter(*SCHEMA.names), rows), []
+    while some := list(islice(left, AT_ONCE)):
+        columns = [list(column) for column in zip(*some, strict=True)]
+        batches.append(pa.table(columns, schema=SCHEMA))
+    return pa.concat_tables(batches or [SCHEMA.empty_table()]).combine_chunks()
 
 
 @dataclass(frozen=True)

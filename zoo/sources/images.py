@@ -121,7 +121,7 @@ def identity(ref: ImageRef) -> str:
     if ref.source == "tar":
         return _packed(ref)
     if ref.source != "file":
-        return str(replace(ref, crop=None))
+        return str(ref if ref.crop is None else replace(ref, crop=None))
     path = PurePosixPath(ref.key)
     return str(
         flickr_ref(path.name)

@@ -242,7 +242,7 @@ def asked(
 
 def among(table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]) -> NDArray[Kind]:
     """Returns the entries of a table `[images, texts]` for some images and texts, row by row."""
-    return table[np.ix_(images, texts)].ravel()
+    return table.take(images, axis=0).take(texts, axis=1).ravel()
 
 
 def all_right(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
