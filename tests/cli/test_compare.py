@@ -72,7 +72,8 @@ def test_csv_is_on_its_own_and_notes_go_to_the_screen(
 
 
 @pytest.mark.parametrize(
-    ("kind", "begins"), [("latex", "% preset"), ("md", "| benchmark"), ("json", "{")]
+    ("kind", "begins"),
+    [("latex", r"% \usepackage{booktabs"), ("md", "| benchmark"), ("json", "{")],
 )
 def test_the_other_formats_are_printed_alone(
     runs: list[str], kind: str, begins: str, capsys: pytest.CaptureFixture[str]

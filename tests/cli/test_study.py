@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -211,7 +212,7 @@ def test_the_table_has_a_column_a_recipe_over_its_seeds_and_is_written_in_all_fo
     assert (whole / "forest.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_report_has_the_first_seed_of_every_row(
+def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row(
     whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_drawn = Drawn("", "", {}, [])
@@ -220,7 +221,17 @@ def test_the_report_has_the_first_seed_of_every_row(
     page = tables.report(Place(whole.absolute(), str(folder), two), runs_of(two))
     assert page == whole.absolute() / "report" / "index.html"
     index = (page.parent / "data" / "index.js").read_text()
-    assert '"runs":["CLIP/seed_0","NegCLIP/seed_0","first/seed_0"]' in index
+    assert '"runs":["CLIP","NegCLIP","start"]' in index
+    said = " ".join(page.read_text().split())
+    assert "Of CLIP (2 seeds), NegCLIP (2 seeds), averages and metrics are means" in said
+    assert "are of the first seed alone: CLIP/seed_0, NegCLIP/seed_0." in said
+    with (whole / "table.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == "metric"]
+    shown = [float(value) for value in re.findall(r'<td data-value="([\d.]+)">', said)]
+    for row in rows:
+        assert any(value == pytest.approx(float(row["value"])) for value in shown)
+        if row["run"] == "start":
+            assert (row["best"], row["level"], row["p"]) == ("False", "False", "")
 
 
 def test_a_table_says_which_rows_have_fewer_seeds_than_were_asked_for(

@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,6 +34,7 @@ from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.comparison import Comparison, Line
+from zoo.results.comparison.layout import points, probability
 from zoo.results.comparison.named import by_seed, shortened
 from zoo.results.outcomes import SCHEMA, rows, table
 from zoo.results.report import Results, write
@@ -393,12 +396,17 @@ def test_latex_is_whole_tabulars_whose_rows_have_a_cell_for_each_column() -> Non
     runs = made({"cs_clip & 100%": 0.5, "b{#}": 0.7, "c~^\\": 0.71})
     text = zoo.compare(runs).to_latex()
     body = [line for line in text.splitlines() if line and not line.startswith("%")]
-    depth, sides = 0, ""
+    depth, opened, sides = 0, 0, ""
     for line in body:
         bare = line.replace(r"\\", "").replace(r"\{", "").replace(r"\}", "")
-        assert bare.count("{") == bare.count("}")
+        opened += bare.count("{") - bare.count("}")
+        if line.startswith("{\\footnotesize") or line == "}":
+            assert opened == (0 if line == "}" else 1)
+            continue
+        assert opened == 1
         if line.startswith(r"\begin{tabular}"):
-            depth, sides = depth + 1, line.removeprefix(r"\begin{tabular}{").removesuffix("}")
+            depth, sides = depth + 1, line.removeprefix(r"\begin{tabular}{@{}")
+            sides = sides.removesuffix("@{}}")
             assert set(sides) <= {"l", "r"}
         elif line.startswith(r"\end{tabular}"):
             depth -= 1
@@ -412,6 +420,89 @@ def test_latex_is_whole_tabulars_whose_rows_have_a_cell_for_each_column() -> Non
     assert depth == 0
     assert r"cs\_clip \& 100\%" in text
     assert "+20.0" in text
+
+
+@pytest.mark.parametrize("n", [2, 20], ids=["a page", "several pages"])
+def test_latex_compiles_and_fits_a_page_of_paper(n: int, tmp_path: Path) -> None:
+    latex = shutil.which("pdflatex")
+    if latex is None:
+        pytest.skip("pdflatex is not installed")
+    runs = {
+        name: results(
+            pa.concat_tables(
+                [outcomes([i < rate for i in range(40)], subset=f"sub_{k}") for k in range(n)]
+            )
+        )
+        for name, rate in (("A & 5%", 20), ("NegCLIP_{#}", 22), ("C~^\\", 23), ("D$", 30))
+    }
+    text = zoo.compare(runs, resamples=50).to_latex()
+    assert (r"\begin{longtable}" in text) == (n == 20)
+    packages = text.splitlines()[0].removeprefix("% ").partition(";")[0]
+    document = (
+        r"\documentclass{article}\usepackage[a4paper,margin=2cm]{geometry}"
+        f"{packages}\\begin{{document}}{text}\\end{{document}}"
+    )
+    (tmp_path / "table.tex").write_text(document.replace("{document}%", "{document}\n%"))
+    told = subprocess.run(
+        [latex, "-interaction=nonstopmode", "-halt-on-error", "table.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stdout
+    assert "Overfull" not in told.stdout
+
+
+def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
+    runs = made({"a": 0.5, "b": 0.6, "start": 0.9})
+    alone = zoo.compare({name: runs[name] for name in ("a", "b")})
+    comparison = zoo.compare(runs, aside=["start"])
+    for line, without in zip(comparison.lines, alone.lines, strict=True):
+        assert line.tests == without.tests
+        assert line.values[:2] == without.values
+        assert line.values[2].value == pytest.approx(90)
+        assert not line.values[2].best
+        assert not line.values[2].level
+    assert "start: shown beside the others; it takes no part in best, p and q" in comparison.notes
+    assert comparison.tested == ("a", "b")
+    for names, said in (
+        (["sart"], "--aside sart is none of the runs"),
+        (["a"], "--aside a: the others are compared with the first run"),
+        (["b", "start"], "--aside b,start leaves a alone"),
+    ):
+        with pytest.raises(ZooError, match=said):
+            zoo.compare(runs, aside=names)
+
+
+def test_what_all_runs_leave_out_alike_is_counted_once() -> None:
+    first, second = outcomes([None, None, True, False]), outcomes([None, None, False, False])
+    said = zoo.compare({"a": results(first), "b": results(second)}).notes
+    assert any(
+        note.endswith("did not score them: 2 outcomes not scored of each run") for note in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(-0.04, "0.0"), (0.04, "0.0"), (-0.06, "-0.1"), (2.0, "+2.0")]
+)
+def test_a_difference_of_nothing_has_no_sign(number: float, shown: str) -> None:
+    assert points(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"), [(5e-5, "< 0.0001"), (1e-30, "< 0.0001"), (1e-4, "0.0001"), (0.0471, "0.047")]
+)
+def test_a_small_p_is_said_to_be_under_one_in_ten_thousand(p: float, shown: str) -> None:
+    assert probability(p) == shown
+
+
+def test_counts_of_each_alone_are_of_runs_and_not_of_seeds() -> None:
+    runs = made({"a": 0.5, "b": 0.7, "c": 0.7})
+    assert zoo.compare(runs).has_counts
+    together = zoo.compare(runs, group={"a": ["a"], "both": ["b", "c"]})
+    assert not together.has_counts
+    assert "right in" not in together.to_markdown()
 
 
 def test_a_run_that_falls_behind_has_a_minus_in_latex() -> None:

@@ -47,7 +47,7 @@ def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Co
         round(float(line.get_xdata()[0])): line for line in axes.lines if line.get_zorder() == 3
     }
     assert marks[40].get_markerfacecolor() == marks[40].get_markeredgecolor()
-    assert marks[2].get_markerfacecolor() == "white"
+    assert marks[2].get_markerfacecolor() == "#ffffff"
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -18,9 +18,10 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
+from zoo.results.drawing import INK, png, svg
 from zoo.results.half_truth_models import check_alike, drawing, table
 from zoo.results.half_truth_page import PAGE, page, write
-from zoo.results.half_truth_pictures import INK, accuracy, gaps, png, svg
+from zoo.results.half_truth_pictures import accuracy, gaps
 from zoo.results.half_truths import Diagnostic, diagnostics
 from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Strict

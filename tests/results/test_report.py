@@ -383,7 +383,7 @@ def test_marks_of_the_format_stay_text() -> None:
         "|---|---|",
         "| <x> & y_1 | \\~^{} |",
     ]
-    assert table.latex().splitlines()[2:6] == [
+    assert table.latex().splitlines()[3:7] == [
         r"\multicolumn{2}{l}{up \& down} \\",
         r"a$|$b & 5 \% \\",
         r"\midrule",

@@ -50,6 +50,7 @@ def main(argv: list[str]) -> int:
         given.metrics,
         given.resamples,
         given.seed,
+        listed(given.aside, "--aside") if given.aside else (),
     )
     if kind is not None:
         write_beside(given.plot, drawn(comparison, kind))
@@ -86,6 +87,12 @@ def parser() -> Parser:
         metavar="NAMES",
         help="models, by commas, of `zoo ls models`, whose published figures stand beside, marked "
         "so",
+    )
+    parser.add_argument(
+        "--aside",
+        metavar="NAMES",
+        help="runs, by commas, that are shown and take part in no test and no choice of the best, "
+        "as the weights that the others start from",
     )
     parser.add_argument(
         "--group",

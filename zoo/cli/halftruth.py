@@ -14,8 +14,8 @@ from zoo.benchmarks.half_truth.rules import CHECKED
 from zoo.cli.naming import NamingParser, samples_of
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
+from zoo.results.drawing import png
 from zoo.results.half_truth_page import PAGE, files, write
-from zoo.results.half_truth_pictures import png
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.named import preset_of
 from zoo.results.reading import read

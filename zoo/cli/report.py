@@ -6,6 +6,7 @@ from pathlib import Path
 from zoo.cli.compare import folders
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, named
+from zoo.results.comparison.named import SEED, by_seed
 from zoo.results.presets.named import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import Mapped, Mapper
@@ -20,6 +21,8 @@ def main(argv: list[str]) -> int:
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
     asked = folders(given.runs)
     runs = named(asked, least=1)
+    groups = by_seed(runs) if given.group else {name: [name] for name in runs}
+    shown = {group: runs[of[0]] for group, of in groups.items()}
     paths = asked.values() if isinstance(asked, Mapping) else asked
     said = write(
         runs,
@@ -30,7 +33,9 @@ def main(argv: list[str]) -> int:
         given.most_mb,
         given.publish,
         given.overwrite,
-        Mapped(_mappers(runs), given.patch_words) if given.patch_words else None,
+        Mapped(_mappers(shown), given.patch_words) if given.patch_words else None,
+        groups,
+        listed(given.aside, "--aside") if given.aside else (),
     )
     for line in said:
         print(line)
@@ -73,6 +78,18 @@ def parser() -> Parser:
         "with; NAME=FOLDER names one on the pages",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
+    parser.add_argument(
+        "--group",
+        choices=[SEED],
+        help="take the runs that differ in nothing but their seeds together: numbers are means and "
+        "standard deviations, and cases those of the first",
+    )
+    parser.add_argument(
+        "--aside",
+        metavar="NAMES",
+        help="runs, by commas, that are shown and take part in no test, as the weights that the "
+        "others start from",
+    )
     parser.add_argument(
         "--preset",
         "--presets",

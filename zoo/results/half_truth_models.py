@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoo.errors import ZooError
-from zoo.results.half_truth_pictures import INK, LABELS, STYLE
+from zoo.results.drawing import INK, STYLE, look
+from zoo.results.half_truth_pictures import LABELS
 from zoo.results.half_truths import ANCHOR, Diagnostic
 from zoo.results.tables import TextTable, number
 
@@ -78,7 +79,8 @@ def drawing(found: Mapping[str, Diagnostic]) -> "Figure":
         figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(gap)), 6.4), layout="constrained")
         panels = figure.subplots(2, sharex=True)
         for axes, (metric, says) in zip(panels, LABELS.items(), strict=True):
-            for colour, ((name, own), side) in enumerate(zip(lines.items(), sides, strict=True)):
+            for i, ((name, own), side) in enumerate(zip(lines.items(), sides, strict=True)):
+                colour, marker = look(i)
                 averages = [one.anchor if metric == ANCHOR else one.completion for one in own]
                 value, low, high = (
                     np.array([getattr(average, end) for average in averages], float)
@@ -89,8 +91,8 @@ def drawing(found: Mapping[str, Diagnostic]) -> "Figure":
                     value,
                     # an end at the value itself may lie a rounding beyond it
                     np.maximum((value - low, high - value), 0),
-                    fmt="o",
-                    color=f"C{colour}",
+                    fmt=marker,
+                    color=colour,
                     markersize=4,
                     capsize=2,
                     label=name,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.results.half_truth_pictures import accuracy, gaps, png, svg
+from zoo.results.drawing import png, svg
+from zoo.results.half_truth_pictures import accuracy, gaps
 from zoo.results.half_truths import Diagnostic, ScoredCase
 from zoo.results.pages import check_some, described, marked, rendered, thumbnails
 from zoo.sources.images import ImageFinder

@@ -1,22 +1,20 @@
 """Pictures of half-truths: accuracy by condition (CS-CLIP, Fig. 3), and the histogram of gaps."""
 
 from collections.abc import Sequence
-from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.rules import explained
+from zoo.results.drawing import INK, STYLE
 from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, Diagnostic, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# what is drawn in ink takes the colour of a page's text
-INK = "#1f2328"
 COLOURS = {ANCHOR: "#3f7fd1", COMPLETION: "#d9822b"}
 LABELS = {
     ANCHOR: "A > A-: anchor above half-truth",
@@ -27,16 +25,6 @@ GUESSES = {LONGER: ("_", "guess: the longer text"), CORPUS: ("x", "guess: the mo
 CHANCE = "chance"
 LEGEND = (*LABELS.values(), *(label for _, label in GUESSES.values()), CHANCE)
 BINS = 60
-STYLE: dict[Any, Any] = {
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
-    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "font.size": 9,
-    "text.parse_math": False,  # a name may have a dollar
-    "svg.fonttype": "none",
-    "svg.hashsalt": "zoo",
-}
 
 
 def accuracy(diagnostic: Diagnostic) -> "Figure":
@@ -98,24 +86,6 @@ def gaps(diagnostic: Diagnostic) -> "Figure":
             axes.set_ylabel("cases")
         panels[-1].set_xlabel("gap: score of the anchor less score of the half-truth")
     return figure
-
-
-def png(figure: "Figure") -> bytes:
-    """Returns a figure as a PNG on white."""
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=150, facecolor="white")
-    return out.getvalue()
-
-
-def svg(figure: "Figure") -> str:
-    """Returns a figure as an SVG element, whose ink is the colour of the text around it."""
-    import matplotlib
-
-    out = StringIO()
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    drawn = out.getvalue()
-    return drawn[drawn.index("<svg") :].replace(INK, "currentColor")
 
 
 def _accuracies(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], metric: str) -> None:

@@ -24,6 +24,7 @@ _LATEX = {
     "|": "$|$",
     "\n": " ",
 }
+ON_A_PAGE = 40  # rows that LaTeX sets as one block
 _MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # of a number, which is longer than a hyphen
 
 
@@ -60,22 +61,26 @@ class TextTable:
         return "\n".join([*self.says, *([""] if self.says else []), *lines])
 
     def latex(self) -> str:
-        """Returns a tabular with the rules of booktabs.
+        """Returns a small tabular with the rules of booktabs, or a longtable beyond a page.
 
         The lines of `says` come first, over all columns.
         """
-        n = len(self.header)
+        n, long = len(self.header), len(self.rows) > ON_A_PAGE
         said = [rf"\multicolumn{{{n}}}{{l}}{{{_latex(line)}}} \\" for line in self.says]
+        kind = "longtable" if long else "tabular"
         return "\n".join(
             [
-                rf"\begin{{tabular}}{{{self._sides}}}",
+                r"{\footnotesize\setlength{\tabcolsep}{3pt}",
+                rf"\begin{{{kind}}}{{@{{}}{self._sides}@{{}}}}",
                 r"\toprule",
                 *said,
-                _latex_row(self.header),
+                *self._latex_header(),
                 r"\midrule",
+                *([r"\endhead"] if long else []),
                 *map(_latex_row, self.rows),
                 r"\bottomrule",
-                r"\end{tabular}",
+                rf"\end{{{kind}}}",
+                "}",
             ]
         )
 
@@ -85,6 +90,13 @@ class TextTable:
         body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in self.rows)
         head = f"<thead><tr>{_cells(self.header, 'th')}</tr></thead>"
         return f"<table>{said}{head}<tbody>{body}</tbody></table>"
+
+    def _latex_header(self) -> list[str]:
+        """Returns a row for each line of the header's cells, the last lines together."""
+        cells = [cell.split("\n") for cell in self.header]
+        deep = max(map(len, cells))
+        rows = zip(*([""] * (deep - len(cell)) + cell for cell in cells), strict=True)
+        return [_latex_row(row) for row in rows]
 
     @property
     def _sides(self) -> str:

@@ -2,7 +2,7 @@
 
 from matplotlib.colors import to_hex
 
-from zoo.results.comparison.forest import look
+from zoo.results.drawing import look
 from zoo.results.site.drawings import Curve, Point, bars, lines
 
 MANY = 20  # more than there are colours

@@ -35,7 +35,7 @@ def test_the_numbers_are_those_of_the_results(tab: Any, site: Path, runs: dict[s
     of = [json.loads((folder / RESULTS).read_text())["presets"][0] for folder in runs.values()]
     for number, counted in enumerate(of):
         values = ["" if m["value"] is None else str(m["value"]) for m in counted["metrics"]]
-        assert column(tab, "#all", 4 + number) == values
+        assert column(tab, "#all", 2 + number) == values
     metric = of[0]["metrics"][0]
     row = tab.locator("#all tbody tr").first.inner_text()
     assert f"{metric['value']:.1f}" in row
@@ -45,14 +45,14 @@ def test_the_numbers_are_those_of_the_results(tab: Any, site: Path, runs: dict[s
 
 def test_a_table_is_sorted_by_keyboard_and_filtered(tab: Any, site: Path) -> None:
     tab.goto((site / "index.html").as_uri())
-    head = tab.locator("#all thead th").nth(3)
+    head = tab.locator("#all thead th").nth(1)
     head.locator("button").focus()
     tab.keyboard.press("Enter")
-    found = list(map(float, column(tab, "#all", 4)))
+    found = list(map(float, column(tab, "#all", 2)))
     assert found == sorted(found, reverse=True)
     assert head.get_attribute("aria-sort") == "descending"
     tab.keyboard.press("Enter")
-    assert list(map(float, column(tab, "#all", 4))) == sorted(found)
+    assert list(map(float, column(tab, "#all", 2))) == sorted(found)
     tab.locator("input.filter[data-table=all]").fill("sugarcrepe swap_obj")
     assert tab.locator("#all tbody tr:visible").count() == 1
     assert re.fullmatch(r"1 of \d+ rows", tab.locator("[data-count=all]").inner_text())
@@ -65,9 +65,12 @@ def test_a_number_leads_to_its_cases(tab: Any, site: Path, runs: dict[str, Path]
     assert cards(tab).count() == 12
     said = tab.locator("#count").inner_text()
     right = round(12 * metric["value"] / 100)
+    place = f"{metric['benchmark']}/{metric['subset']}/{metric['metric']}"
     assert said == (
-        f"12 cases of 12 shown. second is right in {right} of 12 ({metric['value']:.1f} %)."
+        f"{place}: 12 cases of 12 shown. second is right in {right} of 12 "
+        f"({metric['value']:.1f} %)."
     )
+    assert tab.locator("#b").input_value() == "0"  # beside the first, which others are compared to
 
 
 def test_the_number_of_an_average_leads_to_the_cases_of_its_members(tab: Any, site: Path) -> None:
@@ -75,8 +78,42 @@ def test_the_number_of_an_average_leads_to_the_cases_of_its_members(tab: Any, si
     tab.get_by_role("row", name="sugarcrepe, by cases").locator("a").first.click()
     cards(tab)
     assert tab.locator("#count").inner_text().startswith("84 cases of 84 shown.")
+    assert "An average weighs its metrics and no cases" in tab.locator("#count").inner_text()
     tab.locator("#members").click()
     assert not tab.locator("#count").inner_text().startswith("84 cases")
+
+
+def test_cases_begin_with_one_metric_and_back_returns_to_what_was_chosen_before(
+    tab: Any, site: Path
+) -> None:
+    tab.goto((site / "cases.html").as_uri())
+    cards(tab)
+    began = tab.locator("#count").inner_text()
+    assert began.startswith("sugarcrepe/")
+    assert all(tab.locator(f"#{name}").input_value() for name in ("benchmark", "subset", "metric"))
+    tab.locator("#show").select_option("wrong")
+    chosen = tab.locator("#count").inner_text()
+    assert chosen != began
+    tab.locator("#benchmark").select_option("half_truth")
+    tab.go_back()
+    assert tab.locator("#count").inner_text() == chosen
+    assert tab.locator("#show").input_value() == "wrong"
+    tab.go_back()
+    assert tab.locator("#count").inner_text() == began
+
+
+def test_a_run_beside_itself_is_said_to_be_the_same(tab: Any, site: Path) -> None:
+    tab.goto((site / "cases.html").as_uri())
+    cards(tab)
+    tab.locator("#b").select_option("0")
+    assert "A and B are the same run" in tab.locator("#count").inner_text()
+
+
+def test_p_is_sorted_from_the_least(tab: Any, site: Path) -> None:
+    tab.goto((site / "index.html").as_uri())
+    tab.locator("#apart thead th button").nth(3).click()
+    found = list(map(float, column(tab, "#apart", 4)))
+    assert found == sorted(found)
 
 
 def test_what_one_has_wrong_and_the_other_right_is_filtered_and_sorted(

@@ -15,8 +15,9 @@ from zoo.results.leaks import Leak
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
+from zoo.results.site.familiarity import familiar
 from zoo.results.site.numbers import Links
-from zoo.results.site.sections import costs, familiar, logs, training, trajectories
+from zoo.results.site.sections import costs, logs, training, trajectories
 
 LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,train/texts_a_second
 0,0,2.0,0.1,0.25,10.0,100.0
@@ -105,12 +106,12 @@ def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were(
 def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
     plain = results_of(outcomes([True, False])).recounted(PRESET[:1])
     assert familiar({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
-    assert training(logs({"plain": plain})) is None
+    assert training(logs({"plain": plain}), ["plain"]) is None
     assert trajectories({"plain": plain}, {}) is None
 
 
 def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> None:
-    section = training(logs(trained))
+    section = training(logs(trained), list(trained))
     assert section is not None
     told = {
         chart.name: [(r["curve"], r["step"], r["value"]) for r in chart.records]

@@ -22,6 +22,8 @@ from zoo.results.report import CASES, Results
 from zoo.results.report import write as write_results
 from zoo.results.site.answers import UNSCORED, answers
 from zoo.results.site.images import Images, Shown
+from zoo.results.site.numbers import Links, metric_rows
+from zoo.results.site.words import words
 from zoo.results.site.write import write
 from zoo.sources.images import ImageFinder
 
@@ -171,11 +173,61 @@ def test_differences_lead_to_the_cases_of_both_runs(site: Path) -> None:
     table = page[page.index('id="apart"') :].partition("</table>")[0]
     rows = table.partition("<tbody>")[2].split("</tr>")[:-1]
     points = [
-        re.search('data-value="[^"]+"><a href="cases.html#([^"]+)">[+-]', row) for row in rows
+        re.search('data-value="[^"]+"><a href="cases.html#([^"]+)">[+−0]', row) for row in rows
     ]
     assert rows
     assert all(of is not None and "&amp;b=1" in of[1] and shares(site, of[1]) for of in points)
     assert not re.search('<td data-value="[1-9][0-9]*">[0-9]+</td>', table)  # counts of cases
+
+
+def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
+    results: dict[str, Results], tmp_path: Path
+) -> None:
+    runs = {"one/0": results["first"], "one/1": results["second"], "other": results["second"]}
+    groups = {"one": ["one/0", "one/1"], "other": ["other"]}
+    write(runs, PRESET[:1], tmp_path / "out", groups=groups)
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    (index,) = script(tmp_path / "out" / "data" / "index.js")
+    assert index["runs"] == ["one", "other"]
+    first, second = ({str(m): m for m in run.metrics} for run in results.values())
+    rows = page[page.index('id="all"') :].partition("</table>")[0].split("<tr>")[2:]
+    assert len(rows) == len(first)
+    for row, a, b in zip(rows, first.values(), second.values(), strict=True):
+        mean, deviation = (a.value + b.value) / 2, abs(a.value - b.value) / 2**0.5
+        values = re.findall('<td data-value="([^"]*)"><a href="cases.html#([^"]+)">', row)
+        assert float(values[0][0]) == pytest.approx(mean)
+        assert f"<small>± {deviation:.1f}</small>" in row
+        assert float(values[1][0]) == pytest.approx(b.value)
+        if a.metric != "macro":
+            assert shares(tmp_path / "out", values[0][1]) == [pytest.approx(a.value)]
+    assert "Of one (2 seeds), averages and" in page
+    assert "first seed of each run: one/0" in (tmp_path / "out" / "cases.html").read_text("utf-8")
+
+
+def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
+    def notes(*runs: list[bool], chance: float | None = 50.0) -> list[str]:
+        counted_runs = [counted(outcomes(right)) for right in runs]
+        groups = {f"run {i}": [run] for i, run in enumerate(counted_runs)}
+        links = Links(answers(counted_runs, PRESET[0].rules))
+        return next(row.note for row in metric_rows(groups, links)).split("; ")
+
+    half = [i % 2 == 0 for i in range(200)]
+    assert notes(half[:40]) == ["few queries", "no run is told from chance"]
+    assert notes(half) == ["no run is told from chance"]
+    assert notes(half, [True] * 150 + [False] * 50) == [""]
+    assert notes(half, [False] * 150 + [True] * 50) == ["below chance: run 1"]
+    assert notes([True] * 200) == ["at the ceiling"]
+    assert notes([False] * 200, [False] * 200) == ["at the floor", "below chance: run 0, run 1"]
+
+
+def test_words_are_explained_where_they_are_used(site: Path) -> None:
+    page = (site / "index.html").read_text("utf-8")
+    told = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", page[page.index('id="words"') :]))
+    assert {"i2t", "r@k", "half_truth", "completion"} <= set(told)
+    assert "group" not in told
+    assert words([("winoground", "all", "group")]) == {
+        "group": "every image and every text of a case chooses right"
+    }
 
 
 def test_pages_name_nothing_outside_their_folder(site: Path) -> None:

@@ -28,6 +28,7 @@ WRITTEN: dict[str, Callable[[Comparison], str]] = {
 }
 PICTURES = ("forest.png", "forest.pdf")
 REPORT = "report"
+START = "start"  # what tables call the runs that others start from
 
 
 def check_names(study: Study) -> None:
@@ -61,11 +62,26 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
     found = compare(
         {str(run): place.measured(run) for of in rows.values() for run in of},
         beside=_names(given.get("beside", [])),
-        group={row: [str(run) for run in of] for row, of in rows.items()},
+        group=_groups(rows),
         presets=_presets(place),
         metrics=_names(given.get("metrics", [])),
+        aside=_aside(rows),
     )
     return replace(found, notes=(*_lacking(runs, rows), *found.notes))
+
+
+def _groups(rows: Mapping[str, Sequence[Run]]) -> dict[str, list[str]]:
+    """Returns the names of runs by what tables call their row."""
+    return {_called(row): [str(run) for run in of] for row, of in rows.items()}
+
+
+def _called(row: str) -> str:
+    return START if row == FIRST else row
+
+
+def _aside(rows: Mapping[str, Sequence[Run]]) -> tuple[str, ...]:
+    """Returns what is not tested: the start, where there are two rows beside it."""
+    return (START,) if FIRST in rows and len(rows) > 2 else ()
 
 
 def _lacking(runs: Iterable[Run], whole: Mapping[str, Sequence[Run]]) -> Iterator[str]:
@@ -81,7 +97,7 @@ def _lacking(runs: Iterable[Run], whole: Mapping[str, Sequence[Run]]) -> Iterato
 
 
 def report(place: Place, runs: list[Run]) -> Path:
-    """Writes the report of a study, with the first whole seed of each row, which it names.
+    """Writes the report of a study: means over seeds, with the cases of the first of each row.
 
     Args:
         place: The work folder.
@@ -93,11 +109,18 @@ def report(place: Place, runs: list[Run]) -> Path:
     Raises:
         ZooError: It would be too large, or there is no case to show.
     """
-    several = len(place.study.seeds) > 1
-    first = {row: of[0] for row, of in _whole(place, runs).items()}
-    folders = {str(run) if several else row: place.measured(run) for row, run in first.items()}
+    rows = _whole(place, runs)
+    folders = {str(run): place.measured(run) for of in rows.values() for run in of}
     out = place.root / REPORT
-    write_report(named(folders), _presets(place), out, folders, overwrite=True)
+    write_report(
+        named(folders),
+        _presets(place),
+        out,
+        folders,
+        overwrite=True,
+        groups=_groups(rows),
+        aside=_aside(rows),
+    )
     return out / PAGE
 
 

@@ -32,6 +32,7 @@ def compare(
     metrics: Sequence[str] = (),
     resamples: int = RESAMPLES,
     seed: int = 0,
+    aside: Sequence[str] = (),
 ) -> Comparison:
     """Compares runs over the questions that all were asked and scored.
 
@@ -46,10 +47,12 @@ def compare(
             none is given.
         resamples: Number of resamples of images that an interval is made of.
         seed: Seed of the resamples.
+        aside: Names of runs or groups that are shown and take part in no test and no choice of the
+            best, as the weights that the others start from.
 
     Raises:
-        ZooError: There are not two runs, a run cannot be read, the runs have no case in common, no
-            two differ in nothing but their seeds, or a name is not known.
+        ZooError: There are not two runs to test, a run cannot be read, the runs have no case in
+            common, no two differ in nothing but their seeds, or a name is not known.
     """
     if not isinstance(group, Mapping) and group not in (None, SEED):
         raise ZooError(f"--group {group!r}: runs are put together by `{SEED}` alone")
@@ -59,6 +62,7 @@ def compare(
     counted_by = [preset_of(preset) for preset in presets]
     results = named(runs)
     groups = _groups(results, group)
+    _check_aside(list(groups), aside)
     shared = common([one.cases for one in results.values()], list(results))
     first = next(iter(results.values()))
     rows = rows_of(shared.tables, counted_by, first.header)
@@ -75,17 +79,37 @@ def compare(
         )
     at = {name: i for i, name in enumerate(results)}
     members = [[at[name] for name in of] for of in groups.values()]
-    lines = lines_of(chosen(rows, metrics), list(groups), members, resamples, seed)
+    lines = lines_of(chosen(rows, metrics), list(groups), members, resamples, seed, aside)
     partial = {row.place for row in rows if row.partial_gallery}
     placed = tuple(line if line.place in partial else _beside(line, others) for line in lines)
     return Comparison(
         tuple(groups),
         placed,
-        tuple(_notes(results, groups, shared, placed, counted_by, others)),
+        tuple(_notes(results, groups, shared, placed, counted_by, others, aside)),
         tuple(others),
         resamples,
         seed,
+        tuple(aside),
     )
+
+
+def _check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
+    """Makes sure that there are two runs to test, the first among them.
+
+    Raises:
+        ZooError: A name is none of the runs, the first is named, or fewer than two are left.
+    """
+    unknown = next((name for name in aside if name not in groups), None)
+    if unknown is not None:
+        raise ZooError(f"--aside {unknown} is none of the runs: name one of {', '.join(groups)}")
+    if groups[0] in aside:
+        raise ZooError(
+            f"--aside {groups[0]}: the others are compared with the first run: name it later"
+        )
+    if len(groups) - len(set(aside)) < 2:
+        raise ZooError(
+            f"--aside {','.join(aside)} leaves {groups[0]} alone: leave it out, or add a run"
+        )
 
 
 def _groups(
@@ -168,9 +192,12 @@ def _notes(
     lines: Sequence[Line],
     presets: Sequence[Preset],
     beside: Iterable[str],
+    aside: Iterable[str],
 ) -> Iterator[str]:
     names = list(results)
     yield f"preset {presets[0].name}: {presets[0].says}"
+    for name in aside:
+        yield f"{name}: shown beside the others; it takes no part in best, p and q"
     for name, of in groups.items():
         if len(of) > 1:
             yield f"{name}: mean and standard deviation of {len(of)} seeds ({', '.join(of)})"
@@ -266,4 +293,6 @@ def _by_benchmark(
 
 
 def _by_run(names: Sequence[str], counts: Sequence[int], of: str) -> str:
+    if len(set(counts)) == 1:
+        return f"{counts[0]:,} {of} of each run"
     return ", ".join(f"{n:,} {of} of {name}" for name, n in zip(names, counts, strict=True) if n)

@@ -1,13 +1,11 @@
 """Comparison: the numbers of several runs over the same questions, and what tells them apart."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from zoo.errors import ZooError, near, need
 from zoo.results.comparison.paired import Paired, paired, paired_interval
@@ -61,7 +59,7 @@ class Value:
         value: Value in per cent; of a group, the mean over its seeds.
         deviation: Standard deviation over seeds in points, None where there is one seed.
         seeds: Number of runs that it is the mean of.
-        best: Whether no other run has a higher value.
+        best: Whether no other run that is tested has a higher value.
         level: Whether it is not the best, and not significantly worse than it.
     """
 
@@ -113,6 +111,7 @@ class Comparison:
         beside: Names of the models whose published figures stand beside.
         resamples: Number of resamples of images.
         seed: Seed of the resamples.
+        aside: Names of the runs that are shown and take part in no test.
     """
 
     runs: tuple[str, ...]
@@ -121,6 +120,19 @@ class Comparison:
     beside: tuple[str, ...]
     resamples: int
     seed: int
+    aside: tuple[str, ...] = ()
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """Names of the runs that are tested against each other, the first of all before them."""
+        return tuple(run for run in self.runs if run not in self.aside)
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether tests say how many questions each run alone has right; seeds have means."""
+        seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
+        tests = (test for line in self.lines for test in line.against_first())
+        return seeds == 1 and any(test.alone for test in tests)
 
     def __repr__(self) -> str:
         """The comparison as `zoo compare` prints it, 100 columns wide."""
@@ -163,11 +175,12 @@ class Comparison:
         return "\n\n".join([*(table.markdown() for table in self._tables()), *self.notes])
 
     def to_latex(self) -> str:
-        """Returns the tables in LaTeX, as tabulars that need the package booktabs.
+        """Returns the tables in LaTeX, as tabulars and, beyond a page, longtables.
 
-        Notes stand before them as comments.
+        The packages that they need, and notes, stand before them as comments.
         """
-        notes = "\n".join(f"% {note}" for note in self.notes)
+        needs = r"\usepackage{booktabs,longtable}; a page of A4 with margins of 2 cm holds six runs"
+        notes = "\n".join(f"% {note}" for note in (needs, *self.notes))
         return "\n\n".join([notes, *(table.latex() for table in self._tables())])
 
     def figure(self) -> "Drawing":
@@ -188,6 +201,7 @@ def lines_of(
     groups: Sequence[Sequence[int]],
     resamples: int,
     seed: int,
+    aside: Collection[str] = (),
 ) -> list[Line]:
     """Tests all pairs of groups in every row.
 
@@ -197,8 +211,10 @@ def lines_of(
         groups: Numbers of the runs of each group.
         resamples: Number of resamples of an interval.
         seed: Seed of resamples and exchanges.
+        aside: Names of the groups that take part in no test; not the first.
     """
-    pairs = list(combinations(range(len(groups)), 2))
+    tested = [i for i, name in enumerate(names) if name not in aside]
+    pairs = list(combinations(tested, 2))
     answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
     tests = [
         [paired(row, of[a], of[b], seed) for a, b in pairs]
@@ -210,7 +226,7 @@ def lines_of(
         for (a, b), test, adjusted in zip(pairs, own, q, strict=True):
             ends = paired_interval(row, of[a], of[b], seed, resamples) if a == 0 else None
             made.append(_contrast((names[a], names[b]), test, ends, adjusted))
-        values = _values(row, names, groups, made)
+        values = _values(row, names, groups, made, aside)
         counts = row.n, row.of, row.images
         found.append(Line(row.place, *counts, values, tuple(made), (), row.missing))
     return found
@@ -266,11 +282,17 @@ def _contrast(
 
 
 def _values(
-    row: Row, names: Sequence[str], groups: Sequence[Sequence[int]], tests: Sequence[Contrast]
+    row: Row,
+    names: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    tests: Sequence[Contrast],
+    aside: Collection[str],
 ) -> tuple[Value, ...]:
     of_runs = 100 * row.totals
     totals = [float(of_runs[list(group)].mean()) for group in groups]
-    best = names[int(np.argmax(totals))]
+    tested = {name: total for name, total in zip(names, totals, strict=True) if name not in aside}
+    most = max(tested.values())
+    best = max(tested, key=lambda name: tested[name])
     level = {
         name
         for test in tests
@@ -283,8 +305,8 @@ def _values(
             total,
             float(of_runs[list(group)].std(ddof=1)) if len(group) > 1 else None,
             len(group),
-            best=total >= max(totals) - 1e-9,
-            level=name in level and total < max(totals) - 1e-9,
+            best=name in tested and total >= most - 1e-9,
+            level=name in level and total < most - 1e-9,
         )
         for name, group, total in zip(names, groups, totals, strict=True)
     )

@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import LEVEL, Comparison, Line
+from zoo.results.drawing import INK, PAPER, STYLE, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
-COLOURS = ("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8")
-MARKERS = "osD^vP*X"
-INK, PALE = "#1f2328", "#d8dde3"
-STYLE: dict[Any, Any] = {
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
-    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
-    "font.size": 9,
-    "text.parse_math": False,  # a name may have a dollar
-    "svg.hashsalt": "zoo",
-    "pdf.fonttype": 42,
-}
 APART, ROW, HEAD = 0.075, 0.2, 1.1  # inches: between the runs of a row, a row, and what is around
-
-
-def look(i: int) -> tuple[str, str]:
-    """Returns the colour and marker of a run by its number; no two of the first 64 share both."""
-    return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 
 def format_of(path: Path) -> str:
@@ -59,7 +44,7 @@ def drawn(comparison: Comparison, kind: str) -> bytes:
     import matplotlib
 
     out, dated = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
         forest(comparison).savefig(
             out, format=kind, dpi=150, facecolor="white", metadata=dated.get(kind)
         )
@@ -77,7 +62,7 @@ def forest(comparison: Comparison) -> "Figure":
     import matplotlib
     from matplotlib.figure import Figure
 
-    first, *others = comparison.runs
+    first, *others = comparison.tested
     rows = list(_rows(comparison))
     row = max(ROW, APART * len(others) + 0.1)
     with matplotlib.rc_context(STYLE):
@@ -93,7 +78,7 @@ def forest(comparison: Comparison) -> "Figure":
                 label.set_fontweight("bold")
         for at, (_, line) in enumerate(rows):
             if line is not None:
-                axes.axhline(at, color=PALE, linewidth=0.6, zorder=0)
+                axes.axhline(at, color=INK, alpha=0.15, linewidth=0.6, zorder=0)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
@@ -123,7 +108,7 @@ def _rows(comparison: Comparison) -> Iterator[tuple[str, Line | None]]:
 def _draw(
     axes: "Axes", rows: list[tuple[str, Line | None]], run: str, i: int, shift: float
 ) -> None:
-    colour, marker = look(i)
+    colour, marker = look(i + 1)  # the first run has the first colour wherever it is drawn
     for at, (_, line) in enumerate(rows):
         test = line and next((t for t in line.against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
@@ -135,7 +120,7 @@ def _draw(
             marker=marker,
             markersize=4.5,
             markeredgecolor=colour,
-            markerfacecolor=colour if test.q <= LEVEL else "white",
+            markerfacecolor=colour if test.q <= LEVEL else PAPER,
             linestyle="none",
             zorder=3,
         )
@@ -149,5 +134,6 @@ def _legend(axes: "Axes", others: list[str]) -> tuple[list[Any], list[str]]:
             [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
         )
 
-    marks = [mark(colour, marker, colour) for colour, marker in map(look, range(len(others)))]
-    return [*marks, mark(INK, "o", "white")], [*others, f"hollow: q above {LEVEL}"]
+    looks = map(look, range(1, len(others) + 1))
+    marks = [mark(colour, marker, colour) for colour, marker in looks]
+    return [*marks, mark(INK, "o", PAPER)], [*others, f"hollow: q above {LEVEL}"]

@@ -13,7 +13,7 @@ from zoo.results.show import rich_table, wide_enough
 from zoo.results.tables import Bold, TextTable, Underlined, number
 
 PUBLISHED = "published"
-LEAST = 5e-5  # a p-value under it is shown as a power of ten
+LEAST = 1e-4  # a p-value under it is said to be so
 
 
 def tables(comparison: Comparison) -> list[TextTable]:
@@ -113,9 +113,9 @@ def _published(line: Line, model: str) -> str:
 
 def _differences(comparison: Comparison) -> TextTable:
     """Lays out how the other runs differ from the first."""
-    first, *others = comparison.runs
+    first, *others = comparison.tested
     several = len(others) > 1
-    alone = any(test.alone for line in comparison.lines for test in line.against_first())
+    alone = comparison.has_counts
     second = "the run" if several else others[0]
     header = (
         "metric or average",
@@ -137,8 +137,8 @@ def _differences(comparison: Comparison) -> TextTable:
 def _difference(test: Contrast, alone: bool) -> tuple[str, ...]:
     right = ("", "") if test.alone is None else tuple(f"{n:,}" for n in test.alone)
     return (
-        f"{test.difference:+.1f}",
-        f"{test.low:+.1f} to {test.high:+.1f}",
+        points(test.difference),
+        f"{points(test.low)} to {points(test.high)}",
         probability(test.p),
         probability(test.q),
         *(right if alone else ()),
@@ -146,5 +146,13 @@ def _difference(test: Contrast, alone: bool) -> tuple[str, ...]:
 
 
 def probability(p: float) -> str:
-    """Returns a p-value as it is printed, to two digits."""
-    return f"{p:.1e}" if p < LEAST else f"{p:.2g}"
+    """Returns a p-value as it is printed: to two digits, or that it is under one in 10,000."""
+    return f"< {LEAST}" if p < LEAST else f"{p:.2g}"
+
+
+def points(difference: float | None) -> str:
+    """Returns a difference in percentage points as it is printed; nothing has no sign."""
+    if difference is None:
+        return ""
+    shown = f"{difference:+.1f}"
+    return shown[1:] if float(shown) == 0 else shown

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.results.comparison.forest import COLOURS, look
-from zoo.results.half_truth_pictures import INK, STYLE
+from zoo.results.drawing import COLOURS, INK, STYLE, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +40,7 @@ class Point:
 
 
 Series = Mapping[str, Sequence[Point]]
+Looks = Mapping[str, tuple[int, int]]  # number of the run, and of what is drawn of it, by series
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,14 @@ class Curve:
     high: Sequence[float] = ()
 
 
-def bars(labels: Sequence[str], series: Series, says: str) -> "Figure":
+def bars(labels: Sequence[str], series: Series, says: str, looks: Looks | None = None) -> "Figure":
     """Draws a bar for each label and series, with its interval.
 
     Args:
         labels: Names of the rows.
         series: The numbers of each series, row by row.
         says: What the numbers are.
+        looks: Whose colour each series has; that of its own number where None.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -79,7 +80,7 @@ def bars(labels: Sequence[str], series: Series, says: str) -> "Figure":
         made: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
             at = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thick
-            made[name] = _bars(axes, at, points, 0.9 * thick, i)
+            made[name] = _bars(axes, at, points, 0.9 * thick, *_look(name, i, looks))
         axes.set_yticks(range(len(labels)), [fill(label, LABEL) for label in labels], fontsize=8)
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.set_xlim(0, 100)
@@ -98,6 +99,7 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
         series: The numbers of each series, spoke by spoke.
     """
     import matplotlib
+    from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
 
     around = np.linspace(0, 2 * np.pi, len(labels), endpoint=False)
@@ -116,7 +118,8 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
                 marker=marker,
                 markersize=4,
             )
-            axes.fill(around, values, color=colour, alpha=0.08)
+            # an alpha of the whole shape darkens a square around it in Chromium
+            axes.fill(around, values, facecolor=to_rgba(colour, 0.08), linewidth=0)
         axes.set_xticks(around, [fill(label, 14) for label in labels], fontsize=8)
         axes.set_ylim(0, 100)
         axes.set_yticks([25, 50, 75, 100], ["25", "50", "75", "100 %"], fontsize=7)
@@ -126,7 +129,9 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
     return figure
 
 
-def lines(curves: Mapping[str, Curve], x: str, y: str, marks: bool = False) -> "Figure":
+def lines(
+    curves: Mapping[str, Curve], x: str, y: str, marks: bool = False, looks: Looks | None = None
+) -> "Figure":
     """Draws curves.
 
     Args:
@@ -134,6 +139,7 @@ def lines(curves: Mapping[str, Curve], x: str, y: str, marks: bool = False) -> "
         x: What is to the right.
         y: What is upward.
         marks: Whether each number has a mark, and its interval a bar.
+        looks: Whose colour each curve has; that of its own number where None.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -143,9 +149,10 @@ def lines(curves: Mapping[str, Curve], x: str, y: str, marks: bool = False) -> "
         axes = figure.add_subplot()
         made: dict[str, Any] = {}
         for i, (name, curve) in enumerate(curves.items()):
-            colour, marker = look(i)
+            run, kind = _look(name, i, looks)
+            colour, marker = look(run)
             drawn: dict[str, Any] = {"color": colour, "linewidth": 1.2}
-            drawn["linestyle"] = DASHES[i // len(COLOURS) % len(DASHES)]
+            drawn["linestyle"] = DASHES[kind % len(DASHES)]
             if marks:
                 drawn |= {"marker": marker, "markersize": 4}
             if curve.low:
@@ -164,12 +171,17 @@ def lines(curves: Mapping[str, Curve], x: str, y: str, marks: bool = False) -> "
     return figure
 
 
-def _bars(axes: "Axes", at: Any, points: Sequence[Point], thick: float, i: int) -> Any:
+def _look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
+    """Returns the number of a series' colour, and of its hatch or dash."""
+    return looks[name] if looks is not None else (i, i // len(COLOURS))
+
+
+def _bars(axes: "Axes", at: Any, points: Sequence[Point], thick: float, run: int, kind: int) -> Any:
     values = [point.value or 0.0 for point in points]
     marked: dict[str, Any] = {}
-    if hatch := HATCHES[i // len(COLOURS) % len(HATCHES)]:
+    if hatch := HATCHES[kind % len(HATCHES)]:
         marked = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
-    made = axes.barh(at, values, thick, color=look(i)[0], **marked)
+    made = axes.barh(at, values, thick, color=look(run)[0], **marked)
     for bar, point, place in zip(made, points, at, strict=True):
         if point.href:
             bar.set_url(point.href)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean, stdev
 from urllib.parse import urlencode
 
 from zoo.results.averages import Average, Mean, parts
@@ -13,19 +14,29 @@ from zoo.results.site.answers import Answers
 
 CASES = "cases.html"
 SHOW = {"show": "all"}
+FEW = 100  # queries, fewer of which say little
+NAMED = 3  # benchmarks that an average is said to be of by their names
+END = 1.0  # points from 0 or 100 %, within which runs cannot be told apart
+WEIGHTED = {
+    "equal": "",
+    "cases": "weighted by cases in the files",
+    "members": "weighted by numbers of members",
+}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one run has in a row.
+    """What one run, or the runs of a group, have in a row.
 
     Attributes:
-        value: Value in per cent, None where there is none.
-        low: Lower end of its 95 % interval, None where there is none.
-        high: Upper end of its 95 % interval, None where there is none.
+        value: Value in per cent, None where there is none; of a group, the mean over its runs.
+        low: Lower end of its 95 % interval, None where there is none, and of a group.
+        high: Upper end of its 95 % interval, None where there is none, and of a group.
         n: How many queries were scored.
         of: How many the files have.
-        href: Where its cases are shown; empty where there are none.
+        href: Where its cases are shown, of a group those of its first run; empty where there are
+            none.
+        deviation: Standard deviation over the runs of a group in points, None of one run.
     """
 
     value: float | None
@@ -34,6 +45,7 @@ class Cell:
     n: int
     of: int
     href: str
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class Row:
 
     Attributes:
         names: What it is called, in one or more words.
-        cells: What each run has, None of a run that was not asked.
+        cells: What each run or group has, None of one that was not asked.
         ties: How many scored queries are ties, run by run; empty of an average.
         chance: Chance level in per cent, None where it is not known.
         published: What was published of OpenAI's ViT-B/32, None where it is not known.
@@ -119,40 +131,75 @@ class Links:
         return self.members(f"{asked}, {metric}", places, run)
 
 
-def metric_rows(runs: Sequence[Results], links: Links) -> list[Row]:
+def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[Row]:
     """Returns a row for each metric of the first preset that any run has.
 
     Args:
-        runs: The runs.
+        groups: Runs that are taken together, by name; one alone is a group of itself.
         links: Addresses of cases.
     """
-    found = [{(m.asked, m.subset, m.metric): m for m in run.metrics} for run in runs]
+    found = [
+        [{(m.asked, m.subset, m.metric): m for m in run.metrics} for run in runs]
+        for runs in groups.values()
+    ]
     rows = []
-    for place in dict.fromkeys(place for of in found for place in of):
-        own = [of.get(place) for of in found]
-        first = next(metric for metric in own if metric is not None)
-        counted = _counted(first, found[own.index(first)].values())
-        cells = (
-            None if m is None else _cell(m, links.metric(m, counted, i)) for i, m in enumerate(own)
+    for place in dict.fromkeys(place for runs in found for of in runs for place in of):
+        own = [[of.get(place) for of in runs] for runs in found]
+        first = next(metric for of in own for metric in of if metric is not None)
+        counted = _counted(first, (m for runs in found for of in runs for m in of.values()))
+        cells = tuple(
+            _cell(of, "" if of[0] is None else links.metric(of[0], counted, i))
+            for i, of in enumerate(own)
         )
-        gallery = [m for m in own if m is not None and m.partial_gallery]
-        note = (
-            f"among {gallery[0].images:,} of the {gallery[0].gallery_of:,} images of the gallery, "
-            "which is easier"
-            if gallery
-            else ""
-        )
+        firsts = {name: of[0] for name, of in zip(groups, own, strict=True)}
+        notes = (_gallery(first), *_cautions(firsts, first.chance))
         rows.append(
             Row(
                 (str(place[0]), place[1], place[2]),
-                tuple(cells),
-                tuple(m.ties for m in own if m is not None),
+                cells,
+                tuple(of[0].ties for of in own if of[0] is not None),
                 first.chance,
                 first.published,
-                note,
+                "; ".join(filter(None, notes)),
             )
         )
     return rows
+
+
+def _gallery(metric: Metric) -> str:
+    if not metric.partial_gallery:
+        return ""
+    return (
+        f"among {metric.images:,} of the {metric.gallery_of:,} images of the gallery, which is "
+        "easier"
+    )
+
+
+def _cautions(found: Mapping[str, Metric | None], chance: float | None) -> Iterator[str]:
+    """Yields what keeps numbers of a metric from telling much: few queries, chance, an end.
+
+    Args:
+        found: What each run has, the first of a group.
+        chance: Chance level in per cent, None where it is not known.
+    """
+    known = {name: m for name, m in found.items() if m is not None and m.value is not None}
+    if not known:
+        return
+    if max(metric.n for metric in known.values()) < FEW:
+        yield "few queries"
+    values = [metric.value or 0.0 for metric in known.values()]
+    if max(values) <= END:
+        yield "at the floor"
+    if min(values) >= 100 - END:
+        yield "at the ceiling"
+    if chance is None:
+        return
+    ends = {name: (m.low, m.high) for name, m in known.items() if m.low is not None is not m.high}
+    below = [name for name, (_, high) in ends.items() if high < chance]
+    if below:
+        yield f"below chance: {', '.join(below)}"
+    if ends and all(low <= chance <= high for low, high in ends.values()):
+        yield "no run is told from chance"
 
 
 def _counted(metric: Metric, others: Iterable[Metric]) -> str:
@@ -163,30 +210,41 @@ def _counted(metric: Metric, others: Iterable[Metric]) -> str:
     return next((name for name in beside if name != MACRO), MACRO)
 
 
-def average_rows(counted: Sequence[Counted], means: Sequence[Mean], links: Links) -> list[Row]:
+def average_rows(
+    groups: Sequence[Sequence[Counted]], means: Sequence[Mean], links: Links
+) -> list[Row]:
     """Returns a row for each average under one preset that any run has.
 
     Args:
-        counted: What each run has under the preset.
+        groups: What the runs of each group have under the preset.
         means: The means of the preset.
         links: Addresses of cases.
     """
-    found = [{average.name: average for average in of.averages} for of in counted]
-    places = [
-        {
-            part.name: [(m.asked, m.subset, _counted(m, of.metrics)) for m, _ in part.shares]
-            for part in parts(means, of.metrics)
-        }
-        for of in counted
+    found = [[{one.name: one for one in of.averages} for of in runs] for runs in groups]
+    used = [
+        {part.name: [m for m, _ in part.shares] for part in parts(means, runs[0].metrics)}
+        for runs in groups
     ]
     rows = []
-    for name in dict.fromkeys(name for of in found for name in of):
-        own = [of.get(name) for of in found]
+    for name in dict.fromkeys(name for runs in found for of in runs for name in of):
+        own = [[of.get(name) for of in runs] for runs in found]
+        members = [of.get(name, []) for of in used]
         cells = tuple(
-            None if a is None else _cell(a, links.members(name, places[i].get(name, ()), i))
-            for i, a in enumerate(own)
+            _cell(
+                of,
+                links.members(
+                    name,
+                    [(m.asked, m.subset, _counted(m, groups[i][0].metrics)) for m in members[i]],
+                    i,
+                ),
+            )
+            for i, of in enumerate(own)
         )
-        rows.append(Row((name,), cells, note=_missing(a for a in own if a is not None)))
+        known = [average for of in own for average in of if average is not None]
+        over = dict.fromkeys(str(m.asked) for of in members for m in of)
+        of = ", ".join(over) if len(over) <= NAMED else f"{len(over)} benchmarks"
+        notes = (f"of {of}", WEIGHTED[known[0].weighting], _missing(known))
+        rows.append(Row((name,), cells, note="; ".join(filter(None, notes))))
     return rows
 
 
@@ -200,8 +258,17 @@ def _missing(averages: Iterable[Average]) -> str:
     return ""
 
 
-def _cell(found: Metric | Average, href: str) -> Cell:
-    return Cell(found.value, found.low, found.high, found.n, found.of, href)
+def _cell(found: Sequence[Metric | Average | None], href: str) -> Cell | None:
+    """Returns what a group has, by what its runs have; None where one of them was not asked."""
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        return None
+    first, values = known[0], [one.value for one in known if one.value is not None]
+    if len(known) == 1:
+        return Cell(first.value, first.low, first.high, first.n, first.of, href)
+    whole = len(values) == len(known)
+    value, deviation = (mean(values), stdev(values)) if whole else (None, None)
+    return Cell(value, None, None, first.n, first.of, href, deviation)
 
 
 @dataclass(frozen=True)
@@ -257,7 +324,9 @@ def differences(
                 _beside(mean, b, show) if line.place.is_mean else _address(line, links, b, show)
                 for show in ("all", "lost", "gained")
             )
-            alone = test.alone and list(zip(test.alone, each, strict=True))
+            alone = (
+                comparison.has_counts and test.alone and list(zip(test.alone, each, strict=True))
+            )
             yield Difference(
                 str(line.place),
                 test.second,

@@ -2,31 +2,27 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
-from zoo.results.averages import Average
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.half_truth_pictures import accuracy, gaps
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
-from zoo.results.leaks import ALL
 from zoo.results.metrics import Metric
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.site.charts import CASES, Chart
-from zoo.results.site.drawings import Curve, Point, bars, lines, radar
+from zoo.results.site.charts import CASES, Chart, Section, bar_chart, ends
+from zoo.results.site.drawings import Curve, Looks, Point, lines, radar
 from zoo.results.site.numbers import Links, Row
 from zoo.results.site.training import curves_of, trajectory_of
 
 SPOKES = 3  # a radar of fewer is no figure
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
-PER_CENT = "%, with the 95 % interval"
 TEXTS_A_SECOND = "train/texts_a_second"
 SCORING = {
     "images": "images encoded to measure",
@@ -36,23 +32,6 @@ SCORING = {
     "pairs": "arithmetic of pairs",
 }
 Curves = Mapping[str, Mapping[str, Curve]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page.
-
-    Attributes:
-        id: Its place in addresses.
-        title: What it is about.
-        says: What is to be known of it.
-        charts: What is drawn.
-    """
-
-    id: str
-    title: str
-    says: str
-    charts: tuple[Chart, ...]
 
 
 def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
@@ -73,15 +52,18 @@ def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
         ]
         for i, name in enumerate(names)
     }
-    records = _records(labels, series)
     title = "By capability"
-    charts = [Chart("capabilities", title, records, lambda: bars(labels, series, PER_CENT))]
+    charts = [bar_chart("capabilities", title, labels, series)]
     if len(labels) >= SPOKES:
         around = Chart(
-            "capabilities_radar", f"{title}, around", records, lambda: radar(labels, series)
+            "capabilities_radar",
+            f"{title}, around",
+            charts[0].records,
+            lambda: radar(labels, series),
         )
         charts.insert(0, around)
-    return Section("capabilities", title, f"{Capabilities().says.capitalize()}.", tuple(charts))
+    says = Capabilities().says
+    return Section("capabilities", title, f"{says[0].upper()}{says[1:]}.", tuple(charts))
 
 
 def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
@@ -139,28 +121,6 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
     return Section("half_truths", "Half-truths", says, tuple(charts))
 
 
-def familiar(
-    runs: Mapping[str, Results], counted: Mapping[str, Results], preset: Preset, links: Links
-) -> Section | None:
-    """Returns metrics by what training has shown: bindings seen or unseen, images seen or not.
-
-    Args:
-        runs: The runs, as they were counted when they were measured.
-        counted: The runs, counted under the presets of the report.
-        preset: The first of these.
-        links: Addresses of cases.
-    """
-    drawn = _splits(counted, links), _leaks(runs, preset, links)
-    charts = [chart for chart in drawn if chart is not None]
-    if not charts:
-        return None
-    says = (
-        "Seen: all bindings of attributes to objects in the texts of a case stood in training "
-        "captions; unseen: none. Leak-free: without the cases whose images the model has seen."
-    )
-    return Section("familiar", "What training has shown", says, tuple(charts))
-
-
 def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     """Returns recall over depth for each gallery, None where no run retrieved.
 
@@ -170,11 +130,14 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     """
     cases: dict[tuple[str, Metric], str] = {}
     galleries: dict[tuple[BenchmarkRun, str], dict[str, dict[int, Metric]]] = {}
+    looks: dict[str, tuple[int, int]] = {}
     for number, (name, run) in enumerate(runs.items()):
         for metric in run.metrics:
             told = RECALL.fullmatch(metric.metric)
             if told is not None and metric.value is not None:
-                curve = f"{name}, {'image to text' if told[1] == 'i2t' else 'text to image'}"
+                asks = told[1] == "i2t"
+                curve = f"{name}, {'image to text' if asks else 'text to image'}"
+                looks[curve] = number, int(not asks)
                 of = galleries.setdefault((metric.asked, metric.subset), {})
                 of.setdefault(curve, {})[int(told[2])] = metric
                 cases[curve, metric] = links.metric(metric, metric.metric, number)
@@ -182,7 +145,7 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     for i, ((asked, subset), found) in enumerate(galleries.items()):
         curves = {name: _depths(of) for name, of in found.items()}
         records = [
-            {"curve": name, "depth": k, **_ends(m), CASES: cases[name, m]}
+            {"curve": name, "depth": k, **ends(m), CASES: cases[name, m]}
             for name, of in found.items()
             for k, m in of.items()
         ]
@@ -193,7 +156,9 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
                 f"retrieval_{i}",
                 title,
                 records,
-                lambda curves=curves: lines(curves, "depth", "recall, %", marks=True),  # type: ignore[misc]
+                lambda curves=curves: lines(  # type: ignore[misc]
+                    curves, "depth", "recall, %", marks=True, looks=looks
+                ),
             )
         )
     if not charts:
@@ -202,11 +167,12 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     return Section("retrieval", "Retrieval", says, tuple(charts))
 
 
-def training(logged: Curves) -> Section | None:
+def training(logged: Curves, names: Sequence[str]) -> Section | None:
     """Returns what was logged while models were trained, None where nothing was.
 
     Args:
         logged: The logs, by run.
+        names: Names of all runs, by whose order they have colours.
     """
     wanted = {
         "loss": ("Loss", r"(train|val)/loss"),
@@ -216,19 +182,25 @@ def training(logged: Curves) -> Section | None:
     }
     charts = []
     for name, (title, pattern) in wanted.items():
-        curves = {
-            f"{run}, {column.partition('/')[2] if name != 'loss' else column}": (
-                Curve(curve.x, [1 / y for y in curve.y]) if name == "temperature" else curve
-            )
-            for run, of in logged.items()
-            for column, curve in of.items()
-            if re.fullmatch(pattern, column)
-        }
+        columns = [column for of in logged.values() for column in of]
+        columns = [column for column in dict.fromkeys(columns) if re.fullmatch(pattern, column)]
+        curves: dict[str, Curve] = {}
+        looks: dict[str, tuple[int, int]] = {}
+        for run, of in logged.items():
+            for column in _apart(of, columns):
+                called = f"{run}, {column.partition('/')[2] if name != 'loss' else column}"
+                curve, looks[called] = of[column], (names.index(run), columns.index(column))
+                if name == "temperature":
+                    curve = Curve(curve.x, [1 / y for y in curve.y])
+                curves[called] = curve
         if curves:
-            charts.append(_over_steps(f"training_{name}", title, curves))
+            charts.append(_over_steps(f"training_{name}", title, curves, looks))
     if not charts:
         return None
-    says = "As the runs' folders keep them in metrics.csv, over steps."
+    says = (
+        "As the runs' folders keep them in metrics.csv, over steps. Of curves of a run that are "
+        "equal, one is drawn."
+    )
     return Section("training", "Training", says, tuple(charts))
 
 
@@ -306,16 +278,6 @@ def logs(runs: Mapping[str, Results]) -> Curves:
     return {name: of for name, of in found.items() if of}
 
 
-def _records(
-    labels: Sequence[str], series: Mapping[str, Sequence[Point]]
-) -> list[dict[str, object]]:
-    return [
-        {"name": label, "series": name, **_ends(p), CASES: p.href}
-        for name, points in series.items()
-        for label, p in zip(labels, points, strict=True)
-    ]
-
-
 def _conditions(
     name: str, found: Diagnostic, links: Links, run: int
 ) -> Iterator[dict[str, object]]:
@@ -328,66 +290,7 @@ def _conditions(
                 f"{line.name}, {says}", [(found.run, of, metric) for of in line.conditions], run
             )
             told = {"run": name, "condition": line.name, "metric": says}
-            yield {**told, **_ends(average), "n": average.n, CASES: cases}
-
-
-def _ends(of: Average | Metric | Point) -> dict[str, object]:
-    return {"value": of.value, "low": of.low, "high": of.high}
-
-
-def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
-    """Draws metrics over cases of seen and unseen bindings."""
-    found: dict[str, dict[str, Point]] = {}
-    labels: dict[str, None] = {}
-    for i, (name, run) in enumerate(runs.items()):
-        for metric in run.counted[0].splits:
-            if metric.split in ("seen", "unseen") and metric.value is not None:
-                label = f"{metric.asked}/{metric.subset}/{metric.metric}"
-                labels[label] = None
-                href = links.metric(metric, metric.metric, i, split=metric.split)
-                point = Point(metric.value, metric.low, metric.high, href)
-                found.setdefault(f"{name}, {metric.split}", {})[label] = point
-    return _chart("seen_unseen", "Seen against unseen bindings", labels, found)
-
-
-def _leaks(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart | None:
-    """Draws metrics over all cases, and without those whose images a model has seen.
-
-    A run that was not counted under the preset when it was measured says under which it was.
-    Leak-free numbers lead to no cases, as no run keeps which images were told as seen.
-    """
-    found: dict[str, dict[str, Point]] = {}
-    labels: dict[str, None] = {}
-    for i, (name, run) in enumerate(runs.items()):
-        of = next((own for own in run.counted if own.preset == preset.name), run.counted[0])
-        under = "" if of.preset == preset.name else f", preset {of.preset}"
-        told = [leak for leak in of.leaks if leak.n_seen]
-        whole = {(leak.benchmark, leak.run) for leak in told if leak.subset == ALL}
-        for leak in told:
-            if leak.subset != ALL and (leak.benchmark, leak.run) in whole:
-                continue
-            asked = BenchmarkRun(leak.benchmark, leak.run)
-            label = f"{asked}/{leak.subset}/{leak.metric}"
-            labels[label] = None
-            if leak.subset == ALL:
-                href = links.subsets(asked, leak.metric, i)
-            else:
-                href = links.place(str(asked), leak.subset, leak.metric, i)
-            full = Point(leak.full, href=href)
-            for series, point in (("full", full), ("leak-free", Point(leak.without))):
-                found.setdefault(f"{name}, {series}{under}", {})[label] = point
-    return _chart("leak_free", "Full against leak-free", labels, found)
-
-
-def _chart(
-    name: str, title: str, labels: Mapping[str, None], found: Mapping[str, Mapping[str, Point]]
-) -> Chart | None:
-    if not labels:
-        return None
-    rows = list(labels)
-    series = {of: [points.get(row, Point(None)) for row in rows] for of, points in found.items()}
-    says = PER_CENT if any(p.low is not None for of in series.values() for p in of) else "%"
-    return Chart(name, title, _records(rows, series), lambda: bars(rows, series, says))
+            yield {**told, **ends(average), "n": average.n, CASES: cases}
 
 
 def _depths(found: Mapping[int, Metric]) -> Curve:
@@ -400,11 +303,20 @@ def _depths(found: Mapping[int, Metric]) -> Curve:
     return Curve(sorted(found), values, *map(list, zip(*known, strict=True)))
 
 
-def _over_steps(name: str, title: str, curves: Mapping[str, Curve]) -> Chart:
+def _apart(logged: Mapping[str, Curve], columns: Sequence[str]) -> Iterator[str]:
+    """Yields the columns that a run has, of those that are equal the first alone."""
+    seen: list[Curve] = []
+    for column in columns:
+        if column in logged and logged[column] not in seen:
+            seen.append(logged[column])
+            yield column
+
+
+def _over_steps(name: str, title: str, curves: Mapping[str, Curve], looks: Looks) -> Chart:
     records = [
         {"curve": of, "step": x, "value": y}
         for of, curve in curves.items()
         for x, y in zip(curve.x, curve.y, strict=True)
     ]
     what = title.partition(":")[0].lower()
-    return Chart(name, title, records, lambda: lines(curves, "step", what))
+    return Chart(name, title, records, lambda: lines(curves, "step", what, looks=looks))

@@ -8,29 +8,29 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import compare
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.layout import probability
+from zoo.results.comparison.layout import points, probability
 from zoo.results.pages import TEMPLATES, described, rendered
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
-from zoo.results.site.charts import drawn
+from zoo.results.site.charts import Section, drawn
 from zoo.results.site.data import INDEX, write_data
+from zoo.results.site.familiarity import familiar
 from zoo.results.site.images import Images
 from zoo.results.site.numbers import CASES, Links, Row, average_rows, differences, metric_rows
 from zoo.results.site.patches import Mapped
 from zoo.results.site.sections import (
-    Section,
     apart,
     capabilities,
     costs,
-    familiar,
     half_truths,
     logs,
     retrieval,
     training,
     trajectories,
 )
+from zoo.results.site.words import words
 from zoo.sources.images import ImageFinder
 from zoo.support.files import whole
 from zoo.support.provenance import random_weights
@@ -50,6 +50,8 @@ def write(
     publish: bool = False,
     overwrite: bool = False,
     mapped: Mapped | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    aside: Sequence[str] = (),
 ) -> list[str]:
     """Writes a report, and returns sentences on what it has not.
 
@@ -63,48 +65,63 @@ def write(
         publish: Whether images of others are linked rather than copied.
         overwrite: Whether a report that lies there may be lost.
         mapped: Whose words and patches are shown beside cases; of no run where None.
+        groups: Names of runs that are taken together, as the seeds of a recipe, by the name of
+            their group: numbers are means over them, and all else is of the first. None leaves each
+            run by itself.
+        aside: Names of runs or groups that are shown and not tested.
 
     Raises:
         ZooError: The runs have no case in common, the folder holds something else, or it would be
             too large.
     """
     check_out(out, overwrite)
-    results = [run.recounted(presets) for run in runs.values()]
+    groups = groups or {name: [name] for name in runs}
+    recounted = {name: run.recounted(presets) for name, run in runs.items()}
+    members = {group: [recounted[name] for name in of] for group, of in groups.items()}
+    counted = {group: of[0] for group, of in members.items()}
+    shown = {group: runs[of[0]] for group, of in groups.items()}
     comparison = None
-    if len(runs) > 1:
-        comparison = compare(dict(zip(runs, results, strict=True)), presets=presets)
+    if len(groups) > 1:
+        comparison = compare(recounted, group=groups, presets=presets, aside=aside)
+    results = list(counted.values())
     found = answers(results, presets[0].rules)
     if not len(found):
         raise ZooError(
-            f"{', '.join(runs)} scored no case, so that there is nothing to show: name the folder "
+            f"{', '.join(shown)} scored no case, so that there is nothing to show: name the folder "
             "of the images by --data_root, and measure again"
         )
     with whole(out, folder=True) as folder:
         images = Images(_finder(roots, results), folder, most_mb * MB, publish)
-        counted = dict(zip(runs, results, strict=True))
         size = write_data(found, counted, images, folder, mapped)
         if size > most_mb * MB:
             raise ZooError(
-                f"the cases of {', '.join(runs)} take {size / MB:,.0f} MB without their images, "
+                f"the cases of {', '.join(shown)} take {size / MB:,.0f} MB without their images, "
                 f"and --most_mb {most_mb} is allowed: allow more, or measure fewer benchmarks"
             )
         links = Links(found)
-        shown = _numbers(results, presets, comparison, links)
-        sections = _sections(runs, counted, presets, comparison, links, shown["averages"], places)
+        numbers = _numbers(members, presets, comparison, links)
+        lie = places or {}
+        beside = {group: lie[of[0]] for group, of in groups.items() if of[0] in lie}
+        sections = _sections(
+            shown, counted, presets, comparison, links, numbers["averages"], beside
+        )
+        several = {group: of for group, of in groups.items() if len(of) > 1}
         page = rendered(
             PAGE,
-            runs={name: dict(described(run.header["model"])) for name, run in runs.items()},
+            runs={name: dict(described(run.header["model"])) for name, run in shown.items()},
+            groups=several,
             preset=presets[0],
-            said=[*_said(runs), *images.said()],
+            said=[*_said(shown), *images.said()],
             sections=[
                 (section, [drawn(chart, folder) for chart in section.charts])
                 for section in sections
             ],
-            costs=costs(runs, logs(runs)),
-            **shown,
+            costs=costs(shown, logs(shown)),
+            words=words(row.names for row in numbers["metrics"]),
+            **numbers,
         )
         (folder / PAGE).write_text(page, "utf-8")
-        (folder / CASES).write_text(rendered(CASES, runs=list(runs)), "utf-8")
+        (folder / CASES).write_text(rendered(CASES, runs=list(shown), groups=several), "utf-8")
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
         if out.exists():
@@ -150,21 +167,24 @@ def _said(runs: Mapping[str, Results]) -> Iterator[str]:
 
 
 def _numbers(
-    results: Sequence[Results],
+    members: Mapping[str, Sequence[Results]],
     presets: Sequence[Preset],
     comparison: Comparison | None,
     links: Links,
 ) -> dict[str, Any]:
     """Returns what the first page shows of numbers."""
     averages = {
-        preset.name: average_rows([run.counted[i] for run in results], preset.means, links)
+        preset.name: average_rows(
+            [[run.counted[i] for run in of] for of in members.values()], preset.means, links
+        )
         for i, preset in enumerate(presets)
     }
     return {
         "averages": {name: rows for name, rows in averages.items() if rows},
-        "metrics": metric_rows(results, links),
+        "metrics": metric_rows(members, links),
         "differences": [] if comparison is None else list(differences(comparison, links, averages)),
         "probability": probability,
+        "points": points,
         "notes": [] if comparison is None else [n for n in comparison.notes if _told(n)],
     }
 
@@ -181,7 +201,7 @@ def _sections(
     comparison: Comparison | None,
     links: Links,
     averages: Mapping[str, Sequence[Row]],
-    places: Mapping[str, Path] | None,
+    places: Mapping[str, Path],
 ) -> list[Section]:
     """Returns the sections that runs have something for.
 
@@ -200,7 +220,7 @@ def _sections(
         half_truths(counted, presets[0], links),
         familiar(runs, counted, presets[0], links),
         retrieval(counted, links),
-        training(logs(runs)),
-        trajectories(runs, places or {}),
+        training(logs(runs), list(runs)),
+        trajectories(runs, places),
     ]
     return [section for section in found if section is not None]

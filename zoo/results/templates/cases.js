@@ -128,14 +128,30 @@ function recall() {
     if (name === "subset" || name === "metric") narrow();
     const select = control(name);
     if (!select) continue;
-    const value = given.get(name);
-    if (value !== null && [...select.options].some((option) => option.value === value)) select.value = value;
-    else if (["benchmark", "subset", "metric", "split"].includes(name)) select.value = "";
+    const options = [...select.options];
+    const wanted = options.find((option) => option.value === given.get(name));
+    select.value = (wanted ?? options.find((option) => option.defaultSelected) ?? options[0])?.value ?? "";
   }
-  if (control("b") && !given.has("b") && control("b").value === control("a").value) {
-    control("b").value = control("a").value === "0" ? "1" : "0";
-  }
+  // a run is looked at beside the first, to which the others are compared
+  if (control("b") && !given.has("b")) control("b").value = control("a").value === "0" ? "1" : "0";
+  if (!location.hash) beginWithOneMetric();
   show();
+}
+
+// Metrics have margins of their own kinds, so that the page begins with one: that has cases to show.
+function beginWithOneMetric() {
+  const [a, b] = ["a", "b"].map((name) => Number(control(name)?.value ?? 0));
+  const keep = SHOWS[control("show").value];
+  const has = ([, , , start, n]) => {
+    for (let i = start; i < start + n; i++) if (keep(index.right[a][i], index.right[b][i])) return true;
+    return false;
+  };
+  const [benchmark, subset, metric] = index.parts.find(has) ?? index.parts[0];
+  control("benchmark").value = benchmark;
+  narrow();
+  control("subset").value = subset;
+  narrow();
+  control("metric").value = metric;
 }
 
 function remember() {
@@ -145,7 +161,7 @@ function remember() {
     state.set("name", named);
   }
   for (const [name, value] of Object.entries(asked())) if (value !== "") state.set(name, value);
-  history.replaceState(null, "", `#${state}`); // unlike a change of location, it calls no recall
+  history.pushState(null, "", `#${state}`); // unlike a change of location, it calls no recall
 }
 
 // Lays out the cases that are asked for, a chunk at a time as it comes near the screen.
@@ -178,8 +194,11 @@ function show() {
   const key = new Map(shown.map((i) => [i, place(ORDERS[state.sort](margin(a, i), margin(b, i)))]));
   shown.sort((x, y) => key.get(x) - key.get(y) || x - y);
   const share = tally.scored ? ` (${(100 * tally.right / tally.scored).toFixed(1)} %)` : "";
-  control("count").textContent = `${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
+  const about = [state.benchmark, state.subset, state.metric, state.split].filter(Boolean).join("/");
+  control("count").textContent = `${about && `${about}: `}${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
     + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`
+    + (a === b && ["gained", "lost"].includes(state.show) ? " A and B are the same run: choose another." : "")
+    + (members?.size > 1 ? " An average weighs its metrics and no cases, so that it may differ from this share." : "")
     + (tally.graded ? " Some answers are graded: those alone are right that are so in full, and the metric is the mean of grades." : "");
   control("members").hidden = !members;
   control("members").textContent = members ? `Cases of ${named} alone ✕` : "";

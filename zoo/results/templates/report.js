@@ -19,7 +19,7 @@ function sorted(table, column, descending) {
 for (const table of document.querySelectorAll("table.sortable")) {
   for (const head of table.tHead.rows[0].cells) {
     head.querySelector("button").addEventListener("click", () => {
-      const number = head.classList.contains("number");
+      const number = head.classList.contains("number") && !("least" in head.dataset);
       const now = head.getAttribute("aria-sort");
       const descending = now ? now === "ascending" : number;
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
