@@ -75,6 +75,15 @@ def test_a_smaller_draw_is_a_part_of_a_larger_one_and_another_seed_draws_others(
         WebDataset(folder, draw=41).read()
 
 
+def test_samples_are_given_as_they_are_read(tmp_path: Path) -> None:
+    write_tar(tmp_path / "shards" / "00000.tar", sample(0) + sample(1))
+    write_tar(tmp_path / "shards" / "00001.tar", sample(2)[:1])
+    each = WebDataset(str(tmp_path / "shards")).each()
+    assert [next(each).caption for _ in range(2)] == ["a picture 0", "a picture 1"]
+    with pytest.raises(ZooError, match=r"00001\.tar#000000002 has no caption"):
+        next(each)
+
+
 def test_a_tar_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_shards(tmp_path / "shards")
     first = WebDataset(str(folder))
