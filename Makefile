@@ -59,4 +59,4 @@ $(RAY)/.installed: pyproject.toml
 	touch $@
 
 test-ray: $(RAY)/.installed
-	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py
+	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py tests/negatives/test_on_ray.py

@@ -54,8 +54,7 @@ SLOW_PAIRS = [
     if o in objectives() and o not in ALWAYS and (m == MASKED or h not in ("Cosine0", "MaxSim0"))
 ]
 QUICK_PAIRS = [pair for pair in PAIRS if pair not in SLOW_PAIRS]
-PARTS = 4  # of which the last has neither row nor text
-OF_FOUR = [
+OF_MANY = [
     (h, o, m) for h, m in (("Cosine0", MASKED), ("MaxSim0", "plain")) for o in all_objectives()
 ]
 
@@ -149,14 +148,14 @@ def test_so_are_those_through_costly_heads(pair: tuple[str, str, str], slow_rank
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [2, 4])
-def test_every_objective_is_the_same_on_two_and_on_four_with_uneven_ends(
-    count: int, tmp_path: Path
+@pytest.mark.parametrize(("count", "parts"), [(2, 4), (4, 4), (8, 8)])
+def test_every_objective_is_the_same_on_two_four_and_eight_with_uneven_ends(
+    count: int, parts: int, tmp_path: Path
 ) -> None:
-    """Four parts of a batch, of which one has no sample: a rank has two of them, or one."""
-    ranks = found_on_ranks(tmp_path, OF_FOUR, count, PARTS)
-    for pair in OF_FOUR:
-        assert_joined(pair, ranks, PARTS)
+    """Of four parts of a batch one has no sample: a rank has two of them, or one."""
+    ranks = found_on_ranks(tmp_path, OF_MANY, count, parts)
+    for pair in OF_MANY:
+        assert_joined(pair, ranks, parts)
 
 
 def assert_joined(pair: tuple[str, str, str], ranks: Ranks, parts: int = RANKS) -> None:

@@ -20,10 +20,17 @@ from hypothesis import strategies as st
 
 from tests.support.made import make_root
 from tests.support.mistakes import contents, full_after, said
+from tests.support.shards import write_shards
 from zoo.benchmarks.pairs import Pairs
 from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
+from zoo.sources.images import ImageFinder
+from zoo.sources.kept_samples import kept_samples
+from zoo.sources.packing import Packing, pack
+from zoo.sources.readers.guess import guess_reader
+from zoo.sources.tar_index import index_of
+from zoo.support.compiled import PLACE
 
 CAPTIONS = "a red dog beside two blue cats\ntwo cats chase three small dogs\n"
 SOME = settings(max_examples=12, deadline=None)
@@ -141,6 +148,55 @@ def test_a_cache_of_scenes_holds_whole_files_alone_and_is_gone_on_with(
         assert contents(out).items() <= whole("scenes").items()
         assert said(COMMANDS["scenes"](source, out)).status == 0
         assert contents(out) == whole("scenes")
+
+
+@pytest.mark.parametrize("kind", ["captions in tables", "an index of a tar", "packed shards"])
+@SOME
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_what_is_made_of_captions_is_whole_or_absent_and_then_made(kind: str, share: float) -> None:
+    _, source = made()
+    work = COMPILED[kind]
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        for place in ("XDG_CACHE_HOME", PLACE):
+            patch.setenv(place, f"{name}/{place}")
+        room = int(share * compiled_size(kind))
+        with full_after(room), pytest.raises(ZooError, match="File too large") as error:
+            work(source, Path(name))
+        assert "\n" not in str(error.value)
+        assert {Path(file).suffix for file in contents(Path(name))} <= {".lock"}
+        work(source, Path(name))
+
+
+def _shards(source: Path) -> Path:
+    if not (source / "shards").exists():
+        write_shards(source / "shards", n=40, per_shard=40)
+    return source / "shards" / "00000.tar"
+
+
+COMPILED: dict[str, Callable[[Path, Path], object]] = {
+    "captions in tables": lambda source, out: kept_samples(
+        guess_reader(source / "root" / "captions.tsv")
+    ),
+    "an index of a tar": lambda source, out: index_of(str(_shards(source))),
+    "packed shards": lambda source, out: pack(
+        guess_reader(source / "root" / "captions.tsv").read(),
+        range(12),
+        out / "packed",
+        Packing(ImageFinder([])),
+    ),
+}
+
+
+@cache
+def compiled_size(kind: str) -> int:
+    """Returns the size of the largest file that is made."""
+    _, source = made()
+    _shards(source)
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        for place in ("XDG_CACHE_HOME", PLACE):
+            patch.setenv(place, f"{name}/{place}")
+        COMPILED[kind](source, Path(name))
+        return max(map(len, contents(Path(name)).values()))
 
 
 STATE = {"state_dict": {"weight": torch.arange(1000.0)}, "epoch": 3}

@@ -20,8 +20,10 @@ import torch
 from tests.support.compared import outcomes, results
 from tests.support.made import make_root
 from tests.support.mistakes import names, said
+from tests.support.shards import sample, write_tar
 from zoo.cli import main
 from zoo.results.report import write
+from zoo.sources.tar_index import write_index
 
 SECONDS = 10  # of this process's own time, so that a busy machine changes nothing
 SAMPLE = 8  # of the slower rows, one in so many is in the default run
@@ -140,6 +142,15 @@ FIT += [
     )
     for v in ("0", "1", "-1", "2", "x", "0.0001")
 ]
+SHARDS = {
+    "BAD/cut.tar": "cut.tar is not a whole tar",
+    "BAD/wordless.tar": "wordless.tar#000000000 has no caption",
+    "BAD/other.tar": "other.tar.arrow is the index of another tar",
+}
+FIT += rows(
+    "fit --config RECIPE --data.train WebDataset --data.train.path",
+    *SHARDS.items(),
+)
 FIT += rows(
     "fit --config",
     ("nowhere.yaml", "nowhere.yaml"),
@@ -443,6 +454,7 @@ SMALL = list(
             ("extract CAPTIONS --out u.jsonl --extractor nowhere.Thing", "nowhere"),
             ("extract CAPTIONS --out u.jsonl --extractor zoo.heads.cosine.Cosine", "Cosine"),
             ("extract CAPTIONS --out u.jsonl --splits nope", "nope"),
+            *((f"extract {tar} --out u.jsonl", told) for tar, told in SHARDS.items()),
             ("extract CAPTIONS --out u.jsonl --spilts x", "near: --splits"),
             ("show", "file"),
             ("show nowhere.jsonl", "nowhere.jsonl"),
@@ -485,6 +497,7 @@ SMALL = list(
             ("--sceens 3", "near: --scenes"),
             ("stray", "stray"),
         ),
+        rows("data pack", *((f"{tar} --out s", told) for tar, told in SHARDS.items())),
         rows("", ("validat", "near: validate"), ("trian", "trian"), ("--quux", "--quux")),
     )
 )
@@ -514,6 +527,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (bad / "scenes").mkdir()
     (bad / "scenes" / "manifest.json").write_text((bad / "deep.json").read_text())
     (bad / "binary").write_bytes(bytes(range(256)) * 40)
+    cut = write_tar(bad / "cut.tar", sample(0))
+    cut.write_bytes(cut.read_bytes()[:900])
+    for name, files in {"wordless": sample(0)[:1], "other": sample(0)}.items():
+        tar = write_tar(bad / f"{name}.tar", files)
+        write_index(str(tar), tar.with_name(f"{tar.name}.arrow"))
+    write_tar(bad / "other.tar", [file for number in range(9) for file in sample(number)])
     torch.save({"a": torch.zeros(3)}, bad / "weights.pt")
     torch.save([1, 2], bad / "list.pt")
     before = Path.cwd()

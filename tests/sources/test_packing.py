@@ -70,6 +70,22 @@ def test_captions_are_read_as_they_were_packed(tmp_path: Path) -> None:
     assert identity(found[0].image) == "coco:724"
 
 
+def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_early(
+    tmp_path: Path,
+) -> None:
+    finder = ImageFinder([captions(tmp_path).parent])
+    names = ("b.png", "c.jpg", "b.png")
+    images = [ImageRef("file", str(tmp_path / name)) for name in names]
+    samples = [Sample(image, str(i), str(image), str(i)) for i, image in enumerate(images)]
+    packed(samples, tmp_path / "out", finder, per_shard=1)
+    each = WebDataset(str(tmp_path / "out")).each()
+    assert next(each).caption == "0"
+    (tmp_path / "out/00001.tar.arrow").write_bytes(b"")
+    with pytest.raises(ZooError, match="is not a whole index"):
+        next(each)
+    assert [s.caption for s in packed(samples, tmp_path / "out", finder)] == ["0", "1", "2"]
+
+
 def test_processes_pack_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "AT_ONCE", 1)
     monkeypatch.setattr(packing, "AHEAD", 1)  # so that of three handfuls one waits

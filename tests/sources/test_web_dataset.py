@@ -6,17 +6,21 @@ import re
 import shutil
 import tarfile
 from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
 
 from tests.support.shards import picture, sample, write_shards, write_tar
 from zoo.errors import ZooError
+from zoo.sources import tar_index
 from zoo.sources.images import BrokenImage, ImageFinder, identity
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
-from zoo.sources.tar_index import Tars, index_of
+from zoo.sources.tar_index import Tars, index_of, read_index
+from zoo.sources.tars import members
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +77,15 @@ def test_a_smaller_draw_is_a_part_of_a_larger_one_and_another_seed_draws_others(
     assert all(draw == [c for c in everything if c in draw] for draw in draws)
     with pytest.raises(ZooError, match="has 40 images, and draw is 41: draw fewer"):
         WebDataset(folder, draw=41).read()
+
+
+def test_samples_are_given_as_they_are_read(tmp_path: Path) -> None:
+    write_tar(tmp_path / "shards" / "00000.tar", sample(0) + sample(1))
+    write_tar(tmp_path / "shards" / "00001.tar", sample(2)[:1])
+    each = WebDataset(str(tmp_path / "shards")).each()
+    assert [next(each).caption for _ in range(2)] == ["a picture 0", "a picture 1"]
+    with pytest.raises(ZooError, match=r"00001\.tar#000000002 has no caption"):
+        next(each)
 
 
 def test_a_tar_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,6 +204,45 @@ def test_an_index_of_another_tar_is_refused(tmp_path: Path) -> None:
     (folder / "00001.tar.arrow").write_bytes(b"ARROW1")
     with pytest.raises(ZooError, match=r"00001\.tar\.arrow is not a whole index of a tar"):
         WebDataset(str(folder)).read()
+
+
+def test_an_index_of_another_version_is_made_anew_or_refused_where_it_lies_beside_its_tar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (write_shards(tmp_path / "shards") / f"0000{n}.tar" for n in range(2))
+    monkeypatch.setattr("zoo.sources.tar_index.VERSION", b"0")
+    before = index_of(str(first))
+    shutil.copy(index_of(str(second)), f"{second}.arrow")
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert index_of(str(first)) != before
+    assert Tars().member(str(first), "000000001.jpg") == picture(1)
+    with pytest.raises(ZooError, match=r"00001\.tar\.arrow is no index of a tar as this version"):
+        WebDataset(str(second)).read()
+
+
+def _index(tar: str, barrier: Barrier, made: str) -> None:
+    def listed(*asked: object) -> object:
+        Path(made, str(os.getpid())).touch()
+        return members(*asked)  # type: ignore[arg-type]
+
+    tar_index.members = listed  # type: ignore[assignment]
+    barrier.wait()
+    assert read_index(index_of(tar)).num_rows == 9
+
+
+def test_of_two_processes_at_once_one_lists_a_tar_and_the_other_waits(tmp_path: Path) -> None:
+    tar, made = write_shards(tmp_path / "shards") / "00000.tar", tmp_path / "made"
+    made.mkdir()
+    context = get_context("fork")
+    barrier = context.Barrier(2)
+    both = [context.Process(target=_index, args=(str(tar), barrier, str(made))) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(list(made.iterdir())) == 1
 
 
 def test_a_tar_that_becomes_another_within_a_run_is_named(tmp_path: Path) -> None:

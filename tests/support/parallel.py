@@ -185,16 +185,18 @@ def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenK
     """Returns a rank's part of the batch.
 
     Rank 1 has no negative, no second positive and unit, shorter texts and two rows of filling;
-    rank 0 has none of these, rank 2 has one row and rank 3 neither row nor text.
+    rank 0 has none of these, rank 2 has one row and rank 3 neither row nor text. So on with the
+    four that follow.
     """
-    case = random_case(rank, rows=5, filling=min(2 * rank, 5))
-    if rank == 1:
+    kind = rank % 4
+    case = random_case(rank, rows=5, filling=min(2 * kind, 5))
+    if kind == 1:
         case.negatives.fill_(-1)
         case.units[:, 1] = case.foils[:, 1] = case.positives[:, 1] = -1
         case.n_texts -= 2
         for rows in (case.captions, case.positives, case.units, case.foils):
             rows.clamp_(max=case.n_texts - 1)
-    if rank == 3:
+    if kind == 3:
         case.n_texts = 0
     images, texts = (
         Encoded(random_pooled(rank, 10).detach()),
@@ -205,7 +207,7 @@ def part(rank: int, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenK
         images.tokens[key] = tokens.detach()
     for key in sorted(text_keys):
         tokens, mask = random_tokens(rank + 10, case.n_texts, key, image=False)
-        length = CONTEXT - rank
+        length = CONTEXT - kind
         texts.tokens[key], texts.masks[key] = tokens.detach()[:, :length], mask[:, :length]
     return Part(case, images, texts, torch.arange(case.n_texts) + 4 * rank)
 

@@ -104,6 +104,21 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path, folder: bool) 
     assert (tmp_path / "u").read_text() == "old"
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_takes_the_place_of_another_or_of_a_link_to_it(tmp_path: Path, link: bool) -> None:
+    old = tmp_path / ("linked" if link else "u")
+    old.mkdir()
+    (old / "old").touch()
+    if link:
+        (tmp_path / "u").symlink_to(old)
+    with whole(tmp_path / "u", folder=True, over=True) as part:
+        (part / "new").touch()
+        assert names(tmp_path / "u") == ["old"]
+    assert names(tmp_path / "u") == ["new"]
+    assert names(tmp_path) == (["linked", "u"] if link else ["u"])
+    assert not link or names(old) == ["old"]
+
+
 def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "u").mkdir()
     with pytest.raises(ZooError, match=r"u could not be written \(Is a directory\)"):

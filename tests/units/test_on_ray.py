@@ -17,11 +17,12 @@ from tests.support.fake_model import FakeServer
 from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
+from zoo.support.on_ray import Ray
 from zoo.units.extract import Captioned
 from zoo.units.extraction import extract, kept_counts
 from zoo.units.llm.backend import Backend, Reply
 from zoo.units.llm.openai_compatible import OpenAICompatible
-from zoo.units.on_ray import JOURNALS, Ray
+from zoo.units.on_ray import JOURNALS, extract_on_ray
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 from zoo.units.rules.rule import RuleExtractor
@@ -129,8 +130,8 @@ def test_two_workers_one_killed_in_mid_work_give_the_records_of_one_process(tmp_
     alone = extract(rules, CAPTIONS, tmp_path / "units.jsonl")
     done: list[int] = []
     mortal = Mortal("55#black", str(mark))
-    found = Ray(workers=2, captions=30).extract(
-        mortal, CAPTIONS, tmp_path / "parts", progress=done.append
+    found = extract_on_ray(
+        Ray(workers=2, captions=30), mortal, CAPTIONS, tmp_path / "parts", progress=done.append
     )
     assert mark.exists()
     assert by_id(read_units(tmp_path / "parts")) == by_id(read_units(tmp_path / "units.jsonl"))
@@ -154,7 +155,7 @@ def test_what_a_language_model_said_to_a_worker_that_was_killed_is_not_asked_aga
     questions = server.answered.copy()
     server.answered.clear()
     mortal = MortalAsking(str(tmp_path / "killed"), **asked)
-    found = Ray(workers=2, captions=50).extract(mortal, CAPTIONS, tmp_path / "parts")
+    found = extract_on_ray(Ray(workers=2, captions=50), mortal, CAPTIONS, tmp_path / "parts")
     assert (tmp_path / "killed").exists()
     assert by_id(read_units(tmp_path / "parts")) == by_id(read_units(tmp_path / "units.jsonl"))
     assert rows(tmp_path / "parts") == len(CAPTIONS)
@@ -172,12 +173,12 @@ def test_a_run_that_ended_goes_on_at_the_parts_that_it_has_not(tmp_path: Path) -
     unable, ray = Unable("99#brown", str(mark)), Ray(workers=1, captions=80)
     mark.touch()
     with pytest.raises(ZooError, match=r"^the model is gone: start it again$"):
-        ray.extract(unable, CAPTIONS, out)
+        extract_on_ray(ray, unable, CAPTIONS, out)
     mark.unlink()
     before = {part: part.stat().st_mtime_ns for part in out.glob("*.parquet")}
     assert {part.name for part in before} == {"part-00000.parquet", "part-00001.parquet"}
     done: list[int] = []
-    found = ray.extract(unable, CAPTIONS, out, progress=done.append)
+    found = extract_on_ray(ray, unable, CAPTIONS, out, progress=done.append)
     assert done == [160, 40]
     assert found.captions == rows(out) == len(CAPTIONS)
     assert before.items() <= {p: p.stat().st_mtime_ns for p in out.glob("*.parquet")}.items()
@@ -188,9 +189,9 @@ def test_workers_that_this_machine_has_no_room_for_are_refused_in_a_sentence(
 ) -> None:
     rules = RuleExtractor(tagger=TextBlobTagger())
     with pytest.raises(ZooError, match=r"want 2000 GPUs and this machine has \d+: ask for fewer"):
-        Ray(workers=2, gpus=1000).extract(rules, CAPTIONS, tmp_path / "parts")
+        extract_on_ray(Ray(workers=2, gpus=1000), rules, CAPTIONS, tmp_path / "parts")
     with pytest.raises(ZooError, match=r"Ray cannot be started .*nowhere.*--ray.init"):
-        Ray(workers=1, init={"nowhere": 1}).extract(rules, CAPTIONS, tmp_path / "parts")
+        extract_on_ray(Ray(workers=1, init={"nowhere": 1}), rules, CAPTIONS, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
 
 

@@ -6,7 +6,7 @@
 import difflib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,13 +24,15 @@ from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
+from zoo.negatives.making import Seeded, make, make_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.support.files import check_place, whole
 from zoo.support.names import import_all
+from zoo.support.on_ray import Ray
 from zoo.support.ranges import NonNegativeInt, PositiveInt
-from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
+from zoo.units.table import unit_table
 
 JUDGED = 10_000
 
@@ -57,11 +59,18 @@ def main(argv: list[str]) -> int:
         )
     samples = samples_of(arguments.captions, made.reader)
     generator.check([sample.caption for sample in samples])
-    records = {} if arguments.units is None else _records(arguments.units, samples)
+    units = None if arguments.units is None else Path(arguments.units)
+    records = {} if units is None else _records(units, samples)
     if given.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
+        return 0
+    captions = seeded(enumerate(samples), arguments.seed)
+    if made.ray.workers:
+        negatives = make_on_ray(made.ray, generator, list(captions), units)
     else:
-        export(generator, samples, records, arguments.seed, Path(arguments.out))
+        negatives = make(generator, captions, records)
+    made_by = {**generator.describe(), "seed": arguments.seed}
+    export(samples, negatives, made_by, Path(arguments.out))
     return 0
 
 
@@ -78,32 +87,21 @@ class Made:
     negative: str | None
 
 
-def make(
-    generator: NegativeGenerator,
-    samples: Iterable[tuple[int, Sample]],
-    records: dict[str, UnitRecord],
-    seed: int,
-) -> Iterator[Made]:
-    """Yields the negatives that `fit` makes in its first epoch.
+def seeded(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[Seeded]:
+    """Yields captions with the seeds by which `fit` makes their negatives in its first epoch.
 
     Args:
-        generator: Makes the negatives.
         samples: The captions, with their positions in the source.
-        records: Units by caption id.
         seed: The seed of the run.
-
-    Yields:
-        Each caption and its negative, in order.
     """
     for index, sample in samples:
-        rng = Random(seed_of(seed, 0, index, "negative/0"))
-        yield Made(sample, generator.negative(sample.caption, rng, records.get(sample.caption_id)))
+        yield sample.caption, sample.caption_id, seed_of(seed, 0, index, "negative/0")
 
 
 def preview(
     generator: NegativeGenerator,
     samples: Sequence[Sample],
-    records: dict[str, UnitRecord],
+    records: Mapping[str, UnitRecord],
     seed: int,
     n: int,
     judged: int = JUDGED,
@@ -119,7 +117,9 @@ def preview(
         judged: How many captions the shares are of; all, where there are fewer.
     """
     drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
-    made = list(make(generator, _progress([(i, samples[i]) for i in drawn]), records, seed))
+    captions = seeded([(i, samples[i]) for i in drawn], seed)
+    negatives = _progress(make(generator, captions, records), len(drawn))
+    made = [Made(samples[i], negative) for i, negative in zip(drawn, negatives, strict=True)]
     table = Table("caption", "negative", show_lines=True)
     for item in Random(seed).sample(made, min(n, len(made))):
         table.add_row(*_highlighted(item.sample.caption, item.negative))
@@ -180,10 +180,9 @@ def rates(made: Sequence[Made]) -> list[str]:
 
 
 def export(
-    generator: NegativeGenerator,
     samples: Sequence[Sample],
-    records: dict[str, UnitRecord],
-    seed: int,
+    negatives: Iterable[str | None],
+    made_by: Mapping[str, str | int],
     out: Path,
 ) -> None:
     """Writes the negatives of captions as JSON lines.
@@ -192,27 +191,26 @@ def export(
     file appears when it is whole.
 
     Args:
-        generator: Makes the negatives.
         samples: The captions, in the order of the source.
-        records: Units by caption id.
-        seed: The seed of the negatives.
+        negatives: Their negatives, None where there is none.
+        made_by: What made them.
         out: The file to write.
 
     Raises:
         ZooError: The file cannot be written.
     """
-    made_by = {**generator.describe(), "seed": seed}
     n = 0
     with whole(out) as part, part.open("w", encoding="utf-8") as file:
-        for item in make(generator, _progress(list(enumerate(samples))), records, seed):
+        shown = _progress(negatives, len(samples))
+        for sample, negative in zip(samples, shown, strict=True):
             line = {
-                "caption_id": item.sample.caption_id,
-                "caption": item.sample.caption,
-                "negative": item.negative,
+                "caption_id": sample.caption_id,
+                "caption": sample.caption,
+                "negative": negative,
                 **made_by,
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            n += item.negative is not None
+            n += negative is not None
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 
@@ -230,6 +228,7 @@ def parser() -> NamingParser:
     _add_generator(write)
     write.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
     write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
+    write.add_class_arguments(Ray, "ray", help="Ray, for many machines")
     table = NamingParser(description="Write the table of words that Replace draws from.")
     table.add_captions()
     table.add_argument(
@@ -296,16 +295,24 @@ def _add_generator(parser: NamingParser) -> None:
     )
 
 
-def _records(units: str, samples: Sequence[Sample]) -> dict[str, UnitRecord]:
-    records = read_units(units)
+def _records(units: Path, samples: Sequence[Sample]) -> Mapping[str, UnitRecord]:
+    """Returns the units of captions by caption id.
+
+    Raises:
+        ZooError: They are of other captions.
+    """
+    records = unit_table(units)
     captions = {sample.caption_id: sample.caption for sample in samples}
-    for caption_id, record in records.items():
-        if not same_words(captions.get(caption_id, record.caption), record.caption):
+    common = 0
+    for caption_id, of in zip(records.caption_ids, records.captions, strict=True):
+        caption = captions.get(caption_id.as_py())
+        if caption is not None and not same_words(caption, of.as_py()):
             raise ZooError(
                 f"{units} has other words than the captions for "
-                f"{caption_id!r}: extract the units of these captions"
+                f"{caption_id.as_py()!r}: extract the units of these captions"
             )
-    if not captions.keys() & records.keys():
+        common += caption is not None
+    if not common:
         raise ZooError(
             f"{units} has no units of these captions (their "
             "ids differ): extract the units of these captions"
@@ -333,10 +340,11 @@ def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
     )
 
 
-def _progress(samples: Sequence[tuple[int, Sample]]) -> Iterable[tuple[int, Sample]]:
+def _progress(negatives: Iterable[str | None], n: int) -> Iterable[str | None]:
     return track(
-        samples,
+        negatives,
         "negatives",
+        total=n,
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
         transient=True,

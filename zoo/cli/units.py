@@ -26,6 +26,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
 from zoo.support.files import check_place, write_beside
 from zoo.support.names import import_all
+from zoo.support.on_ray import Ray
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.audit import (
     FOIL_VERDICTS,
@@ -40,7 +41,7 @@ from zoo.units.counts import Counts
 from zoo.units.extract import UnitExtractor
 from zoo.units.extraction import check_out
 from zoo.units.extraction import extract as write_extracted
-from zoo.units.on_ray import Ray
+from zoo.units.on_ray import extract_on_ray
 from zoo.units.overlap import RULE, Disagreement
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -113,7 +114,7 @@ def extract(
             progress.advance(task, done)
 
         if ray.workers:
-            return ray.extract(extractor, captions, out, overwrite, advance)
+            return extract_on_ray(ray, extractor, captions, out, overwrite, advance)
         return write_extracted(extractor, captions, out, advance)
 
 

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -106,7 +105,7 @@ def export(
         base = _base(checkpoint)
     entry = entries().get(str(checkpoint).partition(":")[0]) if published else None
     try:
-        with beside(out, folder=True) as part:
+        with beside(out, folder=True, over=overwrite) as part:
             if format == "onnx":
                 probes = _probes(backbone)
                 write_onnx(module, backbone, part, probes)
@@ -120,8 +119,6 @@ def export(
             for file in part.iterdir():
                 file.chmod(0o644)
             part.chmod(0o755)
-            if overwrite and out.exists():
-                shutil.rmtree(out)
     except (OSError, SafetensorError) as error:
         refused = _of_the_system(error)
         if refused is None:

@@ -163,7 +163,7 @@ def pack(
     broken: list[str] = []
     images = list(captions)
     count = ceil(len(images) / packing.per_shard)
-    with whole(out, "which begins anew", folder=True) as part:
+    with whole(out, "which begins anew", folder=True, over=True) as part:
         files = zip(images, _keys(images), packing.files(images), strict=True)
         for number in range(count):
             place = part / f"{number:05}.tar"
@@ -185,8 +185,6 @@ def pack(
                 shutil.copytree(other, part / name)
             else:
                 shutil.copyfile(other, part / name)
-        if out.exists():
-            shutil.rmtree(out)
     return Packed(done, n, count, size, tuple(broken))
 
 

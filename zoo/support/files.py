@@ -38,7 +38,9 @@ def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
 
 
 @contextmanager
-def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
+def whole(
+    path: Path, then: str = "", folder: bool = False, sweeps: bool = True, over: bool = False
+) -> Iterator[Path]:
     """Yields the place to write what appears at `path` whole or not at all; see `beside`.
 
     Args:
@@ -46,6 +48,7 @@ def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True)
         then: What the same command does once there is room.
         folder: Whether it is a folder.
         sweeps: Whether what a dead process left of the same is removed first.
+        over: Whether a folder that is there is lost once the new one is whole.
 
     Yields:
         The place to write.
@@ -54,14 +57,16 @@ def whole(path: Path, then: str = "", folder: bool = False, sweeps: bool = True)
         ZooError: The system refuses.
     """
     try:
-        with beside(path, folder, sweeps) as part:
+        with beside(path, folder, sweeps, over) as part:
             yield part
     except OSError as error:
         raise not_written(path, error, then) from error
 
 
 @contextmanager
-def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Path]:
+def beside(
+    path: Path, folder: bool = False, sweeps: bool = True, over: bool = False
+) -> Iterator[Path]:
     """Yields a place beside `path`, which is renamed to it when the block ends.
 
     Where the block fails, the place is removed. It is locked for as long as this process lives, so
@@ -71,6 +76,7 @@ def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Pa
         path: As for `whole`.
         folder: As for `whole`.
         sweeps: As for `whole`.
+        over: As for `whole`.
 
     Yields:
         The place to write.
@@ -85,7 +91,10 @@ def beside(path: Path, folder: bool = False, sweeps: bool = True) -> Iterator[Pa
     handle = _locked(part, folder)
     try:
         yield part
-        os.replace(part, path)
+        if over and path.is_dir():
+            _exchange(part, path)
+        else:
+            os.replace(part, path)
     finally:
         _remove(part)
         os.close(handle)
@@ -127,6 +136,15 @@ def _locked(part: Path, folder: bool) -> int:
         os.close(handle)  # swept before it was locked
 
 
+def _exchange(part: Path, path: Path) -> None:
+    """Puts a folder in the place of another, which is removed."""
+    # no folder is renamed over one with files, and one that is being removed is not whole
+    old = path.with_name(f".{path.name}.{os.getpid()}.old.part")
+    os.replace(path, old)
+    os.replace(part, path)
+    _remove(old)
+
+
 def _is(part: Path, handle: int) -> bool:
     try:
         return os.path.samestat(part.stat(), os.fstat(handle))
@@ -135,7 +153,7 @@ def _is(part: Path, handle: int) -> bool:
 
 
 def _remove(part: Path) -> None:
-    if part.is_dir():
+    if part.is_dir() and not part.is_symlink():
         shutil.rmtree(part, ignore_errors=True)
     else:
         part.unlink(missing_ok=True)

@@ -2,7 +2,6 @@ from .extract import UnitExtractor as UnitExtractor
 from .llm.extractor import LanguageModelExtractor as LanguageModelExtractor
 from .llm.openai_compatible import OpenAICompatible as OpenAICompatible
 from .llm.vllm_engine import VLLM as VLLM
-from .on_ray import Ray as Ray
 from .reader import read_units as read_units
 from .reader import write_units as write_units
 from .record import Entity as Entity

@@ -1,20 +1,17 @@
-"""Ray: processes of Ray extract units, on this machine or on many."""
+"""Units by processes of Ray, on this machine or on many."""
 
 import hashlib
 import json
-import logging
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError
 from zoo.support.files import not_written
-from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt
-from zoo.support.spec import Recorded, built, spec
+from zoo.support.on_ray import Ray, refuse_other
+from zoo.support.spec import built, spec
 from zoo.units.counts import Counts, counts_of
 from zoo.units.extract import Captioned, UnitExtractor
 from zoo.units.extraction import counts_within, extract
@@ -24,7 +21,6 @@ from zoo.units.reader import SUFFIXES
 
 JOURNALS = "_journals"  # readers of Parquet pass over what begins with "_"
 _PARTS = "part-*.parquet"
-_OBJECTS = 200_000_000  # bytes; captions and counts are all that Ray carries here
 _ANEW = "name another folder, or add --overwrite if its parts may be lost"
 
 
@@ -46,138 +42,52 @@ class Part:
         return f"part-{self.number:05d}.parquet"
 
 
-class Ray(Recorded):
-    """Has processes of Ray extract units, on this machine or on a cluster's.
+def extract_on_ray(
+    ray: Ray,
+    extractor: UnitExtractor,
+    captions: Sequence[Captioned],
+    out: Path,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Writes a folder of Parquet parts, which together hold one record a caption.
 
-    The captions are dealt into parts, and Ray Data hands these to its workers, again where one has
-    died. Each part is a Parquet file that appears when it is whole. What a language model answers
-    is kept in a journal a part. The same command goes on from both.
+    Each part appears when it is whole. What a language model answers is kept in a journal a part.
+    The same command goes on from both.
 
     Args:
-        workers: How many processes extract; 0 extracts in this process, without Ray.
-        cpus: How many CPUs Ray sets apart for each.
-        gpus: How many GPUs Ray sets apart for each; `VLLM` wants one or more.
-        captions: How many captions a part has, and some more where an image has them: captions of
-            one image stay together.
-        address: The cluster's address. By default that of RAY_ADDRESS, else Ray is started here.
-        init: Further arguments of `ray.init`.
+        ray: Does the work.
+        extractor: Finds the units and makes their foils.
+        captions: Captions, each as (caption, caption_id, image_id).
+        out: The folder, which all machines see.
+        overwrite: Whether parts that are there may be lost.
+        progress: Is told how many more captions are done.
+
+    Returns:
+        What was found and dropped in all parts.
+
+    Raises:
+        ZooError: The folder holds something else, a worker cannot go on, or Ray is missing.
     """
-
-    def __init__(
-        self,
-        workers: NonNegativeInt = 0,
-        cpus: NonNegativeNumber = 1.0,
-        gpus: NonNegativeNumber = 0.0,
-        captions: PositiveInt = 5000,
-        address: str | None = None,
-        init: dict[str, Any] | None = None,
-    ) -> None:
-        self.workers, self.cpus, self.gpus = workers, cpus, gpus
-        self.captions, self.address, self.init = captions, address, init or {}
-
-    def extract(
-        self,
-        extractor: UnitExtractor,
-        captions: Sequence[Captioned],
-        out: Path,
-        overwrite: bool = False,
-        progress: Callable[[int], None] | None = None,
-    ) -> Counts:
-        """Writes a folder of Parquet parts, which together hold one record a caption.
-
-        Args:
-            extractor: Finds the units and makes their foils.
-            captions: Captions, each as (caption, caption_id, image_id).
-            out: The folder, which all machines see.
-            overwrite: Whether parts that are there may be lost.
-            progress: Is told how many more captions are done.
-
-        Returns:
-            What was found and dropped in all parts.
-
-        Raises:
-            ZooError: The folder holds something else, a worker cannot go on, or Ray is missing.
-        """
-        _refuse_own_journal(extractor)
-        parts = dealt(captions, self.captions)
-        notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
-        total, left = Counts(), []
-        there = _parts_there(out, notes, overwrite)
-        for part in parts:
-            kept = there.get(part.name)
-            total += kept or Counts()
-            left += [] if kept else [part]
+    _refuse_own_journal(extractor)
+    parts = dealt(captions, ray.captions)
+    notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
+    total, left = Counts(), []
+    there = _parts_there(out, notes, overwrite)
+    for part in parts:
+        kept = there.get(part.name)
+        total += kept or Counts()
+        left += [] if kept else [part]
+    if progress:
+        progress(total.captions)
+    rows = [{"part": part.number, "captions": json.dumps(part.captions)} for part in left]
+    given = (spec(extractor), str(out.absolute()), notes)
+    for said in ray.each(Worker, given, rows):
+        counts = counts_of(said["counts"])
+        total += counts
         if progress:
-            progress(total.captions)
-        for counts in self._extracted(extractor, left, out, notes) if left else ():
-            total += counts
-            if progress:
-                progress(counts.captions)
-        return total
-
-    def _extracted(
-        self, extractor: UnitExtractor, parts: Sequence[Part], out: Path, notes: dict[str, str]
-    ) -> Iterator[Counts]:
-        """Yields what was counted in each part, as they are done."""
-        with self._started() as data:
-            rows = [{"part": p.number, "captions": json.dumps(p.captions)} for p in parts]
-            done = data.from_items(rows, override_num_blocks=len(rows)).map(
-                Worker,
-                fn_constructor_args=(spec(extractor), str(out.absolute()), notes),
-                compute=data.ActorPoolStrategy(size=min(self.workers, len(parts))),
-                num_cpus=self.cpus,
-                num_gpus=self.gpus,
-            )
-            for row in done.iter_rows():
-                if row["fault"]:
-                    raise ZooError(row["fault"])
-                yield counts_of(row["counts"])
-
-    @contextmanager
-    def _started(self) -> Iterator[Any]:
-        """Yields `ray.data` for the length of a block, which ends a Ray that it has started."""
-        ray: Any = need("ray", "ray")
-        data: Any = need("ray.data", "ray")
-        context = data.DataContext.get_current()
-        context.enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        if ray.is_initialized():
-            yield data
-            return
-        given = {"logging_level": "error", "log_to_driver": False}
-        address = self.address or os.environ.get("RAY_ADDRESS")
-        if not address:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            given |= {
-                "num_cpus": max(1, ceil(self.workers * self.cpus)),
-                "include_dashboard": False,
-                "object_store_memory": _OBJECTS,
-            }
-        try:
-            ray.init(address=address, **{**given, **self.init})
-        except (ConnectionError, OSError, RuntimeError, TypeError, ValueError) as error:
-            said = " ".join(str(error).split())[:300]
-            raise ZooError(
-                f"Ray cannot be reached at {address} ({said}): start it there, or name another "
-                "address"
-                if address
-                else f"Ray cannot be started ({said}): mend the arguments under --ray.init"
-            ) from error
-        try:
-            self._check_room(ray, address)
-            yield data
-        finally:
-            ray.shutdown()
-
-    def _check_room(self, ray: Any, address: str | None) -> None:
-        """Refuses workers that a Ray started here has no room for; a cluster may grow."""
-        there = ray.cluster_resources()
-        for name, wanted in (("CPU", self.cpus), ("GPU", self.workers * self.gpus)):
-            if not address and there.get(name, 0) < wanted:
-                raise ZooError(
-                    f"the workers of Ray want {wanted:g} {name}s and this machine has "
-                    f"{there.get(name, 0):g}: ask for fewer, or name a cluster by --ray.address"
-                )
+            progress(counts.captions)
+    return total
 
 
 class Worker:
@@ -221,12 +131,7 @@ class Worker:
         """
         if self._extractor is None:
             made = built(self._described, UnitExtractor)  # type: ignore[type-abstract]
-            here, asked = json.dumps(made.describe()), self._notes["extractor"]
-            if here != asked:
-                raise ZooError(
-                    f"a worker of Ray has the extractor {here} where {asked} was asked for: "
-                    "install the same packages on all machines"
-                )
+            refuse_other(json.dumps(made.describe()), self._notes["extractor"])
             self._open.enter_context(made.kept_open())
             self._extractor = made
         return self._extractor

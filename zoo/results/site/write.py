@@ -90,7 +90,7 @@ def write(
             f"{', '.join(shown)} scored no case, so that there is nothing to show: name the folder "
             "of the images by --data_root, and measure again"
         )
-    with whole(out, folder=True) as folder:
+    with whole(out, folder=True, over=True) as folder:
         images = Images(_finder(roots, results), folder, most_mb * MB, publish)
         size = write_data(found, counted, images, folder, mapped)
         if size > most_mb * MB:
@@ -124,8 +124,6 @@ def write(
         (folder / CASES).write_text(rendered(CASES, runs=list(shown), groups=several), "utf-8")
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
-        if out.exists():
-            shutil.rmtree(out)
     return images.said()
 
 

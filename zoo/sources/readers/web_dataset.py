@@ -4,9 +4,11 @@ import heapq
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -94,24 +96,21 @@ class WebDataset(Reader):
         settings = (self.path, self.caption_field, None, 0, None, self.tolerate_broken)
         return WebDataset(*settings)
 
-    def samples(self) -> list[Sample]:
-        """Returns a sample for each caption, in the order of the tars or of what was packed."""
-        found = list(self._read())
+    def samples(self) -> Iterator[Sample]:
+        """Yields a sample for each caption, in the order of the tars or of what was packed."""
+        found = self._read()
         if self.splits is not None:
             found = self._of_splits(found, self.splits)
         if self.draw is not None:
             found = self._drawn(found, self.draw)
-        found.sort(key=lambda one: one.number)
-        positions = {one.number: i for i, one in enumerate(found)}
-        return [one.placed(positions) for one in found]
+        yield from _in_order(found)
 
     def _read(self) -> Iterator["_Numbered"]:
         broken: list[str] = []
-        count = 0
         for place, index in self.shards.items():
             for group in _groups(place, read_index(index)):
                 try:
-                    captions = list(self._captions(group, count))
+                    captions = list(self._captions(group))
                 except _Broken as error:
                     if not self.tolerate_broken:
                         raise ZooError(
@@ -120,7 +119,6 @@ class WebDataset(Reader):
                         ) from error
                     broken.append(str(error))
                     continue
-                count += len(captions)
                 yield from captions
         if broken:
             log.warning(
@@ -130,12 +128,11 @@ class WebDataset(Reader):
                 broken[0],
             )
 
-    def _captions(self, group: "_Group", count: int) -> Iterator["_Numbered"]:
+    def _captions(self, group: "_Group") -> Iterator["_Numbered"]:
         """Yields the captions of an image.
 
         Args:
             group: The files of the sample.
-            count: Number of captions before it.
 
         Raises:
             _Broken: It has no image, or no usable caption.
@@ -152,7 +149,7 @@ class WebDataset(Reader):
             return
         text = caption(self._text(group), origin)
         name = f"{PurePosixPath(group.place).stem}/{group.key}"
-        yield _Numbered(count, Sample(image, text, str(image), name, origin=origin))
+        yield _Numbered(None, Sample(image, text, str(image), name, origin=origin))
 
     def _text(self, group: "_Group") -> str:
         """Returns the caption of a sample.
@@ -176,25 +173,42 @@ class WebDataset(Reader):
             raise _Broken(f"{place} has an empty caption")
         return text
 
-    def _of_splits(self, found: list["_Numbered"], splits: Sequence[str]) -> list["_Numbered"]:
-        known = {one.sample.split for one in found if one.sample.split is not None}
+    def _of_splits(
+        self, found: Iterable["_Numbered"], splits: Sequence[str]
+    ) -> Iterator["_Numbered"]:
+        known: set[str] = set()
+        for one in found:
+            if one.sample.split is not None:
+                known.add(one.sample.split)
+            if one.sample.split in splits:
+                yield one
         for split in splits:
             if split not in known:
                 raise ZooError(
                     f"{self.path} has no split {split!r}{near(split, known)}: it has "
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
-        return [one for one in found if one.sample.split in splits]
 
-    def _drawn(self, found: list["_Numbered"], n: int) -> list["_Numbered"]:
-        images = dict.fromkeys(one.sample.image_id for one in found)
-        if len(images) < n:
+    def _drawn(self, found: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
+        """Yields the captions of those images that are drawn; of no others any are kept."""
+        drawn: dict[str, list[tuple[int, _Numbered]]] = {}
+        ranks: list[tuple[int, int, str]] = []  # of the images drawn so far, the last rank first
+        for place, one in enumerate(found):
+            image = one.sample.image_id
+            if image not in drawn:
+                drawn[image] = []
+                heapq.heappush(ranks, (-_rank(self.seed, image), -place, image))
+                if len(ranks) > n:
+                    del drawn[heapq.heappop(ranks)[-1]]
+            if image in drawn:
+                drawn[image].append((place, one))
+        if len(drawn) < n:
             raise ZooError(
-                f"{self.path} has {len(images):,} images, and draw is {n:,}: draw fewer, or set it "
+                f"{self.path} has {len(drawn):,} images, and draw is {n:,}: draw fewer, or set it "
                 "to null to take all"
             )
-        drawn = set(heapq.nsmallest(n, images, lambda image: _rank(self.seed, image)))
-        return [one for one in found if one.sample.image_id in drawn]
+        for _, one in sorted(chain.from_iterable(drawn.values()), key=itemgetter(0)):
+            yield one
 
 
 class _Broken(Exception):
@@ -223,18 +237,34 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A sample and its number; companions are numbers too."""
+    """A sample, and its number where it was packed; companions are numbers too."""
 
-    number: int
+    number: int | None
     sample: Sample
     companions: Sequence[int] = ()
 
-    def placed(self, positions: dict[int, int]) -> Sample:
-        """Returns the sample, its companions by their positions."""
-        if not self.companions:
-            return self.sample
-        there = tuple(positions[c] for c in self.companions if c in positions)
-        return replace(self.sample, companions=there)
+
+def _in_order(found: Iterable[_Numbered]) -> Iterator[Sample]:
+    """Yields samples by their numbers, those without one as they come.
+
+    Samples are held from the first that another may have to stand before.
+    """
+    n = others = 0
+    held: list[tuple[int, _Numbered]] = []
+    for one in found:
+        if one.number is None:
+            others += 1
+            yield one.sample
+        elif one.number == n and not (held or others or one.companions):
+            n += 1
+            yield one.sample
+        else:
+            held.append((one.number, one))
+    held.sort(key=itemgetter(0))
+    positions = {number: n + others + i for i, (number, _) in enumerate(held)}
+    for _, one in held:
+        there = (positions.get(c, c if c < n else None) for c in one.companions)
+        yield replace(one.sample, companions=tuple(c for c in there if c is not None))
 
 
 def _tars(place: str) -> list[str]:
