@@ -74,7 +74,6 @@ UNMEASURED = {
     "con_clip.md",
     "degla.md",
     "read_clip.md",
-    "structure_guided.md",
     "super_clip.md",
     "tic.md",
     "triplet_clip.md",

@@ -213,6 +213,25 @@ def test_what_is_wrong_in_negbenchs_files_is_counted(shared_data: Path) -> None:
     assert notes["synthetic_mcq cases"] == "200 in the file, 9,996 as published"
 
 
+def test_a_row_of_negbench_that_an_unquoted_comma_shifts_is_counted_and_not_mended(
+    tmp_path: Path,
+) -> None:
+    header = "image_path,correct_answer,caption_0,caption_1,caption_2,caption_3"
+    path = tmp_path / "negbench/synthetic_mcq_llama3.1_rephrased.csv"
+    path.parent.mkdir()
+    path.write_text(
+        f"{header},correct_answer_template,\n"
+        "/data/synthetic/positive/a_img.png,0,a dog,no dog,a cat,no cat,positive,\n"
+        "/data/synthetic/positive/b_img.png,0,a cup, red and full,no cup,a hat,no hat,positive\n"
+    )
+    contents = read(NegBench(subsets=["synthetic_mcq"]), [tmp_path])
+    whole, shifted = contents.cases
+    assert contents.notes["synthetic_mcq shifted"].startswith("1 whose columns an unquoted comma")
+    assert contents.notes["synthetic_mcq shifted"].endswith(f"(first: {path}:3)")
+    assert whole.texts == ("a dog", "no dog", "a cat", "no cat")
+    assert shifted.texts == ("a cup", " red and full", "no cup", "a hat")
+
+
 def test_negbench_retrieval_has_all_captions_of_an_image_as_its_right_answers(
     shared_data: Path,
 ) -> None:

@@ -1,6 +1,7 @@
 """Zero-shot classification in the engine, beside open_clip's own classifier."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from open_clip import build_zero_shot_classifier
+from PIL import Image
 
 import zoo
 from tests.support.made import COLORS, SHAPES, draw
@@ -25,6 +27,7 @@ from zoo.sources.sample import ImageRef
 
 NAMES = ("red things", "green things", "blue things", "yellow things", "grey things", "nothing")
 TEMPLATES = ("a drawing of {}.", "{c}", "two shapes of {c}, one above the other", "{} everywhere")
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 ASKED = "zero_shot_folder:colours"
 
 
@@ -44,7 +47,26 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten classes of handwritten digits, eight pixels a side, in a data root."""
+    read = pytest.importorskip("sklearn.datasets").load_digits()
+    root = tmp_path_factory.mktemp("digits")
+    for number, (pixels, label) in enumerate(zip(read.images[:60], read.target, strict=False)):
+        folder = root / "colours" / str(label)
+        folder.mkdir(parents=True, exist_ok=True)
+        shade = (255 - pixels * 15).astype(np.uint8)
+        Image.fromarray(shade).save(folder / f"{number:03}.png")
+    (root / "colours/classnames.txt").write_text("\n".join(DIGITS) + "\n")
+    (root / "colours/templates.txt").write_text("\n".join(TEMPLATES) + "\n")
+    return root
+
+
+@pytest.fixture(scope="module")
 def module(root: Path) -> ZooModule:
+    return telling_apart(root)
+
+
+def telling_apart(root: Path) -> ZooModule:
     """A random model without what all images have in common, so that its predictions differ."""
     torch.manual_seed(0)
     module = ZooModule(Backbone("zoo-tiny"))
@@ -70,11 +92,22 @@ def images_of(root: Path) -> tuple[list[Path], np.ndarray]:
 def test_no_prediction_differs_from_open_clips_classifier(
     root: Path, module: ZooModule, tmp_path: Path
 ) -> None:
+    check_predictions(root, module, NAMES, tmp_path)
+
+
+def test_no_prediction_on_digits_differs_from_open_clips_classifier(
+    digits: Path, tmp_path: Path
+) -> None:
+    check_predictions(digits, telling_apart(digits), DIGITS, tmp_path)
+
+
+def check_predictions(root: Path, module: ZooModule, names: Sequence[str], tmp_path: Path) -> None:
+    """Holds what zoo predicts to the classifier that open_clip builds."""
     zoo.evaluate(module, ASKED, data_root=root, out=tmp_path / "out")
     backbone = module.eval().backbone
     templates = [template.replace("{c}", "{}") for template in TEMPLATES]
     classes = build_zero_shot_classifier(
-        backbone.model, lambda texts: backbone.tokenizer(texts)[0], NAMES, templates
+        backbone.model, lambda texts: backbone.tokenizer(texts)[0], names, templates
     )
     paths, labels = images_of(root)
     finder = ImageFinder([root])
@@ -89,7 +122,7 @@ def test_no_prediction_differs_from_open_clips_classifier(
     assert len(set(predicted)) > 1
     for i, row in found.items():
         assert row["right"] == (predicted[i] == labels[i])
-        assert row["texts"][0] == NAMES[predicted[i]]
+        assert row["texts"][0] == names[predicted[i]]
         assert row["scores"][0] / module.head.scale.item() == pytest.approx(
             logits[i].max(), abs=1e-5
         )

@@ -19,8 +19,9 @@ from zoo.results.statistics import Observations, interval
 from zoo.support.names import class_of
 
 OFFICIAL = preset_of("official")
-# its table was computed on all cases, its sub-tasks on 5,000 of two of EqBen's
+# its sub-tasks of EqBen are on 5,000 cases of two, and its table on all of them
 OF_FEWER_CASES = ("ViT-B-32", "openai")
+OF_EQBEN = {"eqben", "comp_avg"}
 
 SIZES = {
     "replace_obj": 1652,
@@ -126,13 +127,13 @@ def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -
             for kind in [subset.rpartition("/")[0].replace("/", "_")]
         ]
         found = taken("vl_compo", metrics)
-        if key == OF_FEWER_CASES:
-            continue
         assert len(found) == 15
         for name, average in found.items():
+            if key == OF_FEWER_CASES and name in OF_EQBEN:
+                continue
             column = {"mmvp": "mmvp_vlm"}.get(name, name)
             # the table has numbers of eight decimals
-            assert average.value == pytest.approx(float(published[key][column]), abs=6e-9), (
+            assert average.value == pytest.approx(float(published[key][column]), abs=5e-9), (
                 key,
                 name,
             )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 from scipy import stats
 
@@ -18,7 +19,7 @@ from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiar import Familiarity, bucketed
 from zoo.results.outcomes import SCHEMA, OutcomeRow, rows, table
-from zoo.results.ranks import Flip, flips, picture, split_tests
+from zoo.results.ranks import Flip, SplitTest, flips, picture, split_tests
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import mcnemar, paired_test
 from zoo.sources.sample import ImageRef
@@ -178,6 +179,19 @@ def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
     ]
     insignificant = [test for test in tests if test.split != "seen"]
     assert flips(insignificant) == []
+
+
+def test_models_that_are_level_share_the_first_of_all_ranks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *given, **named: drawn.append(figure))
+    level = SplitTest(PLACE, "full", ("one", "other"), 9, (0.5, 0.5), (2, 2), 1.0)
+    picture([level])
+    (axes,) = drawn[0].axes
+    assert axes.get_yticks().tolist() == [1, 2]
+    assert axes.get_ylim() == (2.5, 0.5)
+    assert [line.get_ydata().tolist() for line in axes.lines] == [[1], [1]]
 
 
 def test_the_picture_shows_a_line_for_each_model() -> None:

@@ -103,6 +103,30 @@ def test_all_swaps_are_asked_in_one_subset_and_no_more_scenes_than_wanted(module
     assert [len(case.images) for case in some if case.protocol == "retrieval"] == [2, 2, 2]
 
 
+def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_counted(
+    module, folder, tmp_path
+):
+    shared, study = module("bindings_training"), module("views_of_pairs")
+    training = shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
+    training.run(tmp_path / "first.pt")
+    fill(tmp_path / "pairs", 8, study.Pairs(size=48), samples=1, workers=0)
+    heads = study.heads(tmp_path / "pairs" / "units.color.jsonl")
+    asked = {
+        name: study.ask(tmp_path / "first.pt", heads[name], tmp_path / "pairs") for name in heads
+    }
+    assert [asked[name]["passes a pair"] for name in heads] == [2, 2, 2 * 86, 2 * 270]
+    assert {run["scores"]["group"]["n"] for run in asked.values()} == {2}
+    own = shared.measure(
+        training.module.eval(), study.ScenePairs(str(tmp_path / "pairs"), ["color"])
+    )
+    assert asked["cosine"]["scores"]["group"]["value"] == own.value("scene_pairs", "color", "group")
+    runs = [{"seed": "seed0", "head": name} | run for name, run in asked.items()]
+    table = study.write_report(runs, tmp_path / "out")
+    assert [row.split(" |")[0] for row in table.splitlines()[-4:]] == [
+        f"| {name}" for name in heads
+    ]
+
+
 def test_every_caption_that_a_negative_may_become_is_stored(module, folder):
     shared = module("bindings_training")
     assert set(texts()) < set(shared.SPOKEN)

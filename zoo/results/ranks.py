@@ -129,7 +129,8 @@ def picture(tests: Sequence[SplitTest]) -> bytes:
     figure = Figure(figsize=(7, 3.2 * max(len(values), 1)), layout="constrained")
     panels = figure.subplots(max(len(values), 1), squeeze=False)[:, 0]
     for axes, (place, by_split) in zip(panels, values.items(), strict=False):
-        for model in dict.fromkeys(model for of in by_split.values() for model in of):
+        models = dict.fromkeys(model for of in by_split.values() for model in of)
+        for model in models:
             ranks = [1 + sum(v > of[model] for v in of.values()) for of in by_split.values()]
             axes.plot(list(by_split), ranks, marker="o", label=model)
             for x, (rank, of) in enumerate(zip(ranks, by_split.values(), strict=True)):
@@ -138,9 +139,9 @@ def picture(tests: Sequence[SplitTest]) -> bytes:
                 )
         axes.set_title("/".join(map(str, place)), fontsize="medium")
         axes.set_ylabel("rank")
-        axes.yaxis.get_major_locator().set_params(integer=True)
-        axes.invert_yaxis()
         axes.margins(0.12)
+        axes.set_yticks(range(1, len(models) + 1))  # all of them, where some are shared too
+        axes.set_ylim(len(models) + 0.5, 0.5)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
     out = BytesIO()
     figure.savefig(out, format="png", dpi=150)

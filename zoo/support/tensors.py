@@ -53,7 +53,9 @@ def read_tensors(
                 f"{file} is a TorchScript archive: take the same weights by tag, or save its "
                 "state_dict() alone"
             ) from error
-        reason = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
+        # after its first sentence torch advises to run a file that one trusts
+        said = next(iter(str(error).splitlines()), "").split(". ")[0]
+        reason = ": ".join(filter(None, [type(error).__name__, said]))
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise ZooError(f"{file} cannot be read as {what} ({reason}): {mend}") from error
