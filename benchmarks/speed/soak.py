@@ -78,7 +78,8 @@ def soak(folder: Path, work: Path, steps: int, batch: int, workers: int) -> list
             processes = {"main": process.pid}
             processes |= {f"worker {i}": pid for i, pid in enumerate(children(process.pid))}
             seen = {name: found for name, pid in processes.items() if (found := memory_at(pid))}
-            looks.append({"step": step, "seconds": time.time() - begun, "processes": seen})
+            if len(seen) > workers:  # once they end, what all shared is the main's own
+                looks.append({"step": step, "seconds": time.time() - begun, "processes": seen})
     if process.returncode:
         raise SystemExit(f"the run ended with {process.returncode}: {work / 'said.log'} says why")
     return looks
