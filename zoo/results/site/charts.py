@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = "plots"
-PER_CENT = "%, with the 95 % interval"
+PER_CENT = "%, with the 95 % interval where it is known"
 CASES = "cases"  # entry of a record: where the cases of its number are shown
 
 

@@ -9,8 +9,16 @@ MEANINGS = (
     ("group", r"group", "every image and every text of a case chooses right"),
     ("r@k", r".*_r@\d+", "share of queries with a right answer among the first k of the gallery"),
     ("macro", r"macro", "mean over classes, each of equal weight"),
-    ("half_truth", r"half_truth", "a true description scores above it with a wrong detail added"),
-    ("completion", r"completion", "its true completion scores above it with a wrong detail added"),
+    (
+        "half_truth",
+        r"half_truth",
+        "a true description scores above the same with a wrong detail added",
+    ),
+    (
+        "completion",
+        r"completion",
+        "a true completion of a description scores above the same with a wrong detail added",
+    ),
     ("test", r"test", "scenes that training had not, of things that it had"),
     ("held_out", r"held_out", "scenes of pairs of words that no caption of training had"),
 )

@@ -198,7 +198,7 @@ function show() {
   control("count").textContent = `${about && `${about}: `}${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
     + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`
     + (a === b && ["gained", "lost"].includes(state.show) ? " A and B are the same run: choose another." : "")
-    + (members?.size > 1 ? " An average weighs its metrics and no cases, so that it may differ from this share." : "")
+    + (members?.size > 1 ? " Several metrics are counted here: their average weighs metrics, and of seeds it is a mean, so that it may differ from this share." : "")
     + (tally.graded ? " Some answers are graded: those alone are right that are so in full, and the metric is the mean of grades." : "");
   control("members").hidden = !members;
   control("members").textContent = members ? `Cases of ${named} alone ✕` : "";
