@@ -268,6 +268,17 @@ def test_runs_that_differ_in_nothing_but_their_seeds_are_taken_together() -> Non
     assert "over other images and not over other seeds" in said
 
 
+def test_seeds_of_one_recipe_alone_have_a_mean_and_no_differences() -> None:
+    seeds_of_one = {name: run for name, run in seeded().items() if name.startswith("a")}
+    comparison = zoo.compare(seeds_of_one, group="seed")
+    assert comparison.runs == ("a",)
+    assert comparison.lines[0].tests == ()
+    assert "52.0 ± 2.0" in repr(comparison)
+    assert "95 % interval |" not in comparison.to_markdown()
+    with pytest.raises(ZooError, match="a stands alone, so that there is no difference to draw"):
+        comparison.figure()
+
+
 @pytest.mark.parametrize(
     ("names", "group"),
     [

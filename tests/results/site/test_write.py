@@ -318,6 +318,8 @@ def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["unscored"], "scored no case, so that there is nothing to show"),
         (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
         (["first", "--preset", "offical"], "official"),
+        (["first", "--aside", "first"], "--aside first: the others are compared with the first"),
+        (["first", "second", "--aside", "sceond"], "--aside sceond is none of the runs"),
         (["first", "--out", "mine"], "mine is there and holds no report"),
     ],
 )

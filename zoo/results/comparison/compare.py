@@ -62,7 +62,7 @@ def compare(
     counted_by = [preset_of(preset) for preset in presets]
     results = named(runs)
     groups = _groups(results, group)
-    _check_aside(list(groups), aside)
+    check_aside(list(groups), aside)
     shared = common([one.cases for one in results.values()], list(results))
     first = next(iter(results.values()))
     rows = rows_of(shared.tables, counted_by, first.header)
@@ -93,8 +93,12 @@ def compare(
     )
 
 
-def _check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
-    """Makes sure that there are two runs to test, the first among them.
+def check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
+    """Makes sure that runs aside leave two to test, the first among them.
+
+    Args:
+        groups: Names of all runs or groups.
+        aside: Names of those that are shown and not tested.
 
     Raises:
         ZooError: A name is none of the runs, the first is named, or fewer than two are left.
@@ -106,7 +110,7 @@ def _check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
         raise ZooError(
             f"--aside {groups[0]}: the others are compared with the first run: name it later"
         )
-    if len(groups) - len(set(aside)) < 2:
+    if aside and len(groups) - len(set(aside)) < 2:
         raise ZooError(
             f"--aside {','.join(aside)} leaves {groups[0]} alone: leave it out, or add a run"
         )

@@ -58,11 +58,19 @@ def forest(comparison: Comparison) -> "Figure":
 
     Args:
         comparison: The comparison.
+
+    Raises:
+        ZooError: It is of the seeds of one recipe alone, which has no differences.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
     first, *others = comparison.tested
+    if not others:
+        raise ZooError(
+            f"{first} stands alone, so that there is no difference to draw: leave --plot out, or "
+            "add a run"
+        )
     rows = list(_rows(comparison))
     row = max(ROW, APART * len(others) + 0.1)
     with matplotlib.rc_context(STYLE):

@@ -114,6 +114,8 @@ def _published(line: Line, model: str) -> str:
 def _differences(comparison: Comparison) -> TextTable:
     """Lays out how the other runs differ from the first."""
     first, *others = comparison.tested
+    if not others:  # the seeds of one recipe alone
+        return TextTable((), ())
     several = len(others) > 1
     alone = comparison.has_counts
     second = "the run" if several else others[0]

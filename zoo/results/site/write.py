@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.results.comparison.compare import compare
+from zoo.results.comparison.compare import check_aside, compare
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.layout import points, probability
 from zoo.results.pages import TEMPLATES, described, rendered
@@ -76,6 +76,7 @@ def write(
     """
     check_out(out, overwrite)
     groups = groups or {name: [name] for name in runs}
+    check_aside(list(groups), aside)
     recounted = {name: run.recounted(presets) for name, run in runs.items()}
     members = {group: [recounted[name] for name in of] for group, of in groups.items()}
     counted = {group: of[0] for group, of in members.items()}
