@@ -13,6 +13,12 @@ with two workers, and prints one line of JSON. Memory is that of the kernel's `s
 for itself and which no file backs; both after the first batch, then after all. Rows are made in
 this process after that, without images, in seconds of the processor; the fastest of five passes.
 
+    python benchmarks/speed/start.py ranks --folder FOLDER [--ranks 8 --workers 8]
+
+`ranks` starts that many processes at once, each with its workers, and prints one line: seconds
+until the last has its first batch, each one's seconds of the processor, what all of them hold
+together (the sum of `pss`), and the most that a main process and a worker hold privately.
+
     python benchmarks/speed/start.py report LINES.jsonl
 
 `report` writes start.md and start.png of such lines, to each of which `what` was added: `objects`
@@ -34,6 +40,7 @@ PER_IMAGE, MOST_IMAGES = 5, 200_000
 SPLITS = ("train", "restval")
 JSON, LINES, UNITS = "coco/dataset_coco.json", "captions.jsonl", "coco/units_train.jsonl"
 ROWS, PASSES = 5_000, 5
+LONGEST = 900  # seconds that ranks may take
 
 
 def main() -> None:
@@ -52,6 +59,10 @@ def main() -> None:
     measuring.add_argument("--batches", type=int, default=300)
     measuring.add_argument("--workers", type=int, default=2)
     measuring.add_argument("--what", required=True, help="what is measured, for the report")
+    together = commands.add_parser("ranks")
+    together.add_argument("--folder", type=Path, required=True)
+    together.add_argument("--ranks", type=int, default=8)
+    together.add_argument("--workers", type=int, default=8)
     reporting = commands.add_parser("report")
     reporting.add_argument("lines", type=Path)
     reporting.add_argument("--out", type=Path, default=RESULTS)
@@ -61,6 +72,8 @@ def main() -> None:
     elif chosen.command == "measure":
         found = measure(chosen.folder, chosen.batches, chosen.workers)
         print(json.dumps({"what": chosen.what, **found}))
+    elif chosen.command == "ranks":
+        print(json.dumps(measure_ranks(chosen.folder, chosen.ranks, chosen.workers)))
     else:
         report([json.loads(line) for line in chosen.lines.read_text().splitlines()], chosen.out)
 
@@ -137,8 +150,8 @@ def make_units(n: int, per_image: int, texts: list[str], out: Path) -> None:
             file.write(json.dumps({**found[k % len(found)], **names}) + "\n")
 
 
-def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
-    """Returns seconds, MiB and rows a second."""
+def training_loader(folder: Path, workers: int) -> Any:
+    """Returns the loader of CS-CLIP's training data."""
     import torch
 
     from zoo.backbones.backbone import Backbone
@@ -149,7 +162,6 @@ def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     module = SimpleNamespace(backbone=Backbone("zoo-tiny"), head=None)
-    imported = time.time() - STARTED
     units, lines = folder / UNITS, folder / LINES
     data = CaptionDataModule(
         JsonLines(lines) if lines.exists() else KarpathyJson(folder / JSON, SPLITS),
@@ -165,7 +177,17 @@ def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
     data.trainer = trainer
     data.setup("fit")
     data.describe()
-    loader = data.train_dataloader()
+    return data.train_dataloader()
+
+
+def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
+    """Returns seconds, MiB and rows a second."""
+    import torch
+
+    import multiprocessing
+
+    multiprocessing.set_start_method("fork", force=True)  # a rank of its own forks its workers
+    loader = training_loader(folder, workers)
     each = iter(loader)
     next(each)
     first, used = time.time() - STARTED, sum(os.times()[:2])
@@ -190,7 +212,6 @@ def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
         fastest = min(fastest, time.process_time() - begun)
     return {
         "captions": len(dataset),
-        "importing": round(imported, 2),
         "first_batch": round(first, 2),
         "processor": round(used, 2),
         "at_first": at_first,
@@ -198,6 +219,56 @@ def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
         "later": later,
         "rows_a_second": round(n / fastest),
     }
+
+
+def measure_ranks(folder: Path, ranks: int, workers: int) -> dict[str, Any]:
+    """Returns seconds and MiB of ranks that start at once, each with loader workers."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    started, measured = context.Barrier(ranks), context.Barrier(ranks)
+    found = context.Queue()
+    processes = [
+        context.Process(target=rank, args=(folder, workers, started, measured, found))
+        for _ in range(ranks)
+    ]
+    for process in processes:
+        process.start()
+    each = [found.get(timeout=LONGEST) for _ in processes]
+    for process in processes:
+        process.join()
+    return {
+        "ranks": ranks,
+        "workers": workers,
+        "first_batch": max(of["first_batch"] for of in each),
+        "processor": [of["processor"] for of in each],
+        "all": round(sum(of["pss"] for of in each), 1),
+        "private": {name: round(max(of[name] for of in each), 1) for name in ("main", "worker")},
+    }
+
+
+def rank(folder: Path, workers: int, started: Any, measured: Any, found: Any) -> None:
+    """Puts what a rank takes into the queue; its memory is read when all ranks have a batch."""
+    import multiprocessing
+
+    multiprocessing.set_start_method("fork", force=True)  # a rank of its own forks its workers
+    loader = training_loader(folder, workers)
+    each = iter(loader)
+    next(each)
+    first, used = time.time() - STARTED, sum(os.times()[:2])
+    started.wait()
+    main = memory_of("self")
+    below = memory_of_workers(loader)
+    measured.wait()
+    found.put(
+        {
+            "first_batch": round(first, 2),
+            "processor": round(used, 2),
+            "pss": main["pss"] + sum(of["pss"] for of in below),
+            "main": main["private"],
+            "worker": max((of["private"] for of in below), default=0.0),
+        }
+    )
 
 
 class Blank:
@@ -214,10 +285,14 @@ class Blank:
 
 def memory(loader: Any) -> dict[str, dict[str, float]]:
     """Returns the MiB of this process, and of the largest of its workers."""
-    workers = loader._iterator._workers if loader.num_workers else []
-    each = [memory_of(worker.pid) for worker in workers]
-    largest = max(each, key=lambda found: found["private"], default={})
+    largest = max(memory_of_workers(loader), key=lambda found: found["private"], default={})
     return {"main": memory_of("self"), "worker": largest}
+
+
+def memory_of_workers(loader: Any) -> list[dict[str, float]]:
+    """Returns the MiB of each of the loader's workers."""
+    workers = loader._iterator._workers if loader.num_workers else []
+    return [memory_of(worker.pid) for worker in workers]
 
 
 def memory_of(process: str | int) -> dict[str, float]:

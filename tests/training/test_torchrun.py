@@ -17,7 +17,7 @@ from tests.support.runs import command, last_checkpoint, losses
 
 HERE = Path(__file__).parents[2]
 CPU = ["--trainer.accelerator", "cpu"]
-NODES = [*CPU, "--trainer.num_nodes", "2", "--trainer.devices", "1", "--trainer.strategy", "ddp"]
+NODES = [*CPU, "--trainer.num_nodes", "2", "--trainer.strategy", "ddp", "--trainer.devices"]
 CALM = ["--model.optimizer.eps", "0.01"]  # as in test_two_processes_cli.py
 
 pytestmark = pytest.mark.slow
@@ -42,17 +42,19 @@ class KilledOnce(Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def on_two_nodes(folder: Path, *arguments: str, restarts: int = 0, ends: bool = True) -> None:
-    """Runs the command on two nodes of one process, to its end or until both are ended."""
+def on_two_nodes(
+    folder: Path, *arguments: str, each: int, restarts: int = 0, ends: bool = True
+) -> None:
+    """Runs the command on two nodes of that many processes, to its end or until both are ended."""
     folder.mkdir(exist_ok=True)
     launched = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
-    launched += ["--nproc_per_node", "1", "--max_restarts", str(restarts), "--rdzv_id", "a_job"]
+    launched += ["--nproc_per_node", str(each), "--max_restarts", str(restarts), "--rdzv_id", "a_job"]
     launched += ["--rdzv_backend", "c10d"]
     launched += ["--rdzv_endpoint", f"127.0.0.1:{find_free_network_port()}", "-m", "zoo.cli"]
     environment = {"PYTHONPATH": str(HERE), "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     nodes = [
         subprocess.Popen(
-            [*launched, *arguments],
+            [*launched, *arguments, *NODES, str(each)],
             cwd=folder,
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
@@ -90,22 +92,23 @@ def test_a_job_on_two_nodes_restarts_where_one_is_killed_and_has_the_losses_of_o
     common = ["fit", "--config", str(made_root / "recipe.yaml"), *CALM]
     one = command(tmp_path / "one", *common, *CPU)
     two, mark = tmp_path / "two", tmp_path / "killed"
-    on_two_nodes(two, *common, *NODES, *killed_once(mark), restarts=1)
+    on_two_nodes(two, *common, *killed_once(mark), each=1, restarts=1)
     assert mark.exists()
     same_losses(two, one)
 
 
+@pytest.mark.parametrize("each", [1, 2])
 def test_a_job_on_two_nodes_that_was_killed_goes_on_and_is_measured_as_on_one_process(
-    made_root: Path, tmp_path: Path
+    made_root: Path, tmp_path: Path, each: int
 ) -> None:
     common = ["fit", "--config", str(made_root / "recipe.yaml"), *CALM]
     one, two = command(tmp_path / "one", *common, *CPU), tmp_path / "two"
-    on_two_nodes(two, *common, *NODES, *killed_once(tmp_path / "killed"), ends=False)
-    on_two_nodes(two, *common, *NODES, "--ckpt_path", "last")
+    on_two_nodes(two, *common, *killed_once(tmp_path / "killed"), each=each, ends=False)
+    on_two_nodes(two, *common, "--ckpt_path", "last", each=each)
     same_losses(two, one)
     measure = ["validate", "--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--out", "measured"]
     measure += ["--data_root", str(made_root), "--ckpt_path", str(last_checkpoint(two, 1))]
-    on_two_nodes(two, *measure, *NODES)
+    on_two_nodes(two, *measure, each=each)
     command(one, *measure, *CPU)
     found, expected = (
         json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["metrics"]
