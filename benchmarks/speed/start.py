@@ -184,9 +184,6 @@ def measure(folder: Path, batches: int, workers: int) -> dict[str, Any]:
     """Returns seconds, MiB and rows a second."""
     import torch
 
-    import multiprocessing
-
-    multiprocessing.set_start_method("fork", force=True)  # a rank of its own forks its workers
     loader = training_loader(folder, workers)
     each = iter(loader)
     next(each)
@@ -238,8 +235,10 @@ def measure_ranks(folder: Path, ranks: int, workers: int) -> dict[str, Any]:
     for process in processes:
         process.join()
     return {
+        "captions": each[0]["captions"],
         "ranks": ranks,
         "workers": workers,
+        "processes": ranks * (1 + workers),
         "first_batch": max(of["first_batch"] for of in each),
         "processor": [of["processor"] for of in each],
         "all": round(sum(of["pss"] for of in each), 1),
@@ -262,6 +261,7 @@ def rank(folder: Path, workers: int, started: Any, measured: Any, found: Any) ->
     measured.wait()
     found.put(
         {
+            "captions": len(loader.dataset),
             "first_batch": round(first, 2),
             "processor": round(used, 2),
             "pss": main["pss"] + sum(of["pss"] for of in below),

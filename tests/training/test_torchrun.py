@@ -48,8 +48,8 @@ def on_two_nodes(
     """Runs the command on two nodes of that many processes, to its end or until both are ended."""
     folder.mkdir(exist_ok=True)
     launched = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
-    launched += ["--nproc_per_node", str(each), "--max_restarts", str(restarts), "--rdzv_id", "a_job"]
-    launched += ["--rdzv_backend", "c10d"]
+    launched += ["--nproc_per_node", str(each), "--max_restarts", str(restarts)]
+    launched += ["--rdzv_backend", "c10d", "--rdzv_id", "a_job"]
     launched += ["--rdzv_endpoint", f"127.0.0.1:{find_free_network_port()}", "-m", "zoo.cli"]
     environment = {"PYTHONPATH": str(HERE), "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     nodes = [
