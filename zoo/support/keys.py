@@ -1,5 +1,6 @@
 """Keys: rows of a table by the text of a column, without an object of Python for each."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from zlib import crc32
 
@@ -20,17 +21,16 @@ class Keys:
 
     def __init__(self, column: pa.ChunkedArray, index: pa.Table) -> None:
         self.column = column
-        self._hashes, self._rows = (_mapped(index.column(name)) for name in INDEX.names)
+        self._hashes, self._rows = (_mapped(index.column(name)).data for name in INDEX.names)
 
     def rows(self, key: str) -> list[int]:
         """Returns the rows of that text, in their order."""
         hashed = _hash(key)
-        start = int(np.searchsorted(self._hashes, hashed))
         found = []
-        for place in range(start, len(self._hashes)):
+        for place in range(bisect_left(self._hashes, hashed), len(self._hashes)):
             if self._hashes[place] != hashed:
                 break
-            row = int(self._rows[place])
+            row = self._rows[place]
             if self.column[row].as_py() == key:
                 found.append(row)
         return found

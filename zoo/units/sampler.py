@@ -123,7 +123,9 @@ class UnitSampler(Recorded):
         )
 
     def _has_foil(self, unit: Unit) -> bool:
-        return any(self.edits is None or foil.edit in self.edits for foil in unit.foils)
+        if self.edits is None:
+            return bool(unit.foils)
+        return any(foil.edit in self.edits for foil in unit.foils)
 
     def _foils(self, unit: Unit) -> dict[str, list[str]]:
         """Returns the texts of the unit's foils by edit."""
