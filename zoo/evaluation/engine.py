@@ -10,8 +10,9 @@ import torch
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import weights_hash
+from zoo.backbones.fingerprint import weights_digest
 from zoo.backbones.preparation import Decoder
+from zoo.backbones.tokenizer import remembering
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.protocols.base import Outcome
@@ -221,13 +222,14 @@ class Evaluation(Ranged):
             kept: What other runs kept, to which this one adds its own. It is of the weights as they
                 are now.
         """
+        tokenizer = remembering(backbone.tokenizer)
         if self._cut is None and rank() == 0:
-            self._cut = cut_texts(self.plan, backbone.tokenizer)
+            self._cut = cut_texts(self.plan, tokenizer)
         self._leave_out_for(head)
         self._kept, self._asked = kept, self.plan
         self._known, self._known_tokens = Known(), Known()
         if kept is not None:
-            self._asked = kept.keyed(self.plan, self.finder, backbone.tokenizer)
+            self._asked = kept.keyed(self.plan, self.finder, tokenizer)
             self._known, self._known_tokens = find_known(kept, backbone, head, self._asked)
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
@@ -252,7 +254,9 @@ class Evaluation(Ranged):
         if head.needs.pieces and rank() == 0:
             cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
             log.info("measuring with %s takes %s", type(head).__name__, cost)
-        self._towers, self._weights = "", weights_hash(backbone, head)
+        towers = None if self._kept is None else self._kept.weights
+        modules = (backbone, head) if towers is None else (head,)
+        self._towers, self._weights = "", weights_digest(*modules, after=towers).hexdigest()
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import computation_of
+from zoo.backbones.fingerprint import Digest, computation_of, weights_digest
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded
@@ -61,14 +61,15 @@ def kept_vectors(
     store, needs = cache.store, head.needs
     if store is None or needs.pieces or (needs.tokens and not cache.tokens):
         return None
-    computation = computation_of(backbone, precision, decoder)
+    weights = weights_digest(backbone)
+    computation = computation_of(backbone, precision, decoder, weights)
     if computation is None:
         log.warning(
             "vectors are not kept: %s is defined in no file that could tell when it changes",
             type(backbone).__name__,
         )
         return None
-    return KeptVectors(store, computation)
+    return KeptVectors(store, computation, weights)
 
 
 class KeptVectors:
@@ -79,10 +80,13 @@ class KeptVectors:
     Args:
         store: Has the vectors of all models.
         computation: All that a vector depends on beside its input.
+        weights: The digest of the backbone's weights, None where that is not at hand.
     """
 
-    def __init__(self, store: VectorStore, computation: dict[str, Any]) -> None:
-        self.store = store
+    def __init__(
+        self, store: VectorStore, computation: dict[str, Any], weights: "Digest | None" = None
+    ) -> None:
+        self.store, self.weights = store, weights
         described = json.dumps(computation, sort_keys=True, default=str)
         self._model: str = gather_objects(hashlib.sha256(described.encode()).hexdigest())[0]
         self._usable = True
