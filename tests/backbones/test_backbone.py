@@ -295,3 +295,11 @@ def test_what_no_crop_and_no_text_can_be_is_refused(
 ) -> None:
     with pytest.raises(ZooError, match=rf"backbone\.{name}\.{argument} is .*{mend}"):
         group(**{argument: value})
+
+
+def test_a_text_alone_gives_as_many_tokens_as_it_is_cut_to() -> None:
+    backbone, key = tiny(text=TextInput(context_length=20)), TokenKey()
+    ids, lengths, hashes = backbone.tokenizer(["a cat", "word " * 10, "word " * 50])
+    for row, cut in enumerate(backbone.cut_lengths(lengths).tolist()):
+        one = TextBank(*(t[row : row + 1] for t in (ids, lengths, hashes)))
+        assert backbone.encode_texts(one, frozenset({key})).tokens[key].shape[1] == cut

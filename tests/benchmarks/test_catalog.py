@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -82,14 +83,34 @@ def test_a_class_path_needs_no_registration(path):
     assert benchmark(path, {"size": 3}).size == 3
 
 
-def test_an_installed_package_offers_one_by_entry_point(monkeypatch):
+@pytest.fixture
+def offering(monkeypatch, tmp_path):
+    """Lets an installed package offer a benchmark, and returns the kinds that were looked for."""
     entry = EntryPoint("theirs", "tests.benchmarks.test_catalog:Mine", "zoo.benchmarks")
-    monkeypatch.setattr(
-        names, "entry_points", lambda group: [entry] if group == "zoo.benchmarks" else []
-    )
+    asked = []
+
+    def offered(group):
+        asked.append(group)
+        return [entry] if group == "zoo.benchmarks" else []
+
+    monkeypatch.setattr(names, "entry_points", offered)
+    monkeypatch.syspath_prepend(tmp_path)  # a place that no other test has looked into
+    return asked
+
+
+def test_an_installed_package_offers_one_by_entry_point(offering):
     assert benchmark("theirs").name == "mine"
     with pytest.raises(ZooError, match="near: theirs"):
         benchmark("their")
+
+
+def test_packages_are_looked_through_once_until_one_is_installed(offering, tmp_path):
+    for _ in range(3):
+        benchmark("theirs")
+    assert offering.count("zoo.benchmarks") == 1
+    os.utime(tmp_path, ns=(1, 1))  # as an installation changes the time of the folder
+    benchmark("theirs")
+    assert offering.count("zoo.benchmarks") == 2
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from zoo.cli.fit import settings_of
 from zoo.datamodules.benchmarks import EvaluationDataModule
+from zoo.errors import ZooError
 
 BENCHMARKS = ["--benchmarks", "sugarcrepe", "--model.backbone.name", "zoo-tiny"]
 
@@ -19,6 +20,35 @@ BENCHMARKS = ["--benchmarks", "sugarcrepe", "--model.backbone.name", "zoo-tiny"]
 def test_it_names_a_folder(typed: list[str], folder: str | None, limit: float) -> None:
     cache = settings_of(["validate", *typed]).data.init_args.cache
     assert (cache.folder, cache.limit_gib) == (folder, limit)
+
+
+@pytest.mark.parametrize(
+    ("typed", "tokens", "folder"),
+    [
+        (BENCHMARKS, False, None),
+        ([*BENCHMARKS, "--cache_tokens"], True, None),
+        (["--cache_tokens", "--cache", "there", *BENCHMARKS], True, "there"),
+        (["--cache", "there", *BENCHMARKS, "--cache_tokens", "false"], False, "there"),
+        ([*BENCHMARKS, "--data.cache.tokens", "true"], True, None),
+    ],
+)
+def test_tokens_are_kept_where_it_is_asked(
+    typed: list[str], tokens: bool, folder: str | None
+) -> None:
+    cache = settings_of(["validate", *typed]).data.init_args.cache
+    assert (cache.tokens, cache.folder) == (tokens, folder)
+
+
+@pytest.mark.parametrize("off", [["--cache", "off"], ["--cache=off"]])
+def test_tokens_of_no_cache_are_refused(off: list[str]) -> None:
+    with pytest.raises(ZooError, match=r"--cache off keeps nothing, .* leave one out"):
+        settings_of(["validate", *BENCHMARKS, "--cache_tokens", *off])
+    settings_of(["validate", *BENCHMARKS, "--cache_tokens", "false", *off])
+
+
+def test_tokens_without_benchmarks_are_refused_by_the_name_of_the_setting() -> None:
+    with pytest.raises(ZooError, match=r"--cache_tokens is of --benchmarks.*--data.cache.tokens$"):
+        settings_of(["validate", "--cache_tokens", "--model.backbone.name", "zoo-tiny"])
 
 
 def test_it_turns_the_cache_off() -> None:

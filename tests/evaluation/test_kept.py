@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import Tensor
 
 import zoo
 from tests.evaluation.fakes import (
@@ -24,9 +26,11 @@ from tests.evaluation.fakes import (
     evaluation,
 )
 from tests.support.parallel import group, on_ranks
+from zoo.backbones import fingerprint
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import computation_of
 from zoo.backbones.settings import TextInput
+from zoo.backbones.tokenizer import Tokenizer
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation import EmbeddingCache
@@ -300,6 +304,35 @@ def test_a_backbone_that_stands_in_no_file_keeps_nothing(
         kept_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
     )
     assert "vectors are not kept: Own is defined in no file" in caplog.text
+
+
+def test_weights_are_read_and_texts_tokenized_once(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = zoo.load("zoo-tiny", device="cpu")
+    cache, pairs = EmbeddingCache(str(tmp_path)), f"pairs:{made_root / 'pairs.csv'}"
+    without = zoo.evaluate(model, pairs, made_root)
+    zoo.evaluate(model, pairs, made_root, cache=cache)
+    asked: list[str] = []
+    weights: list[str] = []
+    real, whole = Tokenizer.__call__, fingerprint.whole
+
+    def tokenized(self: Tokenizer, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        asked.extend(texts)
+        return real(self, texts)
+
+    def read(tensor: Tensor) -> Tensor:
+        weights.append("read")
+        return whole(tensor)
+
+    monkeypatch.setattr(Tokenizer, "__call__", tokenized)
+    monkeypatch.setattr(fingerprint, "whole", read)
+    again = zoo.evaluate(model, pairs, made_root, cache=cache)
+    texts = again.header["scoring"]["texts"]
+    assert len(asked) == texts, "but for those that a loader's process encodes"
+    module = model.module
+    assert len(weights) == len(module.backbone.state_dict()) + len(module.head.state_dict())
+    assert again.header["model"]["weights_sha256"] == without.header["model"]["weights_sha256"]
 
 
 def test_a_model_of_zoo_is_measured_from_kept_vectors(made_root: Path, tmp_path: Path) -> None:

@@ -341,6 +341,17 @@ class Backbone(Recorded, nn.Module):
         ]
         return in_order(parts, [rows for _, rows in groups])
 
+    def cut_lengths(self, lengths: Tensor) -> Tensor:
+        """Returns how many tokens each text is cut to, and gives as a token set by itself, `[T]`.
+
+        Args:
+            lengths: How many tokens the texts have, `[T]`.
+        """
+        if not self.cuts_text:
+            return torch.full_like(lengths, self.context)
+        allowed = torch.tensor(self.text_lengths, device=lengths.device)
+        return allowed[torch.bucketize(lengths, allowed)]
+
     def _cut_texts(
         self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor
     ) -> Encoded:

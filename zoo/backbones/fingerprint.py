@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
@@ -16,6 +16,8 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.support.distributed import whole
 from zoo.support.spec import class_path
+
+Digest: TypeAlias = "hashlib._Hash"
 
 LIBRARIES = ("open_clip_torch", "pillow", "timm", "torch", "torchvision", "transformers")
 # what encodes and decodes
@@ -28,13 +30,23 @@ def weights_hash(*modules: nn.Module) -> str:
     Args:
         modules: The modules. Where their weights are split over ranks, every rank must call this.
     """
-    digest = hashlib.sha256()
+    return weights_digest(*modules).hexdigest()
+
+
+def weights_digest(*modules: nn.Module, after: "Digest | None" = None) -> Digest:
+    """Returns the digest of which `weights_hash` is the text.
+
+    Args:
+        modules: The modules. Where their weights are split over ranks, every rank must call this.
+        after: The digest of the modules that come before them, which need not be read again.
+    """
+    digest = hashlib.sha256() if after is None else after.copy()
     for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
             digest.update(name.encode())
             plain: Any = whole(tensor.detach()).cpu().contiguous()
             digest.update(plain.reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
+    return digest
 
 
 def encoding_of(backbone: Backbone) -> dict[str, Any]:
@@ -52,7 +64,10 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
 
 
 def computation_of(
-    backbone: Backbone, precision: str, decoder: Decoder = "pil"
+    backbone: Backbone,
+    precision: str,
+    decoder: Decoder = "pil",
+    weights: "Digest | None" = None,
 ) -> dict[str, Any] | None:
     """Returns all that the pooled vector of an image's bytes or a text's token ids depends on.
 
@@ -62,6 +77,7 @@ def computation_of(
         backbone: Encodes them. Where its weights are split over ranks, every rank must call this.
         precision: The trainer's name of the precision in which it runs.
         decoder: What decodes images.
+        weights: The digest of its weights, where that is at hand.
 
     Returns:
         It, by name. None where the backbone's class stands in no file, so that nothing tells when
@@ -80,7 +96,7 @@ def computation_of(
         "class": class_path(type(backbone)),
         "arguments": own,
         "architecture": backbone.architecture,
-        "weights": weights_hash(backbone),
+        "weights": (weights or weights_digest(backbone)).hexdigest(),
         "dtype": str(weight.dtype),
         "adapters": None if lora is None else asdict(lora),
         "preprocessing": dict(backbone.model.visual.preprocess_cfg),

@@ -89,6 +89,19 @@ class Tokenizer:
         return ids
 
 
+def remembering(tokenizer: Tokenize) -> Tokenize:
+    """Returns a tokenizer that does not tokenize the same texts twice, as long as it is held."""
+    made: dict[tuple[str, ...], tuple[Tensor, Tensor, Tensor]] = {}
+
+    def tokenize(texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        asked = tuple(texts)
+        if asked not in made:
+            made[asked] = tokenizer(texts)
+        return made[asked]
+
+    return tokenize
+
+
 def build_tokenizer(
     name: str,
     text_config: dict[str, Any],

@@ -131,6 +131,14 @@ FLAGS = (
         commands=("validate",),
     ),
     Flag(
+        "cache_tokens",
+        "",
+        "keep the tokens that a head reads as well: some fifty times the room",
+        "data.init_args.cache.tokens",
+        switched,
+        ("validate",),
+    ),
+    Flag(
         "beside",
         "A,B",
         "models whose published figures stand beside the run's (`zoo ls models`)",

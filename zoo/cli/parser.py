@@ -33,7 +33,13 @@ EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
 EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
 LISTS = ("benchmarks", "presets")  # flags that name several classes
 # what a flag means that stands alone
-ALONE = {"familiar_with": COCO, "exclude_images": TRAINED, "fast_images": "true", "long": "true"}
+ALONE = {
+    "familiar_with": COCO,
+    "cache_tokens": "true",
+    "exclude_images": TRAINED,
+    "fast_images": "true",
+    "long": "true",
+}
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),
     "validate": ("out", "presets", *ALONE, "cache", "beside", "overwrite"),
@@ -62,6 +68,7 @@ def arranged(argv: list[str]) -> list[str]:
         else:
             flags[-1].append(argument)
     _refuse_two_models(flags)
+    _refuse_tokens_of_no_cache(flags)
     recipe, path = checkpoint_of(command, flags)
     by_layer = sorted(flags, key=_layer)
     ordered = (_published(flag) if _name(flag) == "--model" else flag for flag in by_layer)
@@ -80,6 +87,12 @@ def _refuse_two_models(flags: list[list[str]]) -> None:
             f"--model {given['--model']} and --ckpt_path {given['--ckpt_path']} both name a model: "
             "leave one out"
         )
+
+
+def _refuse_tokens_of_no_cache(flags: list[list[str]]) -> None:
+    given = {_name(flag): _value(flag) for flag in flags}
+    if given.get("--cache") == "off" and given.get("--cache_tokens", "false") != "false":
+        raise ZooError("--cache off keeps nothing, and --cache_tokens keeps tokens: leave one out")
 
 
 def _layer(flag: list[str]) -> int:
@@ -351,9 +364,11 @@ class ZooParser(LightningArgumentParser):
         actions = self._option_string_actions
         lost = [name for name in own if options & {*actions[f"--{name}"].option_strings}]
         if lost and "--benchmarks" not in options:
+            own_setting = next(flag.setting for flag in FLAGS if flag.name == lost[0])
+            setting = own_setting or f"{EVALUATION[self.command]}.{lost[0]}"
             raise ZooError(
                 f"--{lost[0]} is of --benchmarks, which is not given: name benchmarks, "
-                f"or set --{EVALUATION[self.command].replace('.init_args', '')}.{lost[0]}"
+                f"or set --{setting.replace('.init_args', '')}"
             )
 
     def lay(self, settings: Namespace, setting: str, value: Any) -> None:

@@ -39,7 +39,8 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             file, a file of captions, `coco` for COCO's training captions, or `training` for those
             that the model was trained on.
         cache: Where the vectors of images and texts are kept, so that further runs need not encode
-            them; null encodes all anew. Heads that read tokens keep none.
+            them; null encodes all anew. What heads that read tokens encode is kept where it says
+            so.
         beside: Models whose published figures stand beside the run's (`zoo ls models`).
         exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
             a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train

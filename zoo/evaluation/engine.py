@@ -10,17 +10,20 @@ import torch
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import weights_hash
+from zoo.backbones.fingerprint import weights_digest
 from zoo.backbones.preparation import Decoder
+from zoo.backbones.tokenizer import remembering
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.catalog import asked_for
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.evaluation.case_by_case import scores_of
+from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.kept import KeptVectors
+from zoo.evaluation.kept_tokens import KeptTokens, find_known
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts, encode
+from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts
 from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.strategy import Strategy
@@ -144,11 +147,12 @@ class Evaluation(Ranged):
         self._plan: Plan | None = None
         self._cut: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
+        self._encoder: Encoder | None = None
         self._segments: tuple[Segments | None, list[tuple[str, ...]]] = None, []
         self._towers, self._weights = "", ""
         self._kept: KeptVectors | None = None
         self._asked: Plan | None = None
-        self._known = Known()
+        self._known, self._known_tokens = Known(), Known()
 
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once.
@@ -215,14 +219,18 @@ class Evaluation(Ranged):
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            kept: Vectors that other runs kept, to which this one adds its own, for a head that
-                reads pooled vectors alone. They are those of the weights as they are now.
+            kept: What other runs kept, to which this one adds its own. It is of the weights as they
+                are now.
         """
+        tokenizer = remembering(backbone.tokenizer)
         if self._cut is None and rank() == 0:
-            self._cut = cut_texts(self.plan, backbone.tokenizer)
-        self._kept, self._asked, self._known = kept, self.plan, Known()
+            self._cut = cut_texts(self.plan, tokenizer)
+        self._leave_out_for(head)
+        self._kept, self._asked = kept, self.plan
+        self._known, self._known_tokens = Known(), Known()
         if kept is not None:
-            self._asked, self._known = kept.known(self.plan, self.finder, backbone.tokenizer)
+            self._asked = kept.keyed(self.plan, self.finder, tokenizer)
+            self._known, self._known_tokens = find_known(kept, backbone, head, self._asked)
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
@@ -241,11 +249,14 @@ class Evaluation(Ranged):
         self.check_out()
         self.find_familiar(training_captions(about))
         self.find_seen(training_captions(about))
+        self._leave_out_for(head)
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
             cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
             log.info("measuring with %s takes %s", type(head).__name__, cost)
-        self._towers, self._weights = "", weights_hash(backbone, head)
+        towers = None if self._kept is None else self._kept.weights
+        modules = (backbone, head) if towers is None else (head,)
+        self._towers, self._weights = "", weights_digest(*modules, after=towers).hexdigest()
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
@@ -255,16 +266,16 @@ class Evaluation(Ranged):
             ZooError: An image is broken.
         """
         portion.checked()
+        assert self._encoder is not None
         for strategy in self._strategies:
             if strategy.takes(portion):
-                images, texts = encode(
-                    backbone, portion, strategy.needs(head), self.image_batch, self.text_batch
-                )
+                needs = strategy.needs(head)
+                images, texts = self._encoder(backbone, portion, needs)
                 encoded = images if images is not None else texts
                 if encoded is not None and (images is not None or not self._towers):
                     self._towers = str(encoded.pooled.dtype).removeprefix("torch.")
                 strategy.step(head, portion, images, texts)
-                if self._kept is not None:
+                if self._kept is not None and not needs.tokens:
                     self._kept.add(portion, images, texts)
 
     @torch.no_grad()
@@ -332,12 +343,7 @@ class Evaluation(Ranged):
         return self.results
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
-        plan, needs = self.plan, head.needs
-        if head.reranks:
-            self._leave_out_whole_texts(
-                f"{type(head).__name__} has no vector of a whole text",
-                "take a head of pooled vectors, such as Cosine",
-            )
+        plan, needs = self._asked or self.plan, head.needs
         fast = self.decoder == "torchvision"
         if fast and needs.views is not None:
             raise ZooError(
@@ -354,10 +360,14 @@ class Evaluation(Ranged):
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
             self.decoder,
+            self._known_tokens.images,
+            self._known_tokens.texts,
         )
         loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
+        kept = KeptTokens(self._kept, needs) if self._kept is not None and needs.tokens else None
+        self._encoder = Encoder(loading, kept)
         if not needs.tokens and not needs.pieces:
-            return [Pooled(self._asked or plan, loading, self.shortlist, self._known)]
+            return [Pooled(plan, loading, self.shortlist, self._known)]
         most = max(map(len, segments)) if segments else 1
         image_bytes, text_bytes = held_bytes(backbone, head, most)
         windowed = Windowed(
@@ -366,7 +376,22 @@ class Evaluation(Ranged):
         if not any(question.case.gallery for question in plan.questions):
             return [windowed]
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
-        return [windowed, ShortListed(plan, loading, self.shortlist, max(1, images_at_once))]
+        return [
+            windowed,
+            ShortListed(plan, self._encoder, self.shortlist, max(1, images_at_once), self._known),
+        ]
+
+    def _leave_out_for(self, head: Head) -> None:
+        """Takes out of the plan, with a note, what a head cannot score.
+
+        Raises:
+            ZooError: There is nothing else in the plan.
+        """
+        if head.reranks:
+            self._leave_out_whole_texts(
+                f"{type(head).__name__} has no vector of a whole text",
+                "take a head of pooled vectors, such as Cosine",
+            )
 
     def _leave_out_whole_texts(self, reason: str, mend: str) -> None:
         """Takes out of the plan, with a note, what needs vectors of whole texts.
@@ -440,8 +465,8 @@ class Evaluation(Ranged):
         if self._kept is not None:
             notes[KEPT] = {
                 "folder": str(self._kept.store.file.parent),
-                "images": len(self._known.images),
-                "texts": len(self._known.texts),
+                "images": len(self._known.images | self._known_tokens.images),
+                "texts": len(self._known.texts | self._known_tokens.texts),
             }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()

@@ -7,15 +7,15 @@ vectors depend on. So an image that changed under its path, or weights that did,
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import computation_of
+from zoo.backbones.fingerprint import Digest, computation_of, weights_digest
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded
@@ -24,7 +24,7 @@ from zoo.evaluation.portions import FILLING, Portion
 from zoo.evaluation.store import Damaged, EmbeddingCache, VectorStore
 from zoo.evaluation.vectors import Encodings, Known, RankVectors
 from zoo.heads.base import Head
-from zoo.results.plan import Plan
+from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
@@ -32,6 +32,8 @@ from zoo.support.distributed import gather_objects, rank, world_size
 log = logging.getLogger(__name__)
 
 TEXTS_AT_ONCE = 1024
+
+Side = Literal["image", "text"]
 
 T = TypeVar("T")
 
@@ -53,20 +55,21 @@ def kept_vectors(
         decoder: What decodes images.
 
     Returns:
-        The vectors. None where the head reads more than pooled vectors, the environment turns the
-        cache off, or nothing tells when the backbone's code changes.
+        The vectors. None where the head reads pieces, or tokens that are not to be kept, the
+        environment turns the cache off, or nothing tells when the backbone's code changes.
     """
-    store = cache.store
-    if store is None or head.needs.tokens or head.needs.pieces:
+    store, needs = cache.store, head.needs
+    if store is None or needs.pieces or (needs.tokens and not cache.tokens):
         return None
-    computation = computation_of(backbone, precision, decoder)
+    weights = weights_digest(backbone)
+    computation = computation_of(backbone, precision, decoder, weights)
     if computation is None:
         log.warning(
             "vectors are not kept: %s is defined in no file that could tell when it changes",
             type(backbone).__name__,
         )
         return None
-    return KeptVectors(store, computation)
+    return KeptVectors(store, computation, weights)
 
 
 class KeptVectors:
@@ -77,19 +80,21 @@ class KeptVectors:
     Args:
         store: Has the vectors of all models.
         computation: All that a vector depends on beside its input.
+        weights: The digest of the backbone's weights, None where that is not at hand.
     """
 
-    def __init__(self, store: VectorStore, computation: dict[str, Any]) -> None:
-        self.store = store
+    def __init__(
+        self, store: VectorStore, computation: dict[str, Any], weights: "Digest | None" = None
+    ) -> None:
+        self.store, self.weights = store, weights
         described = json.dumps(computation, sort_keys=True, default=str)
         self._model: str = gather_objects(hashlib.sha256(described.encode()).hexdigest())[0]
         self._usable = True
-        self._images: list[bytes | None] = []
-        self._texts: list[bytes | None] = []
+        self._keys: dict[Side, list[bytes | None]] = {}
         self._finder, self._refs = ImageFinder([]), list[ImageRef]()
 
-    def known(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> tuple[Plan, Known]:
-        """Looks up what a plan asks; every rank calls this.
+    def keyed(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
+        """Finds the keys of all that a plan asks; every rank calls this.
 
         Args:
             plan: What is asked.
@@ -98,32 +103,36 @@ class KeptVectors:
 
         Returns:
             The plan, in which images of one content, and texts of one sequence of ids, have one
-            row. And what of it is known.
+            row.
         """
         self._finder, self._refs = finder, plan.images
-        self._images = _shared_out(
-            len(plan.images), lambda rows: [self._image_key(r) for r in rows]
-        )
-        self._texts = _shared_out(
+        images = _shared_out(len(plan.images), lambda rows: [self._image_key(r) for r in rows])
+        texts = _shared_out(
             len(plan.texts), lambda rows: self._text_keys([plan.texts[r] for r in rows], tokenizer)
         )
-        plan = _merged(plan, _firsts(self._images), _firsts(self._texts))
-        asked = plan.questions
-        images = sorted({row for q in asked for row in q.images.tolist()})
-        texts = sorted({row for q in asked for row in q.all_texts.tolist()})
+        self._keys = {"image": images, "text": texts}
+        return _merged(plan, _firsts(images), _firsts(texts))
+
+    def known(self, questions: Iterable[Question]) -> Known:
+        """Reads the vectors that some questions of the plan want; every rank calls this."""
+        images, texts = rows_of(questions)
         own = RankVectors()
-        self._read(images, self._images, own.images)
-        self._read(texts, self._texts, own.texts)
+        self._read("image", images, own.images)
+        self._read("text", texts, own.texts)
         ranks = gather_objects([_rows(own.images), _rows(own.texts)])
         found = [frozenset(row for some in ranks for row in some[side]) for side in (0, 1)]
+        self.say("vectors", found, (images, texts))
+        return Known(found[0], found[1], own)
+
+    def say(self, what: str, found: Sequence[Sized], asked: Sequence[Sized]) -> None:
+        """Says how many of the images and of the texts that are asked were found."""
         if rank() == 0 and any(found):
             log.info(
-                "%s of %s images and %s of %s texts were encoded before: their vectors come from "
-                "%s",
-                *(f"{n:,}" for n in (len(found[0]), len(images), len(found[1]), len(texts))),
+                "%s of %s images and %s of %s texts were encoded before: their %s come from %s",
+                *(f"{len(some):,}" for some in (found[0], asked[0], found[1], asked[1])),
+                what,
                 self.store.file,
             )
-        return plan, Known(found[0], found[1], own)
 
     def add(self, portion: Portion, images: Encoded | None, texts: Encoded | None) -> None:
         """Keeps the pooled vectors of a portion.
@@ -133,25 +142,47 @@ class KeptVectors:
             images: Its images, None where it has none.
             texts: Its texts, None where it has none.
         """
-        new: dict[bytes, Any] = {}
+        new: dict[bytes, bytes] = {}
         if images is not None:
-            new |= self._named(portion.image_rows, images.pooled, self._same_image)
+            new |= self._named("image", portion.image_rows, images.pooled)
         if texts is not None:
-            new |= self._named(portion.text_rows, texts.pooled, lambda row: self._texts[row])
-        if new and self._usable:
-            self._try(lambda: self.store.put(new))
+            new |= self._named("text", portion.text_rows, texts.pooled)
+        self.put(new)
 
-    def _named(
-        self, rows: Tensor, pooled: Tensor, key_of: Callable[[int], bytes | None]
-    ) -> dict[bytes, Any]:
+    def key(self, side: Side, row: int) -> bytes | None:
+        """Returns the key of a row of the plan, None where nothing can be known of it."""
+        return self._keys[side][row]
+
+    def new_key(self, side: Side, row: int) -> bytes | None:
+        """Returns the key of a row that was just encoded.
+
+        Returns:
+            The key. None where the file of an image changed since it was looked up.
+        """
+        return self._same_image(row) if side == "image" else self.key(side, row)
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Returns what the store holds of some keys."""
+        return self._try(lambda: self.store.get(keys)) or {}
+
+    def has(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Returns which of some keys the store holds."""
+        return self._try(lambda: self.store.has(keys)) or set()
+
+    def put(self, contents: Mapping[bytes, bytes]) -> None:
+        """Has the store keep some contents."""
+        if contents:
+            self._try(lambda: self.store.put(contents))
+
+    def _named(self, side: Side, rows: Tensor, pooled: Tensor) -> dict[bytes, bytes]:
         vectors = pooled.float().cpu().numpy()
-        keys = [None if row == FILLING else key_of(row) for row in rows.tolist()]
-        return {key: v for key, v in zip(keys, vectors, strict=True) if key is not None}
+        keys = [None if row == FILLING else self.new_key(side, row) for row in rows.tolist()]
+        return {k: v.tobytes() for k, v in zip(keys, vectors, strict=True) if k is not None}
 
     def _same_image(self, row: int) -> bytes | None:
         """Returns the key of an image, None where its file changed since that was made."""
         key = self._image_key(row)
-        return key if key == self._images[row] else None
+        return key if key == self.key("image", row) else None
 
     def _image_key(self, row: int) -> bytes | None:
         ref = self._refs[row]
@@ -171,24 +202,36 @@ class KeptVectors:
     def _key(self, *what: Any) -> bytes:
         return hashlib.sha256(json.dumps([self._model, *what]).encode()).digest()
 
-    def _read(self, rows: Sequence[int], keys: Sequence[bytes | None], into: Encodings) -> None:
+    def _read(self, side: Side, rows: Sequence[int], into: Encodings) -> None:
         """Reads this rank's share of the vectors of some rows."""
-        by_key = {key: row for row in rows[rank() :: world_size()] if (key := keys[row])}
-        found = self._try(lambda: self.store.get(by_key)) if self._usable else None
+        by_key = {key: row for row in own_share(rows) if (key := self.key(side, row))}
+        found = self.get(by_key)
         if found:
             into.rows.append(np.array([by_key[key] for key in found]))
-            into.vectors.append(np.stack(list(found.values())))
+            into.vectors.append(np.stack([np.frombuffer(v, np.float32) for v in found.values()]))
 
     def _try(self, use: Callable[[], T]) -> T | None:
         """Uses the store; what it cannot do is said, and it is not used again."""
         try:
-            return use()
+            return use() if self._usable else None
         except Damaged as error:
             log.warning("%s", error)
         except ZooError as error:
             log.warning("vectors are not kept: %s", error)
             self._usable = False
         return None
+
+
+def rows_of(questions: Iterable[Question]) -> tuple[list[int], list[int]]:
+    """Returns the rows of the images and of the texts of some questions, each once, ascending."""
+    asked = list(questions)
+    images = sorted({row for q in asked for row in q.images.tolist()})
+    return images, sorted({row for q in asked for row in q.all_texts.tolist()})
+
+
+def own_share(rows: Sequence[int]) -> Sequence[int]:
+    """Returns the rows that this rank looks up."""
+    return rows[rank() :: world_size()]
 
 
 def _rows(encodings: Encodings) -> list[int]:

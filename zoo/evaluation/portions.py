@@ -42,11 +42,12 @@ class Portion:
 
     Attributes:
         image_rows: Rows of the plan's images, `[n]`; FILLING where a rank has nothing to do.
-        pixels: Images, `[n, 3, H, W]`.
+        pixels: Images, `[n, 3, H, W]`; fewer than n where the tokens of some are kept.
         text_rows: Rows of the plan's texts, `[m]`.
         texts: Bank of their distinct token ids, or those of their segments.
-        bank_rows: Rows of the texts in the bank, `[m]`; rows of their S segments, `[m, S]`, where
-            texts come in segments, MISSING behind a text's last.
+        bank_rows: Rows of the texts in the bank, `[m]`, fewer where the tokens of some are kept;
+            rows of their S segments, `[m, S]`, where texts come in segments, MISSING behind a
+            text's last.
         questions: Questions that are scored with these items, for heads that read tokens.
         error: What is wrong with an image, in a sentence.
     """
@@ -136,6 +137,8 @@ class Maker:
             images stay whole.
         segments: The segments of each text, in windows and tiles; None where texts stay whole.
         decoder: What decodes images.
+        known_images: Rows of images that windows and tiles name and do not bring.
+        known_texts: Rows of texts that windows and tiles name and do not bring.
     """
 
     images: Sequence[ImageRef]
@@ -146,6 +149,15 @@ class Maker:
     square: Transform | None = None
     segments: Sequence[tuple[str, ...]] | None = None
     decoder: Decoder = "pil"
+    known_images: Set[int] = frozenset()
+    known_texts: Set[int] = frozenset()
+
+    def unknown(self, images: Sequence[int], texts: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Returns the rows of images and of texts that windows and tiles bring."""
+        return (
+            [row for row in images if row not in self.known_images],
+            [row for row in texts if row not in self.known_texts],
+        )
 
     def of_images(self, rows: Sequence[int]) -> Portion:
         """Returns the images of those rows; filling is the first image."""
@@ -173,25 +185,26 @@ class Maker:
         """Returns all that the window's questions need."""
         if not window.questions:
             return Portion()
-        return replace(self._of_both(window.images, window.texts), questions=window.questions)
+        return replace(self.of_rows(window.images, window.texts), questions=window.questions)
 
     def of_tile(self, tile: Tile) -> Portion:
         """Returns the tile's texts, and its images where it has any."""
-        return self._of_both(tile.images, tile.texts)
+        return self.of_rows(tile.images, tile.texts)
 
-    def _of_both(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
-        images = (
-            self._of_images(image_rows, self.square or self.transform) if image_rows else Portion()
-        )
-        texts = (
-            self.of_texts(text_rows)
-            if self.segments is None
-            else self._of_segments(text_rows, self.segments)
-        )
+    def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
+        """Returns a portion of images and texts, as windows and tiles have them."""
+        brought, wanted = self.unknown(image_rows, text_rows)
+        images = texts = Portion()
+        if brought:
+            images = self._of_images(brought, self.square or self.transform)
+        if wanted and self.segments is None:
+            texts = self.of_texts(wanted)
+        elif wanted and self.segments is not None:
+            texts = self._of_segments(wanted, self.segments)
         return Portion(
-            images.image_rows,
+            torch.tensor(image_rows, dtype=torch.long),
             images.pixels,
-            texts.text_rows,
+            torch.tensor(text_rows, dtype=torch.long),
             texts.texts,
             texts.bank_rows,
             error=images.error,

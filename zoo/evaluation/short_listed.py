@@ -16,10 +16,11 @@ from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import ShortLists, short_lists, short_lists_note
-from zoo.evaluation.portions import Loading, Portion, Tile, encode
+from zoo.evaluation.encoder import Encoder
+from zoo.evaluation.portions import Portion, Tile
 from zoo.evaluation.scoring import finite
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.vectors import RankVectors, joined
+from zoo.evaluation.vectors import Known, joined
 from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
@@ -47,20 +48,29 @@ class ShortListed(Strategy):
 
     Args:
         plan: What is asked.
-        loading: Loads images and texts.
+        encoder: Encodes the tokens of the candidates, and loads images and texts.
         shortlist: Number of candidates on a short-list.
         images_at_once: Number of images whose tokens are held at once.
+        known: Pooled vectors that need not be encoded.
     """
 
-    def __init__(self, plan: Plan, loading: Loading, shortlist: int, images_at_once: int) -> None:
-        self.plan, self.loading, self.shortlist = plan, loading, shortlist
-        self.images_at_once = images_at_once
+    def __init__(
+        self,
+        plan: Plan,
+        encoder: Encoder,
+        shortlist: int,
+        images_at_once: int,
+        known: Known,
+    ) -> None:
+        self.plan, self.encoder, self.loading = plan, encoder, encoder.loading
+        self.shortlist, self.images_at_once, self.known = shortlist, images_at_once, known
         self.galleries = [q for q, asked in enumerate(plan.questions) if asked.case.gallery]
-        self._own = RankVectors()
+        self._own = known.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
-        return self.loading.items(self.plan.questions[q] for q in self.galleries)
+        questions = (self.plan.questions[q] for q in self.galleries)
+        return self.loading.items(questions, self.known.images, self.known.texts)
 
     def step(
         self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
@@ -110,9 +120,7 @@ class ShortListed(Strategy):
         device, images, scores = next(backbone.parameters()).device, None, []
         for tile, loaded in zip(own, portions, strict=True):
             portion = loaded.checked().to(device)
-            new, texts = encode(
-                backbone, portion, head.needs, self.loading.image_batch, self.loading.text_batch
-            )
+            new, texts = self.encoder(backbone, portion, head.needs)
             images = images if new is None else answers.prepare_images(head, new)
             assert images is not None
             assert texts is not None

@@ -1,6 +1,6 @@
-"""Store: vectors by key in a file of SQLite, which several runs may use at once.
+"""Store: what was encoded, as bytes by key in a file of SQLite, which several runs may use at once.
 
-SQLite's transactions leave nothing half-written when a process is killed. Every vector has a
+SQLite's transactions leave nothing half-written when a process is killed. Every entry has a
 checksum, so that a damaged one counts as none. A file that is no database any more is begun anew.
 """
 
@@ -14,10 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar
 
 from zoo.errors import ZooError
 from zoo.support.caches import cache_folder
@@ -31,6 +28,7 @@ GIB = 1 << 30
 FILE = "embeddings.sqlite"
 WAIT = 60.0  # seconds that a run waits for another that writes
 PAGE = 1 << 15  # bytes; several vectors fit on a page
+SHARE = 4  # of the limit, one of which is written at once at most
 KEYS_AT_ONCE = 500
 FRESH = 3600  # seconds for which a use is not noted again
 SETTINGS = f"""
@@ -54,7 +52,7 @@ class Held:
     """What a store holds.
 
     Attributes:
-        entries: Number of vectors.
+        entries: Number of entries, each a vector or the tokens of an item.
         bytes: Size of the file.
     """
 
@@ -69,12 +67,14 @@ class EmbeddingCache(metaclass=RangedType):
     Args:
         folder: Folder of the vectors. Where None, that of $ZOO_EMBEDDINGS, or else
             `zoo/embeddings` in the user's cache folder.
-        limit_gib: Size that it may have at most, in GiB. Vectors that were not used for longest go
-            first.
+        limit_gib: Size that it may have at most, in GiB. What was not used for longest goes first.
+        tokens: Whether the tokens that a head reads are kept as well. They take some fifty times
+            the room of a vector.
     """
 
     folder: str | None = None
     limit_gib: PositiveNumber = 4.0
+    tokens: bool = False
 
     @property
     def place(self) -> Path | None:
@@ -92,43 +92,44 @@ class EmbeddingCache(metaclass=RangedType):
 
 
 class VectorStore:
-    """Vectors in fp32 by key, of which those that were not used for longest go first.
+    """Bytes by key, of which those that were not used for longest go first.
 
     Args:
         folder: Folder of the file; it is made when something is kept.
-        limit: Bytes that the vectors take at most.
+        limit: Bytes that they take at most.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.file, self.limit = folder / FILE, limit
 
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Returns the vectors that are there, by key.
+    def has(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Returns the keys that are there, which counts as a use of them.
 
         Raises:
             ZooError: The file cannot be used.
         """
-        wanted, found = list(keys), dict[bytes, NDArray[np.float32]]()
+        if not self.file.exists():
+            return set()
+        with self._usable() as database:
+            return {key for (key,) in self._asked(database, list(keys), "SELECT key FROM entries")}
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Returns the contents that are there and whole, by key.
+
+        Raises:
+            ZooError: The file cannot be used.
+        """
+        found = dict[bytes, bytes]()
         if not self.file.exists():
             return found
+        select = "SELECT key, checksum, vector FROM entries LEFT JOIN vectors USING (id)"
         with self._usable() as database:
-            now, damaged = int(time.time()), 0
-            for some in _parts(wanted, KEYS_AT_ONCE):
-                these = f"({','.join('?' * len(some))})"
-                rows = database.execute(
-                    "SELECT key, checksum, vector FROM entries LEFT JOIN vectors USING (id) "
-                    f"WHERE key IN {these}",
-                    some,
-                )
-                for key, checksum, content in rows:
-                    if content is not None and checksum == _checksum(key, content):
-                        found[key] = np.frombuffer(content, np.float32)
-                    else:
-                        damaged += 1
-                database.execute(
-                    f"UPDATE entries SET used = ? WHERE used < ? AND key IN {these}",
-                    [now, now - FRESH, *some],
-                )
+            damaged = 0
+            for key, checksum, content in self._asked(database, list(keys), select):
+                if content is not None and checksum == _checksum(key, content):
+                    found[key] = content
+                else:
+                    damaged += 1
             if damaged:
                 log.warning(
                     "%s holds %s damaged vectors, which are encoded again",
@@ -137,30 +138,47 @@ class VectorStore:
                 )
         return found
 
-    def put(self, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keeps vectors, all or none, and drops others where there is no room.
+    def put(self, contents: Mapping[bytes, bytes]) -> None:
+        """Keeps contents, each of them whole, and drops others where there is no room.
+
+        What takes more than a share of the limit by itself is not kept.
 
         Raises:
             ZooError: The file cannot be used.
         """
-        now = int(time.time())
-        contents = [
-            (key, np.ascontiguousarray(v, np.float32).tobytes()) for key, v in vectors.items()
-        ]
         with self._usable() as database:
-            database.execute("BEGIN IMMEDIATE")
-            self._make_room(database, sum(len(content) for _, content in contents))
-            database.executemany(
-                "INSERT OR IGNORE INTO entries (key, used) VALUES (?, ?)",
-                [(key, now) for key, _ in contents],
+            for some in _shares(contents, self.limit // SHARE):
+                self._put(database, some)
+
+    def _put(self, database: sqlite3.Connection, contents: Mapping[bytes, bytes]) -> None:
+        """Keeps contents, all or none."""
+        now = int(time.time())
+        database.execute("BEGIN IMMEDIATE")
+        self._make_room(database, sum(map(_room, contents.values())))
+        database.executemany(
+            "INSERT OR IGNORE INTO entries (key, used) VALUES (?, ?)",
+            [(key, now) for key in contents],
+        )
+        database.executemany(
+            "INSERT OR REPLACE INTO vectors SELECT id, ?, ? FROM entries WHERE key = ?",
+            ((_checksum(key, content), content, key) for key, content in contents.items()),
+        )
+        database.execute("COMMIT")
+        if self.file.stat().st_size > self.limit:
+            database.executescript("PRAGMA incremental_vacuum;")
+
+    def _asked(
+        self, database: sqlite3.Connection, keys: Sequence[bytes], select: str
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yields the rows of some keys, and notes their use."""
+        now = int(time.time())
+        for some in _parts(keys, KEYS_AT_ONCE):
+            these = f"({','.join('?' * len(some))})"
+            yield from database.execute(f"{select} WHERE key IN {these}", some)
+            database.execute(
+                f"UPDATE entries SET used = ? WHERE used < ? AND key IN {these}",
+                [now, now - FRESH, *some],
             )
-            database.executemany(
-                "INSERT OR REPLACE INTO vectors SELECT id, ?, ? FROM entries WHERE key = ?",
-                [(_checksum(key, content), content, key) for key, content in contents],
-            )
-            database.execute("COMMIT")
-            if self.file.stat().st_size > self.limit:
-                database.executescript("PRAGMA incremental_vacuum;")
 
     def held(self) -> Held:
         """Returns what there is.
@@ -175,7 +193,7 @@ class VectorStore:
         return Held(entries, self.file.stat().st_size)
 
     def empty(self) -> None:
-        """Drops all vectors.
+        """Drops everything.
 
         Raises:
             ZooError: The file cannot be used.
@@ -185,7 +203,7 @@ class VectorStore:
                 database.executescript("DELETE FROM vectors; DELETE FROM entries; VACUUM;")
 
     def _make_room(self, database: sqlite3.Connection, size: int) -> None:
-        """Drops the vectors that were not used for longest, until there is room for others.
+        """Drops what was not used for longest, until there is room for other contents.
 
         Args:
             database: The database, in a transaction.
@@ -252,6 +270,32 @@ def _bytes_in_use(database: sqlite3.Connection) -> int:
         database.execute(f"PRAGMA {name}").fetchall() for name in ("page_count", "freelist_count")
     )
     return int(pages - free) * PAGE
+
+
+def _room(content: bytes) -> int:
+    """Returns the bytes that a content takes: a large one has pages of its own."""
+    size = len(content)
+    return size if size <= PAGE // 8 else (size // PAGE + 1) * PAGE
+
+
+def _shares(contents: Mapping[bytes, bytes], most: int) -> Iterator[dict[bytes, bytes]]:
+    """Yields all contents but those that are too large, some of them at once.
+
+    Args:
+        contents: The contents by key.
+        most: Bytes of room that those at once take at most.
+    """
+    share, taken = dict[bytes, bytes](), 0
+    for key, content in contents.items():
+        room = _room(content)
+        if room > most:
+            continue
+        if taken + room > most:
+            yield share
+            share, taken = {}, 0
+        share[key], taken = content, taken + room
+    if share:
+        yield share
 
 
 def _checksum(key: bytes, content: bytes) -> int:

@@ -7,7 +7,9 @@ import ast
 import importlib
 import inspect
 import logging
+import os
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
@@ -55,16 +57,32 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    found = list(_built_in(what))
-    for offered in entry_points(group=f"zoo.{what}"):
-        found.append(
-            (
-                offered.name,
-                offered.value.replace(":", "."),
-                f"from {offered.dist.name if offered.dist else 'an installed package'}",
-            )
+    return [*_built_in(what), *_offered(what, tuple(map(_state, sys.path)))]
+
+
+@cache
+def _offered(what: str, places: tuple[tuple[str, int], ...]) -> list[tuple[str, str, str]]:
+    """Lists what installed packages offer of a kind, for which all of them are read.
+
+    Args:
+        what: The kind, a key of ROOMS.
+        places: Where packages lie, each with the time at which it changed.
+    """
+    return [
+        (
+            offered.name,
+            offered.value.replace(":", "."),
+            f"from {offered.dist.name if offered.dist else 'an installed package'}",
         )
-    return found
+        for offered in entry_points(group=f"zoo.{what}")
+    ]
+
+
+def _state(place: str) -> tuple[str, int]:
+    try:
+        return place, os.stat(place).st_mtime_ns
+    except OSError:
+        return place, 0
 
 
 def paths(what: str) -> dict[str, str]:
