@@ -54,8 +54,20 @@ def accuracy(diagnostic: Diagnostic) -> "Figure":
     return figure
 
 
-def gaps(diagnostic: Diagnostic) -> "Figure":
-    """Draws the histogram of gaps, of entity and relation additions apart."""
+def reach_of(diagnostic: Diagnostic) -> float:
+    """Returns how far from zero the gaps lie, but for one in a thousand."""
+    gaps = np.abs([case.gap for case in diagnostic.cases])
+    return float(np.quantile(gaps, 0.999)) or 1.0
+
+
+def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
+    """Draws the histogram of gaps, of entity and relation additions apart.
+
+    Args:
+        diagnostic: The gaps.
+        reach: How far from zero the axis goes, for models beside each other; `reach_of` the
+            diagnostic where None.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -66,7 +78,7 @@ def gaps(diagnostic: Diagnostic) -> "Figure":
         ),
     }
     kinds = {name: own for name, own in kinds.items() if len(own)}
-    reach = float(np.quantile(np.abs(np.concatenate(list(kinds.values()))), 0.999)) or 1.0
+    reach = reach_of(diagnostic) if reach is None else reach
     edges = np.linspace(-reach, reach, BINS + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 0.9 + 1.8 * len(kinds)), layout="constrained")

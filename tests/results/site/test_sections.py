@@ -16,8 +16,15 @@ from zoo.results.outcomes import SCHEMA
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
 from zoo.results.site.familiarity import familiar
-from zoo.results.site.numbers import Links
-from zoo.results.site.sections import costs, logs, training, trajectories
+from zoo.results.site.numbers import Cell, Links, Row
+from zoo.results.site.sections import (
+    capabilities,
+    costs,
+    half_truths,
+    logs,
+    training,
+    trajectories,
+)
 
 LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,train/texts_a_second
 0,0,2.0,0.1,0.25,10.0,100.0
@@ -82,6 +89,30 @@ def test_full_numbers_lead_to_their_cases_and_leak_free_ones_to_none() -> None:
         cases = {str(r["series"]): str(r["cases"]) for r in section.charts[1].records}
         assert asks in cases["one, full"]
         assert cases["one, leak-free"] == ""
+
+
+def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
+    def row(name: str, *values: float) -> Row:
+        cells = (Cell(value, None, None, 9, 9, "") for value in values)
+        return Row((name,), tuple(cells))
+
+    rows = [row("a", 1, 2), row("b", 3, 4), row("c", 1, 2), row("d", 1, 4)]
+    section = capabilities(rows, ["one", "other"])
+    assert section is not None
+    (axes,) = section.charts[0].draw().axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["a, c", "b", "d"]
+    assert "stand on one spoke" in section.says
+    assert len(section.charts[0].records) == 8
+
+
+def test_gaps_of_models_are_drawn_over_the_same_range(results: dict[str, Results]) -> None:
+    section = half_truths(
+        results, PRESET[0], Links(answers(list(results.values()), PRESET[0].rules))
+    )
+    assert section is not None
+    drawn = [chart.draw() for chart in section.charts if chart.name.startswith("gaps_")]
+    assert len(drawn) == 2
+    assert len({axes.get_xlim() for figure in drawn for axes in figure.axes}) == 1
 
 
 def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were() -> None:

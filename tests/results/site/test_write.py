@@ -201,7 +201,18 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
         if a.metric != "macro":
             assert shares(tmp_path / "out", values[0][1]) == [pytest.approx(a.value)]
     assert "Of one (2 seeds), averages and" in page
+    first_alone = re.findall(
+        r'<section id="(\w+)">(?=(?:(?!<section).)*first seed of each)', page, re.S
+    )
+    assert "half_truths" in first_alone
+    assert "capabilities" not in first_alone
     assert "first seed of each run: one/0" in (tmp_path / "out" / "cases.html").read_text("utf-8")
+
+
+def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
+    runs = {**results, "start": results["first"]}
+    write(runs, PRESET[:1], tmp_path / "out", aside=["start"])
+    assert "start stands beside the others" in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
 def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
@@ -223,7 +234,7 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
 def test_words_are_explained_where_they_are_used(site: Path) -> None:
     page = (site / "index.html").read_text("utf-8")
     told = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", page[page.index('id="words"') :]))
-    assert {"i2t", "r@k", "half_truth", "completion"} <= set(told)
+    assert {"i2t", "r@k", "half_truth", "completion", "+Attr"} <= set(told)
     assert "group" not in told
     assert words([("winoground", "all", "group")]) == {
         "group": "every image and every text of a case chooses right"

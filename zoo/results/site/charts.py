@@ -46,12 +46,14 @@ class Section:
         title: What it is about.
         says: What is to be known of it.
         charts: What is drawn.
+        of_seeds: Whether its numbers are means over seeds, where there are several.
     """
 
     id: str
     title: str
     says: str
     charts: tuple[Chart, ...]
+    of_seeds: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 WIDTH = 5.0  # inches
 TICKS = 12  # places of an axis that are all named
 LABEL = 24  # letters of a line of a label
+LEGEND = 0.17  # inches of a line of a legend
 # where there are more series than colours
 HATCHES = ("", "////", "....", "xxxx")
 DASHES = ("-", "--", ":", "-.")
@@ -124,7 +125,7 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
         axes.set_ylim(0, 100)
         axes.set_yticks([25, 50, 75, 100], ["25", "50", "75", "100 %"], fontsize=7)
         axes.grid(**GRID)
-        axes.tick_params(axis="x", pad=10)
+        axes.tick_params(axis="x", pad=18)
         _legend(figure, made)
     return figure
 
@@ -145,7 +146,8 @@ def lines(
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
+        height = 3.1 + LEGEND * -(-len(curves) // 2)
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
         made: dict[str, Any] = {}
         for i, (name, curve) in enumerate(curves.items()):
@@ -165,7 +167,7 @@ def lines(
         if marks and len(places) <= TICKS:
             axes.set_xticks(places, [f"{place:g}" for place in places])
         axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set_ylabel(fill(y, LABEL))
         axes.grid(**GRID)
         _legend(figure, made)
     return figure

@@ -322,7 +322,7 @@ def differences(
             mean = means.get((line.place.preset, line.place.metric), "")
             whole, *each = (
                 _beside(mean, b, show) if line.place.is_mean else _address(line, links, b, show)
-                for show in ("all", "lost", "gained")
+                for show in ("apart", "lost", "gained")
             )
             alone = (
                 comparison.has_counts and test.alone and list(zip(test.alone, each, strict=True))

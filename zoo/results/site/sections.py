@@ -9,7 +9,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.half_truth_pictures import accuracy, gaps
+from zoo.results.half_truth_pictures import accuracy, gaps, reach_of
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
 from zoo.results.presets.base import Preset
@@ -17,7 +17,7 @@ from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.charts import CASES, Chart, Section, bar_chart, ends
-from zoo.results.site.drawings import Curve, Looks, Point, lines, radar
+from zoo.results.site.drawings import Curve, Looks, Point, Series, lines, radar
 from zoo.results.site.numbers import Links, Row
 from zoo.results.site.training import curves_of, trajectory_of
 
@@ -54,16 +54,21 @@ def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
     }
     title = "By capability"
     charts = [bar_chart("capabilities", title, labels, series)]
-    if len(labels) >= SPOKES:
+    spokes = _distinct(labels, series)
+    if len(spokes) >= SPOKES:
+        numbers = {name: [of[i] for i in spokes.values()] for name, of in series.items()}
         around = Chart(
             "capabilities_radar",
             f"{title}, around",
             charts[0].records,
-            lambda: radar(labels, series),
+            lambda: radar(list(spokes), numbers),
         )
         charts.insert(0, around)
     says = Capabilities().says
-    return Section("capabilities", title, f"{says[0].upper()}{says[1:]}.", tuple(charts))
+    says = f"{says[0].upper()}{says[1:]}."
+    if len(spokes) < len(labels):
+        says += " Capabilities that are equal in every number stand on one spoke of the radar."
+    return Section("capabilities", title, says, tuple(charts), of_seeds=True)
 
 
 def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
@@ -105,12 +110,13 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
             )
             for i, (name, one) in enumerate(found.items())
         ]
+    reach = max(reach_of(one) for one in found.values())
     charts += [
         Chart(
             f"gaps_{i}",
             f"Gaps of {name}",
             [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in one.cases],
-            lambda one=one: gaps(one),  # type: ignore[misc]
+            lambda one=one: gaps(one, reach),  # type: ignore[misc]
         )
         for i, (name, one) in enumerate(found.items())
     ]
@@ -276,6 +282,14 @@ def logs(runs: Mapping[str, Results]) -> Curves:
     """Returns what was logged while models were trained, by run, of those whose logs are there."""
     found = {name: curves_of(run) for name, run in runs.items()}
     return {name: of for name, of in found.items() if of}
+
+
+def _distinct(labels: Sequence[str], series: Series) -> dict[str, int]:
+    """Returns where each label stands, of those that are equal in every number one for all."""
+    alike: dict[tuple[float | None, ...], list[int]] = {}
+    for i in range(len(labels)):
+        alike.setdefault(tuple(of[i].value for of in series.values()), []).append(i)
+    return {", ".join(labels[i] for i in own): own[0] for own in alike.values()}
 
 
 def _conditions(

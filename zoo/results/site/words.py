@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from zoo.benchmarks.half_truth.rules import WRONG
+
 MEANINGS = (
     ("i2t", r"i2t", "an image chooses among texts"),
     ("t2i", r"t2i", "a text chooses among images"),
@@ -19,6 +21,7 @@ MEANINGS = (
         r"completion",
         "a true completion of a description scores above the same with a wrong detail added",
     ),
+    *((name, re.escape(name), f"kind of half-truth; {what}") for name, what in WRONG.items()),
     ("test", r"test", "scenes that training had not, of things that it had"),
     ("held_out", r"held_out", "scenes of pairs of words that no caption of training had"),
 )

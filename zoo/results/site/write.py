@@ -111,6 +111,7 @@ def write(
             PAGE,
             runs={name: dict(described(run.header["model"])) for name, run in shown.items()},
             groups=several,
+            aside=list(aside),
             preset=presets[0],
             said=[*_said(shown), *images.said()],
             sections=[
@@ -190,7 +191,7 @@ def _numbers(
 
 def _told(note: str) -> bool:
     """Returns whether a note is not on marks of a table that the page lacks, or said above."""
-    return not note.startswith(("bold", "preset"))
+    return not note.startswith(("bold", "preset", "less "))
 
 
 def _sections(

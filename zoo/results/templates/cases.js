@@ -1,6 +1,7 @@
 "use strict";
 
 const CHUNK = 48; // cards that are laid out together
+const MANY = 12; // cases that a metric has, where the page begins with it
 const NEAR = "1500px 0px"; // how far off the screen cards are laid out
 const CONTROLS = ["a", "b", "show", "benchmark", "subset", "metric", "split", "sort"];
 const SHOWS = {
@@ -10,6 +11,7 @@ const SHOWS = {
   gained: (a, b) => a === "0" && b === "1",
   lost: (a, b) => a === "1" && b === "0",
   both: (a, b) => a === "0" && b === "0",
+  apart: (a, b) => a !== b && a !== "-" && b !== "-",
 };
 const ORDERS = {
   low: (a) => a,
@@ -138,15 +140,18 @@ function recall() {
   show();
 }
 
-// Metrics have margins of their own kinds, so that the page begins with one: that has cases to show.
+// Metrics have margins of their own kinds, so that the page begins with one: the first of many cases,
+// else that of the most.
 function beginWithOneMetric() {
   const [a, b] = ["a", "b"].map((name) => Number(control(name)?.value ?? 0));
   const keep = SHOWS[control("show").value];
-  const has = ([, , , start, n]) => {
-    for (let i = start; i < start + n; i++) if (keep(index.right[a][i], index.right[b][i])) return true;
-    return false;
-  };
-  const [benchmark, subset, metric] = index.parts.find(has) ?? index.parts[0];
+  const kept = index.parts.map(([, , , start, n]) => {
+    let found = 0;
+    for (let i = start; i < start + n; i++) if (keep(index.right[a][i], index.right[b][i])) found++;
+    return found;
+  });
+  const enough = kept.findIndex((n) => n >= MANY);
+  const [benchmark, subset, metric] = index.parts[enough < 0 ? kept.indexOf(Math.max(...kept)) : enough];
   control("benchmark").value = benchmark;
   narrow();
   control("subset").value = subset;
@@ -173,18 +178,21 @@ function show() {
   const [a, b] = [Number(state.a), Number(state.b ?? state.a)];
   const keep = SHOWS[state.show];
   shown = [];
-  const tally = { asked: 0, right: 0, scored: 0, graded: false };
+  const tally = { asked: 0, right: [0, 0], scored: [0, 0], metrics: new Set(), graded: false };
   index.parts.forEach(([benchmark, subset, metric, start, n, graded], number) => {
     if (members && !members.has(number)) return;
     if (![benchmark, ""].includes(state.benchmark) || ![subset, ""].includes(state.subset)) return;
     if (![metric, ""].includes(state.metric)) return;
     tally.graded ||= graded;
+    tally.metrics.add(metric);
     for (let i = start; i < start + n; i++) {
       if (state.split && index.split[i] !== state.split) continue;
       const [one, other] = [index.right[a][i], index.right[b][i]];
       tally.asked++;
-      tally.right += one === "1";
-      tally.scored += one !== "-";
+      [one, other].forEach((answer, run) => {
+        tally.right[run] += answer === "1";
+        tally.scored[run] += answer !== "-";
+      });
       if (keep(one, other)) shown.push(i);
     }
   });
@@ -193,11 +201,16 @@ function show() {
   const place = (key) => (Number.isNaN(key) ? Number.MAX_VALUE : key);
   const key = new Map(shown.map((i) => [i, place(ORDERS[state.sort](margin(a, i), margin(b, i)))]));
   shown.sort((x, y) => key.get(x) - key.get(y) || x - y);
-  const share = tally.scored ? ` (${(100 * tally.right / tally.scored).toFixed(1)} %)` : "";
+  const rightIn = (name, run) => {
+    const [right, scored] = [tally.right[run], tally.scored[run]];
+    const share = scored ? ` (${(100 * right / scored).toFixed(1)} %)` : "";
+    return `${name} is right in ${right.toLocaleString("en")} of ${scored.toLocaleString("en")}${share}`;
+  };
+  const what = tally.metrics.size > 1 ? "answer" : "case";
   const about = [state.benchmark, state.subset, state.metric, state.split].filter(Boolean).join("/");
-  control("count").textContent = `${about && `${about}: `}${count(shown.length, "case")} of ${tally.asked.toLocaleString("en")} shown. `
-    + `${index.runs[a]} is right in ${tally.right.toLocaleString("en")} of ${tally.scored.toLocaleString("en")}${share}.`
-    + (a === b && ["gained", "lost"].includes(state.show) ? " A and B are the same run: choose another." : "")
+  control("count").textContent = `${about && `${about}: `}${count(shown.length, what)} of ${tally.asked.toLocaleString("en")} shown. `
+    + `${rightIn(index.runs[a], 0)}${a === b ? "" : `, ${rightIn(index.runs[b], 1)}`}.`
+    + (a === b && ["gained", "lost", "apart"].includes(state.show) ? " A and B are the same run: choose another." : "")
     + (members?.size > 1 ? " Several metrics are counted here: their average weighs metrics, and of seeds it is a mean, so that it may differ from this share." : "")
     + (tally.graded ? " Some answers are graded: those alone are right that are so in full, and the metric is the mean of grades." : "");
   control("members").hidden = !members;
@@ -324,7 +337,7 @@ function card(i, [id, images, texts, match, scores], a, b) {
   for (const run of runs) {
     if (index.patches?.[run].includes(i)) words.append(patchWords(run, index.parts.indexOf(part), i, byText ? match : ""));
   }
-  const where = [part.slice(0, 3).join("/"), `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
+  const where = [part.slice(0, 3).join("/"), id === "all" ? "a query of the whole gallery" : `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
   if (index.split?.[i]) where.push(index.split[i]);
   made.append(pictures, words, element("div", "id", where.join(" · ")));
   return made;
