@@ -11,7 +11,7 @@ from zoo.benchmarks import Case
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
-from zoo.results.leaks import Leak, leaks, leaks_table, trained_images, untold
+from zoo.results.leaks import Leak, leaks, leaks_table, told, trained_images, untold
 from zoo.results.metrics import Macro, Rules
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets.named import preset_of
@@ -42,7 +42,9 @@ def made() -> list[OutcomeRow]:
 
 
 def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> None:
-    found = {(leak.benchmark, leak.subset): leak for leak in leaks(table(made()), SEEN, RULES, {})}
+    found = {
+        (leak.benchmark, leak.subset): leak for leak in leaks(told(table(made()), SEEN), RULES, {})
+    }
     assert list(found) == [("b", "all"), ("b", "a"), ("b", "c"), ("q", "p")]
     all_, part = found["b", "all"], found["b", "a"]
     assert (all_.n, all_.n_without, all_.n_seen, all_.untold) == (8, 4, 3, 1)
@@ -62,11 +64,11 @@ def test_a_text_that_asks_is_about_no_image_and_left_out() -> None:
     case = Case((), ("b", "c"), match, "text_only", "t", "0", asking=("a", "b"))
     judged = case.judge(np.ones((2, 2), np.float32))
     asked = table(rows(BenchmarkRun("t"), case, judged, frozenset()))
-    assert list(leaks(asked, SEEN, RULES, {})) == []
+    assert list(leaks(told(asked, SEEN), RULES, {})) == []
 
 
 def test_a_row_a_benchmark_unless_at_length() -> None:
-    found = list(leaks(table(made()), SEEN, RULES, {}))
+    found = list(leaks(told(table(made()), SEEN), RULES, {}))
     assert [row[:2] for row in leaks_table(found, long=False).rows] == [("b", "all")]
     assert [row[1] for row in leaks_table(found, long=True).rows] == ["all", "a", "c"]
     assert leaks_table([Leak("b", "", "a", "i2t", 1.0, 5, 1.0, 5, None, 0, 0)], True).rows == ()
@@ -88,7 +90,8 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert results.header["excluded"] == {"named": "trained", "images": 2}
     kept = read(out).counted
     assert [counted.leaks for counted in kept] == [counted.leaks for counted in results.counted]
-    rows_of = results.cases.to_pylist()
+    rows_of = read(out).cases.to_pylist()
+    assert [r["leak"] == "seen" for r in rows_of] == [any(r["trained"]) for r in rows_of]
     for leak in kept[0].leaks:
         asked = [r for r in rows_of if r["metric"] == leak.metric and r["right"] is not None]
         asked = [r for r in asked if leak.subset in ("all", r["subset"])]

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.images import SeenImages
 from zoo.results.metrics import Metric, Reference, Rules, metrics
+from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, number
 
 ALL = "all"  # subsets, together
-FREE, SEEN, UNKNOWN, IMAGELESS = range(4)
+FREE, SEEN, UNTOLD = "free", "seen", "untold"
 KEYS = ("benchmark", "run", "subset")
 HEADER = (
     *("benchmark", "subset", "metric", "full, %", "n", "without, %", "n", "seen, %", "n"),
@@ -60,9 +61,22 @@ class Leak:
     high: float | None = None
 
 
+def told(cases: pa.Table, seen: SeenImages) -> pa.Table:
+    """Returns outcomes that say whether an image that they are about was seen.
+
+    Args:
+        cases: Table of `outcomes.SCHEMA`.
+        seen: The images that the model has seen.
+    """
+    about = cases["images"].to_pylist()
+    known = {image: seen.has(image) for of in about for image in of}
+    found = [_told([known[image] for image in of]) for of in about]
+    place = SCHEMA.get_field_index("leak")
+    return cases.set_column(place, SCHEMA.field(place), pa.array(found, pa.string()))
+
+
 def leaks(
     cases: pa.Table,
-    seen: SeenImages,
     rules: Rules,
     known: Mapping[tuple[BenchmarkRun, str], Reference],
 ) -> Iterator[Leak]:
@@ -73,20 +87,20 @@ def leaks(
     not whole in a part.
 
     Args:
-        cases: Table of `outcomes.SCHEMA`.
-        seen: The images that the model has seen.
+        cases: Outcomes that say so, as `told` returns them.
         rules: What counts as right.
         known: What is known beforehand, by benchmark and subset.
     """
     plain = replace(rules, macros={})
-    told = told_of(cases, seen)
+    leak = np.array(cases["leak"].to_pylist(), dtype=object)
+    about_images = np.asarray(cases["leak"].is_valid())
     together = cases.set_column(
         cases.column_names.index("subset"), "subset", pa.array([ALL] * len(cases), pa.string())
     )
     subsets = set(zip(*(cases[name].to_pylist() for name in KEYS), strict=True))
     for table in (together, cases):
-        parts = [_metrics(table, told == part, plain, known) for part in (FREE, SEEN, UNKNOWN)]
-        for place, full in _metrics(table, told != IMAGELESS, plain, known).items():
+        parts = [_metrics(table, leak == part, plain, known) for part in (FREE, SEEN, UNTOLD)]
+        for place, full in _metrics(table, about_images, plain, known).items():
             alone = sum(part[:2] == place[:2] for part in subsets) == 1
             if full.value is not None and not (alone and full.subset == ALL):
                 yield _leak(full, *(part.get(place) for part in parts))
@@ -134,16 +148,10 @@ def trained_images(cases: pa.Table) -> frozenset[str]:
     )
 
 
-def told_of(cases: pa.Table, seen: SeenImages) -> NDArray[np.int64]:
-    """Returns for each outcome whether an image that it is about was seen, where there is one."""
-    known = {image: seen.has(image) for of in cases["images"].to_pylist() for image in of}
-    return np.array([_told([known[image] for image in of]) for of in cases["images"].to_pylist()])
-
-
-def _told(has: list[bool | None]) -> int:
+def _told(has: list[bool | None]) -> str | None:
     if not has:
-        return IMAGELESS
-    return SEEN if any(has) else UNKNOWN if None in has else FREE
+        return None
+    return SEEN if any(has) else UNTOLD if None in has else FREE
 
 
 def _metrics(

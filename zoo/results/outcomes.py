@@ -57,6 +57,8 @@ class OutcomeRow:
         question: The `fingerprint` of the case.
         bucket: How familiar its bindings are from training captions, as in `familiarity.buckets`.
             None where that was not asked.
+        leak: Whether the model has seen an image that it is about, as in `leaks`. None where that
+            was not asked, and where it is about no image.
     """
 
     benchmark: str
@@ -81,6 +83,7 @@ class OutcomeRow:
     texts: list[str]
     question: str
     bucket: str | None = None
+    leak: str | None = None
 
 
 SCHEMA = pa.schema(
@@ -107,6 +110,7 @@ SCHEMA = pa.schema(
         ("texts", pa.list_(pa.string())),
         ("question", pa.string()),
         ("bucket", pa.string()),
+        ("leak", pa.string()),
     ]
 )
 

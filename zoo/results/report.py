@@ -24,7 +24,7 @@ from zoo.results.averages import Average, averages
 from zoo.results.beside import beside_table
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.familiar import Familiarity, bucketed, summary
-from zoo.results.leaks import Leak, leaks
+from zoo.results.leaks import Leak, leaks, told
 from zoo.results.metrics import Metric, Reference, metrics
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
@@ -38,7 +38,7 @@ from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
@@ -297,11 +297,13 @@ def finished(
         said = {**familiarity.describe(), "subsets": summary(overlaps)}
         header = {**results.header, "familiarity": said}
         results = Results(header, (), bucketed(results.cases, overlaps))
+    if seen is not None:
+        results = replace(results, cases=told(results.cases, seen))
     results = results.recounted(presets)
     if seen is not None:
         known = references(results.header)
         counted = (
-            replace(c, leaks=tuple(leaks(results.cases, seen, preset.rules, known)))
+            replace(c, leaks=tuple(leaks(results.cases, preset.rules, known)))
             for c, preset in zip(results.counted, presets, strict=True)
         )
         header = {**results.header, EXCLUDED_IMAGES: seen.describe()}

@@ -77,7 +77,7 @@ def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
     assert [len(chart.draw().axes) for chart in section.charts] == [1, 1]
 
 
-def test_full_numbers_lead_to_their_cases_and_leak_free_ones_to_none() -> None:
+def test_full_and_leak_free_numbers_lead_to_their_cases() -> None:
     one = run([True, True, False, True])
     leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
     for subset, asks in (("swap_att", "subset=swap_att"), ("all", "in=0&name=sugarcrepe")):
@@ -88,7 +88,7 @@ def test_full_numbers_lead_to_their_cases_and_leak_free_ones_to_none() -> None:
         assert section is not None
         cases = {str(r["series"]): str(r["cases"]) for r in section.charts[1].records}
         assert asks in cases["one, full"]
-        assert cases["one, leak-free"] == ""
+        assert cases["one, leak-free"] == f"{cases['one, full']}&leak=free"
 
 
 def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:

@@ -18,7 +18,8 @@ from tests.support.compared import outcomes
 from tests.support.compared import results as results_of
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.report import CASES, Results
+from zoo.familiarity.images import SeenImages
+from zoo.results.report import CASES, Results, finished
 from zoo.results.report import write as write_results
 from zoo.results.site.answers import UNSCORED, answers
 from zoo.results.site.images import Images, Shown
@@ -149,7 +150,12 @@ def shares(site: Path, address: str) -> list[float]:
     found = []
     for number in wanted:
         start, n = index["parts"][number][3:5]
-        own = index["right"][int(asks["a"])][start : start + n].replace("-", "")
+        run = int(asks["a"])
+        right = index["right"][run][start : start + n]
+        if "leak" in asks:
+            leak = index["leak"][run][start : start + n]
+            right = "".join(one for one, of in zip(right, leak, strict=True) if of == asks["leak"])
+        own = right.replace("-", "")
         found.append(100 * own.count("1") / len(own))
     return found
 
@@ -166,6 +172,24 @@ def test_numbers_of_charts_lead_to_the_cases_that_they_count(site: Path) -> None
         for value, address in rows:
             of = shares(site, address)
             assert min(of) - 1e-6 <= float(value) <= max(of) + 1e-6, (title, address)
+
+
+def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
+    results: dict[str, Results], tmp_path: Path
+) -> None:
+    seen = SeenImages("named", frozenset(f"coco:{number}" for number in (1, 2, 3, 4, 5)))
+    run = finished(results["first"], PRESET[:1], None, None, seen)
+    write({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    (table,) = re.findall(r'aria-label="Numbers of Full against.*?</table>', page, re.DOTALL)
+    rows = re.findall('<td data-value="([0-9.]+)"><a href="cases.html#([^"]+)"', table)
+    leak = next(leak for leak in run.counted[0].leaks if leak.n_seen)
+    assert (leak.n, leak.n_seen, leak.n_without) == (84, 35, 49)
+    (full, of_all), (free, without) = ((float(value), address) for value, address in rows)
+    assert (full, free) == (leak.full, leak.without)
+    assert [full, free] == pytest.approx(
+        [sum(shares(tmp_path / "out", address)) / 7 for address in (of_all, without)]
+    )
 
 
 def test_differences_lead_to_the_cases_of_both_runs(site: Path) -> None:

@@ -65,6 +65,8 @@ class Answers:
         margin: The worst right score less the best wrong one, `[runs, n]`, before the head's scale;
             not a number where there is none.
         split: The split of familiarity of each question, None where it has none.
+        leak: Whether each run says that its model has seen an image of each question, as in
+            `zoo.results.leaks`, `[runs, n]`; None where it does not say.
         rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
     """
 
@@ -72,6 +74,7 @@ class Answers:
     right: NDArray[np.int8]
     margin: NDArray[np.float64]
     split: list[str | None]
+    leak: list[list[str | None]]
     rows: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -130,14 +133,16 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     worst = np.where(right[0] == UNSCORED, np.inf, np.nan_to_num(margin[0], nan=-np.inf))
     chosen = np.lexsort((worst, place))
     chosen = chosen[(right[:, chosen] != UNSCORED).any(0)]
+    rows = rows[:, chosen]
     split = _split(results, rows)
     graded = {place for _, _, places in found for place in places}
     return Answers(
         tuple(_parts([named[i] for i in chosen], graded)),
         right[:, chosen].astype(np.int8),
         margin[:, chosen],
-        [split[i] for i in chosen],
-        rows[:, chosen],
+        split,
+        [_leak(run, own) for run, own in zip(results, rows, strict=True)],
+        rows,
     )
 
 
@@ -203,6 +208,11 @@ def _split(results: Sequence[Results], rows: NDArray[np.int64]) -> list[str | No
             for told, row in zip(found, own, strict=True)
         ]
     return found
+
+
+def _leak(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
+    told = run.cases["leak"].to_pylist()
+    return [told[row] if row >= 0 else None for row in rows]
 
 
 def _shown(answer: Answer) -> Answer:

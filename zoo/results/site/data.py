@@ -65,6 +65,7 @@ def write_data(
         "margin": [[_short(one) for one in run] for run in answers.margin.tolist()],
         "patches": patches,
         "split": answers.split if any(answers.split) else None,
+        "leak": answers.leak if any(map(any, answers.leak)) else None,
         "images": [
             [images.name(image), one.file, one.link]
             for image, one in zip(numbers, shown, strict=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from zoo.results.leaks import ALL
+from zoo.results.leaks import ALL, FREE
 from zoo.results.presets.base import Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
@@ -57,7 +57,6 @@ def _leaks(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart |
     """Draws metrics over all cases, and without those whose images a model has seen.
 
     A run that was not counted under the preset when it was measured says under which it was.
-    Leak-free numbers lead to no cases, as no run keeps which images were told as seen.
     """
     found: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
@@ -73,17 +72,18 @@ def _leaks(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart |
             asked = BenchmarkRun(leak.benchmark, leak.run)
             label = f"{asked}/{leak.subset}/{leak.metric}"
             labels[label] = None
-            if leak.subset == ALL:
-                href = links.subsets(asked, leak.metric, i)
-            else:
-                href = links.place(str(asked), leak.subset, leak.metric, i)
-            full = Point(leak.full, href=href)
-            for kind, (says, point) in enumerate(
-                (("full", full), ("leak-free", Point(leak.without)))
-            ):
+            parts: tuple[tuple[str, float | None, dict[str, str]], ...] = (
+                ("full", leak.full, {}),
+                ("leak-free", leak.without, {"leak": FREE}),
+            )
+            for kind, (says, value, asks) in enumerate(parts):
+                if leak.subset == ALL:
+                    href = links.subsets(asked, leak.metric, i, **asks)
+                else:
+                    href = links.place(str(asked), leak.subset, leak.metric, i, **asks)
                 series = f"{name}, {says}{under}"
                 looks[series] = i, kind
-                found.setdefault(series, {})[label] = point
+                found.setdefault(series, {})[label] = Point(value, href=href)
     return _chart("leak_free", "Full against leak-free", labels, found, looks)
 
 

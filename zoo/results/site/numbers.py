@@ -107,28 +107,36 @@ class Links:
         asks = {"benchmark": asked, "subset": subset, "metric": metric, "a": run, **SHOW, **more}
         return f"{CASES}#{urlencode(asks)}"
 
-    def members(self, name: str, places: Iterable[tuple[BenchmarkRun, str, str]], run: int) -> str:
+    def members(
+        self,
+        name: str,
+        places: Iterable[tuple[BenchmarkRun, str, str]],
+        run: int,
+        **more: str | int,
+    ) -> str:
         """Returns the address of the cases of several metrics together.
 
         Args:
             name: What they are together.
             places: Benchmark, subset and metric of each.
             run: Number of the run.
+            **more: What else the page is asked for.
         """
         numbers = [self._parts.index(place) for place in places if place in self._parts]
-        asks = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW}
+        asks = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **more}
         return f"{CASES}#{urlencode(asks)}" if numbers else ""
 
-    def subsets(self, asked: BenchmarkRun, metric: str, run: int) -> str:
+    def subsets(self, asked: BenchmarkRun, metric: str, run: int, **more: str | int) -> str:
         """Returns the address of the cases of a metric over all subsets of a benchmark.
 
         Args:
             asked: The benchmark.
             metric: Name of the metric.
             run: Number of the run.
+            **more: What else the page is asked for.
         """
         places = [place for place in self._parts if (place[0], place[2]) == (asked, metric)]
-        return self.members(f"{asked}, {metric}", places, run)
+        return self.members(f"{asked}, {metric}", places, run, **more)
 
 
 def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[Row]:

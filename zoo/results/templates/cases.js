@@ -3,7 +3,7 @@
 const CHUNK = 48; // cards that are laid out together
 const MANY = 12; // cases that a metric has, where the page begins with it
 const NEAR = "1500px 0px"; // how far off the screen cards are laid out
-const CONTROLS = ["a", "b", "show", "benchmark", "subset", "metric", "split", "sort"];
+const CONTROLS = ["a", "b", "show", "benchmark", "subset", "metric", "split", "leak", "sort"];
 const SHOWS = {
   all: () => true,
   wrong: (a) => a === "0",
@@ -75,6 +75,7 @@ function start() {
     control("familiar").hidden = false;
     fill("split", index.split.filter(Boolean));
   }
+  control("leaks").hidden = !index.leak;
   for (const name of CONTROLS) {
     control(name)?.addEventListener("change", () => {
       if (["benchmark", "subset", "metric"].includes(name)) members = null;
@@ -187,6 +188,7 @@ function show() {
     tally.metrics.add(metric);
     for (let i = start; i < start + n; i++) {
       if (state.split && index.split[i] !== state.split) continue;
+      if (state.leak && index.leak?.[a][i] !== state.leak) continue;
       const [one, other] = [index.right[a][i], index.right[b][i]];
       tally.asked++;
       [one, other].forEach((answer, run) => {
@@ -207,7 +209,7 @@ function show() {
     return `${name} is right in ${right.toLocaleString("en")} of ${scored.toLocaleString("en")}${share}`;
   };
   const what = tally.metrics.size > 1 ? "answer" : "case";
-  const about = [state.benchmark, state.subset, state.metric, state.split].filter(Boolean).join("/");
+  const about = [state.benchmark, state.subset, state.metric, state.split, leakWords()].filter(Boolean).join("/");
   control("count").textContent = `${about && `${about}: `}${count(shown.length, what)} of ${tally.asked.toLocaleString("en")} shown. `
     + `${rightIn(index.runs[a], 0)}${a === b ? "" : `, ${rightIn(index.runs[b], 1)}`}.`
     + (a === b && ["gained", "lost", "apart"].includes(state.show) ? " A and B are the same run: choose another." : "")
@@ -216,6 +218,10 @@ function show() {
   control("members").hidden = !members;
   control("members").textContent = members ? `Cases of ${named} alone ✕` : "";
   lay(a, b);
+}
+
+function leakWords() {
+  return control("leak").value && `images: ${control("leak").selectedOptions[0].textContent}`;
 }
 
 function count(n, what) {
