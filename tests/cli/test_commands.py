@@ -390,8 +390,9 @@ def test_validate_says_which_checkpoint_it_measured_and_leaves_nothing_beside_it
     assert content["presets"][0]["metrics"][0]["trained_on"] > 0
 
 
+@pytest.mark.parametrize("roots", [["a", "b"], ["a", "--data_root", "b"]])
 def test_validate_reads_from_several_data_roots_and_fit_from_one(
-    trained: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+    trained: Path, folder: Path, capsys: pytest.CaptureFixture[str], roots: list[str]
 ) -> None:
     for root, name in (("a", "one"), ("b", "two")):
         (folder / root).mkdir()
@@ -407,7 +408,7 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
         "--out",
         "measured",
     ]
-    assert main(["validate", "--data_root", "a", "b", *asked]) == 0
+    assert main(["validate", "--data_root", *roots, *asked]) == 0
     content = json.loads((folder / "measured" / "results.json").read_text("utf-8"))
     assert [(f["benchmark"], f["run"], f["n"]) for f in content["presets"][0]["metrics"]] == [
         ("pairs", "one.csv", 1),
@@ -417,7 +418,7 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
         "data: {class_path: X, init_args: {images: '${data_root}'}}", encoding="utf-8"
     )
     capsys.readouterr()
-    assert main(["validate", "--config", "mine.yaml", "--data_root", "a", "b"]) == 1
+    assert main(["validate", "--config", "mine.yaml", "--data_root", *roots]) == 1
     assert (
         "mine.yaml has one place for the data root, and --data_root names 2"
         in capsys.readouterr().err
@@ -425,6 +426,10 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
 
 
 MISTAKES = {
+    "two data roots for fit": (
+        ["fit", "--data_root", "a", "--data_root", "b"],
+        "--data_root is given as a and as b, and fit takes one",
+    ),
     "an unknown recipe": (["fit", "--config", "cs_clap.yaml"], "cs_clip.yaml"),
     "a recipe without a data root": (["fit", "--config", "cs_clip.yaml"], "--data_root"),
     "an unknown objective": (["fit", "--config", "RECIPE", "--model.objective", "CSCLP"], "CSCLIP"),

@@ -190,8 +190,17 @@ class DataRoot(argparse.Action):
     """Where images, captions and annotations lie, which recipes and benchmarks are told."""
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
-        """Remembers the data roots."""
-        parser.data_roots = value
+        """Remembers the data roots; given again, it adds.
+
+        Raises:
+            ZooError: There are several, and the command takes one.
+        """
+        parser.data_roots = list(dict.fromkeys([*parser.data_roots, *value]))
+        if self.nargs == 1 and len(parser.data_roots) > 1:
+            raise ZooError(
+                f"--data_root is given as {' and as '.join(parser.data_roots)}, and fit takes one: "
+                "list further folders of images as `image_roots` in its YAML"
+            )
 
 
 class Short(argparse.Action):
