@@ -60,7 +60,8 @@ def triplet_clip(case: Case, score: Score) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("seed", "which"), product(range(3), [(CoNCLIP, con_clip), (TripletCLIP, triplet_clip)])
+    ("seed", "which"),
+    list(product(range(3), [(CoNCLIP, con_clip), (TripletCLIP, triplet_clip)])),
 )
 def test_a_loss_with_negative_images_equals_its_formula(seed: int, which: tuple) -> None:
     objective, formula = which
