@@ -62,3 +62,12 @@ def test_names_between_commas_lose_the_space_around_them(names: list[str], comma
 def test_an_empty_name_is_refused(text: str) -> None:
     with pytest.raises(ZooError, match=f"--names '{text}' has an empty name"):
         listed(text, "--names")
+
+
+def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = Parser(prog="made")
+    parser.add_argument("--data_root", nargs="+")
+    assert parser.parse_args(["--data_root", "a", "b"]).data_root == ["a", "b"]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--data_root=a", "--data_root", "b"])
+    assert capsys.readouterr().err == "zoo: --data_root is given 2 times: name all after one\n"

@@ -20,6 +20,15 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses; a list that is given twice is a mistake, since the last alone would count."""
+        words = [str(word).partition("=")[0] for word in (sys.argv[1:] if args is None else args)]
+        for action in self._actions:
+            given = sum(map(words.count, action.option_strings))
+            if action.nargs in ("+", "*") and given > 1:
+                self.error(f"{action.option_strings[0]} is given {given} times: name all after one")
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Prints a mistake in one line with near names, and ends with status 2."""
         unknown = re.search(r"unrecognized arguments: (-[^\s=]+)", message)
