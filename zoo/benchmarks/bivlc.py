@@ -13,7 +13,7 @@ from zoo.benchmarks.parquet import rows, shards
 from zoo.benchmarks.protocols import directed, group
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("imirandam/BiVLC")
+HUB = Hub("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
 IMAGES = ("image", "negative_image")
 METRICS = (*group.METRICS, *directed.TEXT_OF, *directed.IMAGE_OF)
 CHANCE = dict.fromkeys(METRICS, 50.0) | group.CHANCE

@@ -15,7 +15,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import lines
 
-HUB = Hub("Intel/COCO-Counterfactuals")
+HUB = Hub("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
 HOW = f"{HUB.fetch('coco_cf')} (6.4 GB), and unpack its data/images.zip beside data/examples.jsonl"
 PAIRS, RETRIEVAL = "pairs", "retrieval"

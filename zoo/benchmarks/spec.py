@@ -15,7 +15,7 @@ from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, listed
 
-HUB = Hub("wjpoom/SPEC")
+HUB = Hub("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
 TEXTS, IMAGES = "image2text.json", "text2image.json"
 # subset: answers to choose from, and accuracy of OpenAI's ViT-B/32 in the authors' notebook, of
 # texts and of images
@@ -43,7 +43,7 @@ class SPEC(PublishedBenchmark):
 
     name = "spec"
     citation = "Peng et al., Synthesize, Diagnose, and Optimize, CVPR 2024, arXiv:2312.00081"
-    licence = "none stated"
+    licence = "Apache-2.0"
     hub = HUB
     published = tuple(
         Subset(

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from zoo.benchmarks.aro.benchmark import ARO, ATTRIBUTION
+from zoo.benchmarks.aro.benchmark import ARO
+from zoo.benchmarks.aro.swapped import ATTRIBUTION
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding, of_attribution, of_units
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED, LABELS, LOOSE, STRICT, Label, bucket

@@ -5,22 +5,28 @@ Flickr30k.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from msgspec import Struct
-
-from zoo.benchmarks.aro.order import ordered
+from zoo.benchmarks.aro.order import (
+    COCO_ORDER,
+    COCO_ORDER_COPY,
+    FLICKR_ORDER,
+    FLICKR_ORDER_COPY,
+    ordered,
+    ordered_copy,
+)
+from zoo.benchmarks.aro.swapped import (
+    ATTRIBUTION,
+    ATTRIBUTION_COPY,
+    RELATION,
+    RELATION_COPY,
+    swapped,
+)
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
-from zoo.sources.images import image_ref
-from zoo.sources.sample import ImageRef
-from zoo.support.schema import listed
 
 VISUAL_GENOME_HOW = (
     "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; "
@@ -32,30 +38,7 @@ ORDER_HOW = (
     "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
-RELATION, ATTRIBUTION, COCO_ORDER, FLICKR_ORDER = (
-    "VG-Relation",
-    "VG-Attribution",
-    "COCO-Order",
-    "Flickr30k-Order",
-)
-
-
-class _Swapped(Struct):
-    image_path: str
-    bbox_x: float
-    bbox_y: float
-    bbox_w: float
-    bbox_h: float
-    true_caption: str
-    false_caption: str
-
-
-class _Relation(_Swapped):
-    relation_name: str
-
-
-class _Attribution(_Swapped):
-    attributes: tuple[str, str]
+COPY_HOW = "; or, with its images in it, {fetch} ({size})"
 
 
 class ARO(PublishedBenchmark):
@@ -78,46 +61,45 @@ class ARO(PublishedBenchmark):
         "Yuksekgonul et al., When and why vision-language models behave like bags-of-words, "
         "ICLR 2023, arXiv:2210.01936"
     )
-    copies = (
-        Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d"),
-        Hub("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),
-        Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861"),
-        Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf"),
-    )
+    copies = (Hub("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),)
     published = (
         Subset(
             RELATION,
-            ("aro/visual_genome_relation.json",),
+            ("aro/visual_genome_relation.json", "aro/relation/data/test-*.parquet"),
             23_937,
             VISUAL_GENOME_HOW.format(
                 file="visual_genome_relation.json", drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"
-            ),
+            )
+            + COPY_HOW.format(fetch=RELATION_COPY.fetch("aro/relation"), size="0.8 GB"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 59.9},
         ),
         Subset(
             ATTRIBUTION,
-            ("aro/visual_genome_attribution.json",),
+            ("aro/visual_genome_attribution.json", "aro/attribution/data/train-*.parquet"),
             28_748,
             VISUAL_GENOME_HOW.format(
                 file="visual_genome_attribution.json", drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
-            ),
+            )
+            + COPY_HOW.format(fetch=ATTRIBUTION_COPY.fetch("aro/attribution"), size="1.7 GB"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 63.2},
         ),
         Subset(
             COCO_ORDER,
-            ("aro/coco_karpathy_test.json",),
+            ("aro/coco_karpathy_test.json", "aro/coco_order/data/test-*.parquet"),
             25_010,
-            ORDER_HOW.format(file="coco_karpathy_test.json", images="coco/val2014"),
+            ORDER_HOW.format(file="coco_karpathy_test.json", images="coco/val2014")
+            + COPY_HOW.format(fetch=COCO_ORDER_COPY.fetch("aro/coco_order"), size="2.5 GB"),
             chance={"i2t": 20.0},
             published={"i2t": 47.6},
         ),
         Subset(
             FLICKR_ORDER,
-            ("aro/flickr30k_test.json",),
+            ("aro/flickr30k_test.json", "aro/flickr_order/data/test-*.parquet"),
             5_000,
-            ORDER_HOW.format(file="flickr30k_test.json", images="flickr30k"),
+            ORDER_HOW.format(file="flickr30k_test.json", images="flickr30k")
+            + COPY_HOW.format(fetch=FLICKR_ORDER_COPY.fetch("aro/flickr_order"), size="0.35 GB"),
             chance={"i2t": 20.0},
             published={"i2t": 59.6},
         ),
@@ -138,10 +120,11 @@ class ARO(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a subset.
 
-        Captions of the order sets are perturbed, and kept, where that was not done before.
+        Captions of the order sets are perturbed, and kept, where that was not done before. Those of
+        a copy on the hub were perturbed by whoever made it.
 
         Args:
-            path: Its annotation file.
+            path: Its annotation file, or a table of its copy on the hub.
             subset: Its name.
 
         Raises:
@@ -149,32 +132,15 @@ class ARO(PublishedBenchmark):
         """
         if subset in (RELATION, ATTRIBUTION):
             return super().read_subset(path, subset)
+        if path.suffix == ".parquet":
+            contents = super().read_subset(path, subset)
+            contents.notes[subset] = f"captions as perturbed in the copy that {path} is of"
+            return contents
         tagger = self.tagger or default_tagger()
         order = ordered(path, subset, self.seed, tagger, self.order_dir)
         return Contents(order.cases, order.files, [], {subset: order.note})
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each entry of VG-Relation or VG-Attribution: a box and two captions."""
-        match = np.array([[True, False]])
-        schema: type[_Relation | _Attribution]
-        schema = _Relation if subset == RELATION else _Attribution
-        for i, (place, entry) in enumerate(listed(path, schema)):
-            texts = entry.true_caption, entry.false_caption
-            image = (_cropped(entry, place),)
-            yield Case(image, texts, match, "i2t", subset, str(i), _group(entry))
-
-
-def _group(entry: _Relation | _Attribution) -> str:
-    """Returns what the macro average is taken over."""
-    return entry.relation_name if isinstance(entry, _Relation) else "_".join(entry.attributes)
-
-
-def _cropped(entry: _Swapped, place: str) -> ImageRef:
-    box = entry.bbox_x, entry.bbox_y, entry.bbox_w, entry.bbox_h
-    left, top, width, height = map(int, box)
-    if width < 1 or height < 1:
-        raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which shows nothing: "
-            "fetch the file again"
-        )
-    return replace(image_ref(f"visual_genome/{entry.image_path}"), crop=(left, top, width, height))
+        """Yields a case for each entry of a VG set, or for each row of a copy."""
+        read = swapped if subset in (RELATION, ATTRIBUTION) else ordered_copy
+        return read(path, subset)

@@ -12,7 +12,9 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
+from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.kept import digest, keep
+from zoo.benchmarks.parquet import rows, shards
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger
@@ -22,6 +24,9 @@ from zoo.support.caches import cache_folder
 from zoo.support.schema import lines, record
 from zoo.support.text_files import content
 
+COCO_ORDER, FLICKR_ORDER = "COCO-Order", "Flickr30k-Order"
+COCO_ORDER_COPY = Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
+FLICKR_ORDER_COPY = Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
 VERSION = 1
 WORDS = 30
 REMADE = "delete the file to have it made again"
@@ -40,6 +45,22 @@ class _Perturbed(Struct):
     image: str
     caption: int
     texts: Annotated[tuple[str, ...], Meta(min_length=2)]
+
+
+class _Copied(Struct):
+    """A row of a copy: a caption and its perturbations, which are no longer made here."""
+
+    correct_caption: str
+    hard_text_1: str
+    hard_text_2: str
+    hard_text_3: str
+    hard_text_4: str
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The caption first."""
+        wrong = self.hard_text_1, self.hard_text_2, self.hard_text_3, self.hard_text_4
+        return self.correct_caption, *wrong
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,22 @@ def ordered(source: Path, subset: str, seed: int, tagger: Tagger, folder: Path |
         mend = "give ARO's order_dir a folder with room for it"
         kept = keep(written_to / name, header, rows, mend)
     return _read(kept, subset, source)
+
+
+def ordered_copy(path: Path, subset: str) -> Iterator[Case]:
+    """Yields a case for each row of an order set's copy on the hub, which has the images too.
+
+    Args:
+        path: A table of it.
+        subset: The order set.
+
+    Raises:
+        ZooError: The file is wrong. The error names file and row.
+    """
+    table = (found for file in shards(path) for found in rows(file, _Copied, ("images",)))
+    for i, (_, row, images) in enumerate(table):
+        match = np.arange(len(row.texts))[None] == 0
+        yield Case(images, row.texts, match, "i2t", subset, f"row {i}", correct_first=True)
 
 
 def user_cache() -> Path:

@@ -1,0 +1,128 @@
+"""ARO's VG-Relation and VG-Attribution: two captions that swap what a box of an image shows."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from zoo.benchmarks.base import Case
+from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.parquet import rows, shards
+from zoo.errors import ZooError
+from zoo.sources.images import image_ref
+from zoo.sources.sample import ImageRef
+from zoo.support.schema import listed
+
+RELATION, ATTRIBUTION = "VG-Relation", "VG-Attribution"
+# whole images of Visual Genome in tables, with the boxes beside them
+RELATION_COPY = Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
+ATTRIBUTION_COPY = Hub(
+    "yjkimstats/ARO_VG_Attribute_fmt", "8cf00634501fb1fb61d62372af50218bff6ed96a"
+)
+
+Box = tuple[float, float, float, float]
+
+
+class _Swapped(Struct):
+    image_path: str
+    bbox_x: float
+    bbox_y: float
+    bbox_w: float
+    bbox_h: float
+    true_caption: str
+    false_caption: str
+
+    @property
+    def box(self) -> Box:
+        """Left, top, width and height in pixels of the image."""
+        return self.bbox_x, self.bbox_y, self.bbox_w, self.bbox_h
+
+
+class _Relation(_Swapped):
+    relation_name: str
+
+    @property
+    def group(self) -> str:
+        """What the macro average is taken over."""
+        return self.relation_name
+
+
+class _Attribution(_Swapped):
+    attributes: tuple[str, str]
+
+    @property
+    def group(self) -> str:
+        """What the macro average is taken over."""
+        return "_".join(self.attributes)
+
+
+class _Corner(Struct):
+    x: float
+    y: float
+    w: float
+    h: float
+
+
+class _RelationRow(Struct):
+    bbox: _Corner
+    true_caption: str
+    false_caption: str
+    relation_name: str
+
+    @property
+    def box(self) -> Box:
+        """Left, top, width and height in pixels of the image."""
+        return self.bbox.x, self.bbox.y, self.bbox.w, self.bbox.h
+
+    @property
+    def group(self) -> str:
+        """What the macro average is taken over."""
+        return self.relation_name
+
+
+def swapped(path: Path, subset: str) -> Iterator[Case]:
+    """Yields a case for each entry: a box, the right caption and the wrong one.
+
+    Args:
+        path: The published JSON, or a table of the set's copy on the hub, which has the images.
+        subset: VG-Relation or VG-Attribution.
+
+    Raises:
+        ZooError: The file is wrong. The error names file and entry.
+    """
+    if path.suffix == ".parquet":
+        yield from _copied(path, subset)
+        return
+    schema: type[_Relation | _Attribution] = _Relation if subset == RELATION else _Attribution
+    for i, (place, entry) in enumerate(listed(path, schema)):
+        image = image_ref(f"visual_genome/{entry.image_path}")
+        yield _case(image, entry, subset, str(i), place)
+
+
+def _copied(path: Path, subset: str) -> Iterator[Case]:
+    """Yields a case for each row, whose id says so: a copy may have an order of its own."""
+    schema: type[_RelationRow | _Attribution]
+    schema, column = (_RelationRow, "image") if subset == RELATION else (_Attribution, "images")
+    table = (found for file in shards(path) for found in rows(file, schema, (column,)))
+    for i, (place, row, (image,)) in enumerate(table):
+        yield _case(image, row, subset, f"row {i}", place)
+
+
+def _case(
+    image: ImageRef,
+    entry: _Relation | _Attribution | _RelationRow,
+    subset: str,
+    name: str,
+    place: str,
+) -> Case:
+    left, top, width, height = map(int, entry.box)
+    if width < 1 or height < 1:
+        raise ZooError(
+            f"{place} has a box of {width} x {height} pixels, which shows nothing: "
+            "fetch the file again"
+        )
+    shown = (replace(image, crop=(left, top, width, height)),)
+    texts = entry.true_caption, entry.false_caption
+    return Case(shown, texts, np.array([[True, False]]), "i2t", subset, name, entry.group)
