@@ -144,6 +144,10 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
                     outcome = found[f"{side}_r@{k}", q]
                     assert outcome.right == bool(set(order[:k]) & set(right))
                     assert (outcome.right or outcome.tie) == bool(set(kindest[:k]) & set(right))
+                    wrong = [c for c in range(sides_match.shape[1]) if not sides_match[q, c]]
+                    highest = max(wrong, key=lambda c: sides_scores[q, c])
+                    picked = outcome.wrong_text, outcome.wrong_image
+                    assert picked == ((highest, None) if side == "i2t" else (None, highest))
 
 
 def test_retrieval_outcomes_name_the_images_they_are_about() -> None:
@@ -162,10 +166,17 @@ def test_ranks_hold_best_and_hardest_scores() -> None:
     images, texts = ranks(match, lambda rows: scores[rows], step=1)
     assert images.best.tolist() == [3.0, 4.0]
     assert images.hardest.tolist() == [5.0, 2.0]
+    assert (images.wrong.tolist(), texts.wrong.tolist()) == ([1, 0], [1, 0, 0])
     assert images.above.tolist() == [1, 0]
     assert images.level.tolist() == [1, 0]
     assert texts.best.tolist() == [3.0, 1.0, 4.0]
     assert texts.above.tolist() == [0, 1, 0]
+
+
+def test_where_all_answers_are_right_no_wrong_one_is_named() -> None:
+    found = case(np.array([[True], [True]]), "retrieval").judge(np.ones((2, 1), np.float32))
+    assert {o.wrong_text for o in found if o.metric.startswith("i2t")} == {None}
+    assert {o.wrong_image for o in found} == {None}
 
 
 def test_an_unknown_protocol_is_named_with_near_ones() -> None:

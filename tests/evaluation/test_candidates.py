@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evaluation.fakes import recalled
+from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import short_lists
 
@@ -23,10 +24,19 @@ def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, see
     cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (
         texts / np.linalg.norm(texts, axis=1)[:, None]
     ).T
-    found = {
-        (o.metric, o.query): o.right
+    outcomes = {
+        (o.metric, o.query): o
         for o in Recall().judge_ranks(match, *lists.ranks(match, scores[i, j]))
     }
+    found = {asked: outcome.right for asked, outcome in outcomes.items()}
+    for q in np.flatnonzero(match.any(1)):
+        wrong = [int(c) for c in sorted(lists.texts[q]) if not match[q, c]]
+        highest = max(wrong, key=lambda c, q=q: scores[q, c], default=None)
+        assert outcomes["i2t_r@1", q].wrong_text == highest
+    for q in np.flatnonzero(match.any(0)):
+        wrong = [int(c) for c in sorted(lists.images[q]) if not match[c, q]]
+        highest = max(wrong, key=lambda c, q=q: scores[c, q], default=None)
+        assert outcomes["t2i_r@1", q].wrong_image == highest
     for depth in (1, 5, 10):
         for q in range(n):
             if match[q].any():
@@ -54,6 +64,8 @@ def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: i
         10,
     )
     kept = list(Recall().judge_ranks(match, *lists.ranks(match, scores.reshape(-1))))
-    assert [(o.metric, o.query, o.right, o.tie) for o in kept] == [
-        (o.metric, o.query, o.right, o.tie) for o in Recall().judge(match, scores)
-    ]
+
+    def told(o: Outcome) -> tuple[str, int, bool, bool, int | None, int | None]:
+        return o.metric, o.query, o.right, o.tie, o.wrong_image, o.wrong_text
+
+    assert [told(o) for o in kept] == [told(o) for o in Recall().judge(match, scores)]

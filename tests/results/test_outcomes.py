@@ -62,4 +62,21 @@ def test_a_case_that_was_not_scored_has_the_rows_of_one_that_was_and_no_answers(
     left = [asdict(row) for row in rows(BenchmarkRun("any"), case, case.queries(), frozenset())]
     assert len(left) > 0
     assert all(row["right"] is not None and row["scores"] for row in judged)
-    assert left == [{**row, "scores": None, "right": None, "tie": None} for row in judged]
+    answers = dict.fromkeys(("scores", "right", "tie", "wrong_image", "wrong_text"))
+    assert left == [{**row, **answers} for row in judged]
+
+
+def test_a_gallery_keeps_the_wrong_answer_that_scores_highest() -> None:
+    match = np.eye(3, dtype=bool)
+    scores = np.array([[1, 5, 6], [2, 9, 2], [7, 0, 8]], dtype=np.float32)
+    images = tuple(ImageRef("file", f"{i}.png") for i in range(3))
+    case = Case(images, ("a", "b", "c"), match, "retrieval", "subset", "0")
+    found = rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
+    kept = {(row.metric, row.query): (row.wrong_image, row.wrong_text) for row in found}
+    assert [kept["i2t_r@1", q] for q in range(3)] == [(None, "c"), (None, "a"), (None, "a")]
+    assert [kept["t2i_r@1", q] for q in range(3)] == [
+        ("file:2.png", None),
+        ("file:0.png", None),
+        ("file:0.png", None),
+    ]
+    assert kept["t2i_r@10", 1] == kept["t2i_r@1", 1]

@@ -47,10 +47,12 @@ class ShortLists:
         of_images, of_texts = np.arange(n)[:, None], np.arange(m)[:, None]
         return (
             _ranks(
+                self.texts,
                 match[of_images, self.texts],
                 scores[np.searchsorted(self.pairs, of_images * m + self.texts)],
             ),
             _ranks(
+                self.images,
                 match[self.images, of_texts],
                 scores[np.searchsorted(self.pairs, self.images * m + of_texts)],
             ),
@@ -94,14 +96,19 @@ def _nearest(
     return np.concatenate([np.argpartition(-part, k - 1, axis=1)[:, :k] for part in parts])
 
 
-def _ranks(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> Ranks:
+def _ranks(
+    candidates: NDArray[np.int64], right: NDArray[np.bool_], scores: NDArray[np.float32]
+) -> Ranks:
     """Ranks queries by the scores of their own candidates.
 
     Args:
+        candidates: Their rows in the gallery, `[q, K]`.
         right: Which candidates are right, `[q, K]`.
         scores: Scores of the candidates, `[q, K]`.
     """
     best = np.where(right, scores, -np.inf).max(1)
     hardest = np.where(right, -np.inf, scores).max(1)
+    first = np.where(~right & (scores == hardest[:, None]), candidates, np.iinfo(np.int64).max)
+    wrong = np.where(np.isneginf(hardest), -1, first.min(1))
     above = ((scores > best[:, None]) & ~right).sum(1)
-    return Ranks(best, hardest, above, ((scores == best[:, None]) & ~right).sum(1))
+    return Ranks(best, hardest, wrong, above, ((scores == best[:, None]) & ~right).sum(1))

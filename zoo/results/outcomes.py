@@ -6,7 +6,7 @@ Metrics are made of this table, and `cases.parquet` holds it.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -59,6 +59,8 @@ class OutcomeRow:
             None where that was not asked.
         leak: Whether the model has seen an image that it is about, as in `leaks`. None where that
             was not asked, and where it is about no image.
+        wrong_image: Identity of the wrong image that scores highest, of a text that asks a gallery.
+        wrong_text: The wrong text that scores highest, of an image that asks a gallery.
     """
 
     benchmark: str
@@ -84,6 +86,8 @@ class OutcomeRow:
     question: str
     bucket: str | None = None
     leak: str | None = None
+    wrong_image: str | None = None
+    wrong_text: str | None = None
 
 
 SCHEMA = pa.schema(
@@ -111,6 +115,8 @@ SCHEMA = pa.schema(
         ("question", pa.string()),
         ("bucket", pa.string()),
         ("leak", pa.string()),
+        ("wrong_image", pa.string()),
+        ("wrong_text", pa.string()),
     ]
 )
 
@@ -156,7 +162,13 @@ def rows(
             trained=[image in trained for image in about],
             texts=[*case.asking, *(case.texts[j] for j in query.texts)],
             question=question,
+            wrong_image=None if outcome is None else _at(images, outcome.wrong_image),
+            wrong_text=None if outcome is None else _at(case.texts, outcome.wrong_text),
         )
+
+
+def _at(names: Sequence[str], place: int | None) -> str | None:
+    return None if place is None else names[place]
 
 
 def fingerprint(case: Case) -> str:

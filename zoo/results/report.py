@@ -38,7 +38,7 @@ from zoo.support.provenance import random_weights
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"

@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
+import pyarrow.compute as pc
 import pytest
 
 from tests.support.pages import check_page
-from zoo.results.report import RESULTS
+from zoo.results.report import RESULTS, Results
 
 
 def cards(tab: Any) -> Any:
@@ -171,6 +173,21 @@ def test_texts_are_shown_as_they_are_written(tab: Any, site: Path) -> None:
     tab.goto(f"{(site / 'cases.html').as_uri()}#benchmark=sugarcrepe&show=all")
     assert "a <b>red</b> square" in cards(tab).first.text_content()
     assert tab.locator(".card b:text-is('red')").count() == 0
+
+
+def test_a_query_of_a_gallery_shows_what_each_run_ranks_above_all_other_wrong_answers(
+    tab: Any, site: Path, results: dict[str, Results]
+) -> None:
+    first = results["first"].cases
+    wanted = pc.and_(pc.equal(first["metric"], "i2t_r@1"), pc.equal(first["right"], False))
+    row = first.filter(wanted).to_pylist()[0]
+    told = {"metric": "i2t_r@1", "benchmark": "retrieval", "a": 0, "show": "wrong"}
+    tab.goto(f"{(site / 'cases.html').as_uri()}#{urlencode(told)}")
+    texts = tab.locator(".card .found").all_text_contents()
+    assert row["wrong_text"] in texts
+    told |= {"metric": "t2i_r@1"}
+    tab.goto(f"{(site / 'cases.html').as_uri()}#{urlencode(told)}")
+    tab.wait_for_function("document.querySelector('.card figure.found img')?.naturalWidth > 0")
 
 
 def test_ten_thousand_cases_are_laid_out_as_they_come_near(tab: Any, site: Path) -> None:

@@ -48,10 +48,24 @@ class Query:
     group: str | None = None
 
     def answered(
-        self, scores: NDArray[np.float32], right: bool, tie: bool, value: float | None = None
+        self,
+        scores: NDArray[np.float32],
+        right: bool,
+        tie: bool,
+        value: float | None = None,
+        wrong_image: int | None = None,
+        wrong_text: int | None = None,
     ) -> "Outcome":
         """Returns the query with its answer; see `Outcome`."""
-        return Outcome(**vars(self), scores=scores, right=right, tie=tie, value=value)
+        return Outcome(
+            **vars(self),
+            scores=scores,
+            right=right,
+            tie=tie,
+            value=value,
+            wrong_image=wrong_image,
+            wrong_text=wrong_text,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +79,16 @@ class Outcome(Query):
         tie: Whether `>=` in the place of `>` would make a wrong answer right.
         value: How good a graded answer is, from 0 to 1, such as an average precision. None where
             an answer is right or wrong and nothing between.
+        wrong_image: Row of the wrong image that scores highest, where a text asked a gallery.
+        wrong_text: Column of the wrong text that scores highest, where an image asked a gallery.
     """
 
     scores: NDArray[np.float32]
     right: bool
     tie: bool
     value: float | None = None
+    wrong_image: int | None = None
+    wrong_text: int | None = None
 
 
 class Protocol(Recorded, ABC):

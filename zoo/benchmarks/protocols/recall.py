@@ -17,12 +17,14 @@ class Ranks:
     Attributes:
         best: Best right score.
         hardest: Highest wrong score.
+        wrong: Which wrong answer has it, the first of several; -1 where none was scored.
         above: Number of wrong answers that score higher than the best right one.
         level: Number of wrong answers that score the same as the best right one.
     """
 
     best: NDArray[np.float32]
     hardest: NDArray[np.float32]
+    wrong: NDArray[np.int64]
     above: NDArray[np.int64]
     level: NDArray[np.int64]
 
@@ -86,7 +88,10 @@ class Recall(Protocol):
             found, q, k = answered[side], query.query, int(depth)
             scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
             right = bool(found.above[q] + found.level[q] < k)
-            yield query.answered(scores, right, not right and bool(found.above[q] < k))
+            tie = not right and bool(found.above[q] < k)
+            wrong = None if found.wrong[q] < 0 else int(found.wrong[q])
+            image, text = (None, wrong) if side == "i2t" else (wrong, None)
+            yield query.answered(scores, right, tie, wrong_image=image, wrong_text=text)
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
@@ -129,11 +134,14 @@ def ranks(
     n, m = match.shape
     image_best, image_hardest = np.full(n, -np.inf, np.float32), np.full(n, -np.inf, np.float32)
     text_best, text_hardest = np.full(m, -np.inf, np.float32), np.full(m, -np.inf, np.float32)
+    image_wrong, text_wrong = np.full(n, -1), np.full(m, -1)
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for part in parts:
         scores, right = rows(part), match[part]
         true, false = np.where(right, scores, -np.inf), np.where(right, -np.inf, scores)
         image_best[part], image_hardest[part] = true.max(1), false.max(1)
+        image_wrong[part] = np.where(np.isneginf(image_hardest[part]), -1, false.argmax(1))
+        text_wrong = np.where(false.max(0) > text_hardest, part.start + false.argmax(0), text_wrong)
         text_best, text_hardest = (
             np.maximum(text_best, true.max(0)),
             np.maximum(text_hardest, false.max(0)),
@@ -147,6 +155,6 @@ def ranks(
         text_above += ((scores > text_best) & wrong).sum(0)
         text_level += ((scores == text_best) & wrong).sum(0)
     return (
-        Ranks(image_best, image_hardest, image_above, image_level),
-        Ranks(text_best, text_hardest, text_above, text_level),
+        Ranks(image_best, image_hardest, image_wrong, image_above, image_level),
+        Ranks(text_best, text_hardest, text_wrong, text_above, text_level),
     )

@@ -1,7 +1,7 @@
 """Answers: what each run made of every question that one of them scored, metric by metric."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from zoo.results.report import SCALE, Results
 
 UNSCORED = -1
 MOST = 8  # options that a case is shown with; a zero-shot case has a thousand
-CONTENTS = ("case", "images", "texts", "match", "scores")
+WRONG = ("wrong_text", "wrong_image")
+ABOUT = ("case", "images", "texts", "match")
+CONTENTS = (*ABOUT, "scores", *WRONG)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Answer:
         texts: Texts that it is about.
         match: Which of the scores are right.
         scores: The scores of each run; None of a run that did not score it.
+        wrong: What each run has as the highest wrong answer of a gallery: its text, and the
+            identity of its image, of which one is None. None of a run that keeps neither.
     """
 
     case: str
@@ -53,6 +57,7 @@ class Answer:
     texts: list[str]
     match: list[bool]
     scores: list[list[float] | None]
+    wrong: list[tuple[str | None, str | None] | None]
 
 
 @dataclass(frozen=True)
@@ -98,12 +103,15 @@ class Answers:
             has = [run for run in range(len(results)) if asked[run, i] >= 0]
             first = tables[has[0]][i]
             scores: list[list[float] | None] = [None] * len(results)
+            wrong: list[tuple[str | None, str | None] | None] = [None] * len(results)
             for run in has:
-                if tables[run][i]["scores"] is not None:
-                    scores[run] = [score / scales[run] for score in tables[run][i]["scores"]]
-            yield _shown(
-                Answer(first["case"], first["images"], first["texts"], first["match"], scores)
-            )
+                own = tables[run][i]
+                if own["scores"] is not None:
+                    scores[run] = [score / scales[run] for score in own["scores"]]
+                text, image = (own[name] for name in WRONG)
+                wrong[run] = None if text is None and image is None else (text, image)
+            case, images, texts, match = (first[name] for name in ABOUT)
+            yield _shown(Answer(case, images, texts, match, scores, wrong))
 
 
 def answers(results: Sequence[Results], rules: Rules) -> Answers:
@@ -224,10 +232,9 @@ def _shown(answer: Answer) -> Answer:
     right = [i for i, match in enumerate(answer.match) if match]
     kept = sorted(list(dict.fromkeys([*right, *mixed]))[:MOST])
     texts = answer.texts
-    return Answer(
-        answer.case,
-        answer.images,
-        [texts[i] for i in kept] if len(texts) == len(answer.match) else texts[:MOST],
-        [answer.match[i] for i in kept],
-        [scores and [scores[i] for i in kept] for scores in answer.scores],
+    return replace(
+        answer,
+        texts=[texts[i] for i in kept] if len(texts) == len(answer.match) else texts[:MOST],
+        match=[answer.match[i] for i in kept],
+        scores=[scores and [scores[i] for i in kept] for scores in answer.scores],
     )

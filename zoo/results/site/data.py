@@ -76,13 +76,25 @@ def write_data(
 
 def _row(answer: Answer, numbers: dict[str, int]) -> list[Any]:
     """Returns a question as its file has it, with numbers for its images."""
-    return [
+
+    def number(image: str) -> int:
+        return numbers.setdefault(image, len(numbers))
+
+    row: list[Any] = [
         answer.case,
-        [numbers.setdefault(image, len(numbers)) for image in answer.images],
+        [number(image) for image in answer.images],
         answer.texts,
         "".join("01"[one] for one in answer.match or ()),
         [scores and [_short(one) for one in scores] for scores in answer.scores],
     ]
+    if any(answer.wrong):
+        row.append(
+            [
+                wrong and [wrong[0], None if wrong[1] is None else number(wrong[1])]
+                for wrong in answer.wrong
+            ]
+        )
+    return row
 
 
 def _by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
@@ -91,9 +103,11 @@ def _by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
     differ = ((answers.right == 1) & scored).any(0) & ((answers.right == 0) & scored).any(0)
     margin = np.where(scored, np.nan_to_num(answers.margin, nan=np.inf), np.inf).min(0)
     columns = [run.cases["images"].to_pylist() for run in results]
+    wrong = [run.cases["wrong_image"].to_pylist() for run in results]
     for i in np.lexsort((margin, ~differ)):
-        run = int(np.argmax(answers.rows[:, i] >= 0))
-        yield from columns[run][answers.rows[run, i]]
+        has = np.flatnonzero(answers.rows[:, i] >= 0)
+        yield from columns[has[0]][answers.rows[has[0], i]]
+        yield from filter(None, (wrong[run][answers.rows[run, i]] for run in has))
 
 
 def _short(number: float) -> float | None:

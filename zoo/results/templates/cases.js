@@ -280,7 +280,7 @@ function element(name, className, text) {
   return made;
 }
 
-function card(i, [id, images, texts, match, scores], a, b) {
+function card(i, [id, images, texts, match, scores, wrong], a, b) {
   const made = element("article", "card");
   const runs = a === b ? [a] : [a, b];
   const reach = runs.map((run) => (scores[run] ?? []).filter((one) => one !== null));
@@ -325,7 +325,11 @@ function card(i, [id, images, texts, match, scores], a, b) {
       const many = images.length > 1 && texts.length > 1 && match.length === images.length * texts.length;
       const where = many ? `image ${Math.floor(place / texts.length) + 1}, text ${place % texts.length + 1}`
         : match.length === 2 ? (one === "1" ? "best right answer" : "best wrong answer") : `answer ${place + 1}`;
-      said.append(element("b", "", one === "1" ? "✓" : "✗"), where, ...scored(place));
+      said.append(element("b", "", one === "1" ? "✓" : "✗"), where);
+      for (const run of runs.filter((run) => scores[run])) {
+        said.append(line(run, scores[run][place]));
+        if (one !== "1" && wrong?.[run]) said.append(found(...wrong[run]));
+      }
       words.append(said);
     });
   }
@@ -347,6 +351,14 @@ function card(i, [id, images, texts, match, scores], a, b) {
   if (index.split?.[i]) where.push(index.split[i]);
   made.append(pictures, words, element("div", "id", where.join(" · ")));
   return made;
+}
+
+// The wrong answer of a gallery that scores highest: a text, or a picture by its number.
+function found(text, number) {
+  if (text !== null) return element("span", "found", text);
+  const figure = picture(number);
+  figure.className = "found";
+  return figure;
 }
 
 function picture(number, text) {
