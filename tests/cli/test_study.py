@@ -177,7 +177,7 @@ def test_a_study_of_real_runs_is_whole_and_has_its_table(
     monkeypatch.chdir(folder)
     assert main(["study", "two.yaml", "--data_root", "."]) == 0
     with Path("studies/two/table.csv").open() as file:
-        assert {row["run"] for row in csv.DictReader(file)} == {"CLIP", "NegCLIP", "first"}
+        assert {row["run"] for row in csv.DictReader(file)} == {"CLIP", "NegCLIP", "start"}
 
 
 def test_a_killed_study_goes_on_with_what_is_not_done_and_does_nothing_twice(
