@@ -27,7 +27,7 @@ def write_report(runs: list[Run], plan: dict[str, Any], left_out: dict[str, str]
         "# Every recipe, in small",
         "",
         f"One tower a world, trained with clip.yaml from nothing for {plan['first_steps']} steps; "
-        f"every recipe tunes it for {plan['steps']} steps of {plan['rows']} rows "
+        f"each recipe below tunes it for {plan['steps']} steps of {plan['rows']} rows "
         f"({plan['rows_of_pairs']} where a transformer reads every pair), peak rate "
         f"{plan['rate']:g} ({plan['head_rate']:g} for heads), one seed. This shows that recipes "
         "run and what they pull at, in minutes on a CPU; it is no ranking of methods, whose own "

@@ -145,7 +145,7 @@ FIT += [
 SHARDS = {
     "BAD/cut.tar": "cut.tar is not a whole tar",
     "BAD/wordless.tar": "wordless.tar#000000000 has no caption",
-    "BAD/other.tar": "other.tar.arrow is the index of another tar",
+    "BAD/other.tar": "other.tar.arrow is the index of a tar of",
 }
 FIT += rows(
     "fit --config RECIPE --data.train WebDataset --data.train.path",

@@ -1,7 +1,9 @@
 """A run on shards: killed in mid-epoch and resumed, it has the losses of an unbroken one."""
 
 import importlib.util
+import shutil
 import signal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def shards(made_root: Path, folder: Path) -> Path:
 def test_a_killed_run_on_shards_goes_on_as_if_nothing_had_been(
     tmp_path: Path, made_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an index that is made anew and one that is kept, without workers and with four."""
+    """Without workers and with four; index and tables are kept, or made anew by the second run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     reader = {"class_path": "WebDataset", "init_args": {"path": str(tmp_path / "shards")}}
@@ -44,16 +46,23 @@ def test_a_killed_run_on_shards_goes_on_as_if_nothing_had_been(
     in_process(whole, arguments).join()
     assert sorted(losses(whole)) == list(range(8))
     after = {step: loss for step, loss in losses(whole).items() if step >= KEPT_EVERY}
-    for workers in ("0", "4"):
-        broken = tmp_path / f"workers{workers}"
+    for workers, cold in product(("0", "4"), (False, True)):
+        broken = tmp_path / f"workers{workers}{cold}"
         broken.mkdir()
         monkeypatch.setenv("XDG_CACHE_HOME", str(broken / "cache"))
+        monkeypatch.setenv("ZOO_TABLES", str(broken / "tables"))
         loading = [*arguments, "--data.workers", workers]
         kill = ["--trainer.callbacks+=tests.support.runs.Killed", "--trainer.callbacks.steps"]
         kept = ["--last_checkpoint.every_n_steps", str(KEPT_EVERY)]
         killed = in_process(broken, [*loading, *kill, str(KILLED_AFTER), *kept])
         killed.join()
         assert killed.exitcode == -signal.SIGKILL
+        assert any((broken / "tables").iterdir())
+        if cold:
+            shutil.rmtree(broken / "tables")
+            shutil.rmtree(broken / "cache", ignore_errors=True)
+            for index in (tmp_path / "shards").glob("*.arrow"):
+                index.unlink()
         in_process(broken, [*loading, "--ckpt_path", "last"]).join()
         assert losses(broken, version=1) == after
 

@@ -189,7 +189,7 @@ def read_index(file: Path, of: int | None = None) -> pa.Table:
         raise ZooError(f"{file} is no index of a tar as this version writes it: {mend}")
     if of is not None and said.get(b"size") != str(of).encode():
         raise ZooError(
-            f"{file} is the index of another tar, of {int(said[b'size']):,} bytes and not "
-            f"{of:,}: {mend}"
+            f"{file} is the index of a tar of {int(said[b'size']):,} bytes, and the tar has "
+            f"{of:,}: fetch the tar again where it was cut off; where it is meant, {mend}"
         )
     return table

@@ -73,7 +73,8 @@ def lines(trainer: Trainer) -> Iterator[str]:
 def _hours(trainer: Trainer, seconds: float, since: str) -> str:
     if isinstance(trainer.accelerator, CUDAAccelerator):
         return f"{trainer.world_size * seconds / 3600:.3g} GPU hours{since}"
-    return f"{time.process_time() / 3600:.3g} CPU hours{since}, without those of loaders"
+    others = " and of other processes" if trainer.world_size > 1 else ""
+    return f"{time.process_time() / 3600:.3g} CPU hours{since}, without those of loaders{others}"
 
 
 def _images(trainer: Trainer) -> str:
