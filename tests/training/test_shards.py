@@ -49,12 +49,12 @@ def test_a_killed_run_on_shards_goes_on_as_if_nothing_had_been(
     for workers, cold in product(("0", "4"), (False, True)):
         broken = tmp_path / f"workers{workers}{cold}"
         broken.mkdir()
-        monkeypatch.setenv("XDG_CACHE_HOME", str(broken / "cache"))
-        monkeypatch.setenv("ZOO_TABLES", str(broken / "tables"))
+        places = {"XDG_CACHE_HOME": "cache", "ZOO_TABLES": "tables"}
+        own = {name: str(broken / place) for name, place in places.items()}
         loading = [*arguments, "--data.workers", workers]
         kill = ["--trainer.callbacks+=tests.support.runs.Killed", "--trainer.callbacks.steps"]
         kept = ["--last_checkpoint.every_n_steps", str(KEPT_EVERY)]
-        killed = in_process(broken, [*loading, *kill, str(KILLED_AFTER), *kept])
+        killed = in_process(broken, [*loading, *kill, str(KILLED_AFTER), *kept], own)
         killed.join()
         assert killed.exitcode == -signal.SIGKILL
         assert any((broken / "tables").iterdir())
@@ -63,7 +63,7 @@ def test_a_killed_run_on_shards_goes_on_as_if_nothing_had_been(
             shutil.rmtree(broken / "cache", ignore_errors=True)
             for index in (tmp_path / "shards").glob("*.arrow"):
                 index.unlink()
-        in_process(broken, [*loading, "--ckpt_path", "last"]).join()
+        in_process(broken, [*loading, "--ckpt_path", "last"], own).join()
         assert losses(broken, version=1) == after
 
 
