@@ -101,4 +101,5 @@ def tab(browser: SimpleNamespace) -> Iterator[Any]:
     view.on("pageerror", lambda error: faults.append(str(error)))
     view.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
     yield view
+    view.close()
     assert faults == []

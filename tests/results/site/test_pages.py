@@ -183,6 +183,7 @@ def test_a_query_of_a_gallery_shows_what_each_run_ranks_above_all_other_wrong_an
     row = first.filter(wanted).to_pylist()[0]
     told = {"metric": "i2t_r@1", "benchmark": "retrieval", "a": 0, "show": "wrong"}
     tab.goto(f"{(site / 'cases.html').as_uri()}#{urlencode(told)}")
+    cards(tab)
     texts = tab.locator(".card .found").all_text_contents()
     assert row["wrong_text"] in texts
     told |= {"metric": "t2i_r@1"}

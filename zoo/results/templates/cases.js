@@ -247,7 +247,9 @@ function lay(a, b) {
     chunks.push(chunk);
   }
   main.replaceChildren(...chunks);
-  for (const chunk of chunks) watcher.observe(chunk);
+  // the first is laid out at once and stays: a browser that is busy tells late what is near
+  if (chunks.length) open(chunks[0], a, b);
+  for (const chunk of chunks.slice(1)) watcher.observe(chunk);
 }
 
 async function open(chunk, a, b) {
