@@ -9,6 +9,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.support import compiled as module
+from zoo.support.caches import alone
 from zoo.support.compiled import (
     LIMIT,
     MANIFEST,
@@ -242,6 +245,41 @@ def test_of_two_processes_at_once_one_makes_and_the_other_waits(
         process.join()
     assert [process.exitcode for process in both] == [0, 0]
     assert len(list(made.iterdir())) == 1
+
+
+def test_a_process_that_waits_for_long_says_what_it_waits_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "zoo")
+    monkeypatch.setattr("zoo.support.caches.PATIENCE", 0.05)
+    context = multiprocessing.get_context("fork")
+    held, release = context.Event(), context.Event()
+
+    def holds() -> None:
+        with alone(folder / "some", "$PLACE"):
+            held.set()
+            release.wait(60)
+
+    other = context.Process(target=holds)
+    other.start()
+    assert held.wait(60)
+    waiting = threading.Timer(1.0, release.set)
+    waiting.start()
+    with alone(folder / "some", "$PLACE"):
+        assert release.is_set()
+    other.join()
+    said = f"process {os.getpid()} waits for another one, which fills {folder / 'some'}"
+    assert caplog.messages == [said]
+
+
+def test_a_process_that_does_not_wait_says_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "zoo")
+    monkeypatch.setattr("zoo.support.caches.PATIENCE", 0.05)
+    with alone(folder / "some", "$PLACE"):
+        time.sleep(0.2)
+    assert caplog.messages == []
 
 
 def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(

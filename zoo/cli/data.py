@@ -2,11 +2,7 @@
 
 import logging
 import shutil
-import sys
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from zoo.cli.naming import NamingParser
 from zoo.errors import ZooError
@@ -18,6 +14,7 @@ from zoo.sources.source import Source, read, with_images
 from zoo.support.files import check_place
 from zoo.support.log import speak
 from zoo.support.names import import_all
+from zoo.support.progress import counting
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.reader import read_units
 
@@ -47,12 +44,8 @@ def main(argv: list[str]) -> int:
     )
     n = len(source.images)
     _tell(out, packing.expected(source.images), n, -(-n // made.per_shard))
-    columns = (TextColumn("images"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as progress:
-        task = progress.add_task("images", total=n)
-        found = pack(source.samples, kept, out, packing, beside, lambda: progress.advance(task))
+    with counting("images", n) as done:
+        found = pack(source.samples, kept, out, packing, beside, lambda: done(1))
     print(
         f"{out}: {found.images:,} images and {found.captions:,} captions in {_size(found.bytes)}"
         + "".join(f"; {name} beside them" for name in beside)

@@ -5,7 +5,6 @@
 
 import difflib
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from random import Random
 
 from jsonargparse import Namespace
 from rich.console import Console
-from rich.progress import Progress, track
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +28,7 @@ from zoo.sources.seeds import seed_of
 from zoo.support.files import check_place, whole
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
+from zoo.support.progress import counting, tracked
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
@@ -118,7 +117,7 @@ def preview(
     """
     drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
     captions = seeded([(i, samples[i]) for i in drawn], seed)
-    negatives = _progress(make(generator, captions, records), len(drawn))
+    negatives = tracked(make(generator, captions, records), "negatives", len(drawn))
     made = [Made(samples[i], negative) for i, negative in zip(drawn, negatives, strict=True)]
     table = Table("caption", "negative", show_lines=True)
     for item in Random(seed).sample(made, min(n, len(made))):
@@ -201,7 +200,7 @@ def export(
     """
     n = 0
     with whole(out) as part, part.open("w", encoding="utf-8") as file:
-        shown = _progress(negatives, len(samples))
+        shown = tracked(negatives, "negatives", len(samples))
         for sample, negative in zip(samples, shown, strict=True):
             line = {
                 "caption_id": sample.caption_id,
@@ -340,17 +339,6 @@ def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
     )
 
 
-def _progress(negatives: Iterable[str | None], n: int) -> Iterable[str | None]:
-    return track(
-        negatives,
-        "negatives",
-        total=n,
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
-
-
 def _key(text: str) -> str:
     return "".join(text.split()).casefold()
 
@@ -377,15 +365,12 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
         | {"wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )
-    with Progress(
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
-    ) as progress:
-        task = progress.add_task("words", total=len(keys))
+    with counting("words", len(keys)) as done:
         build(
             keys,
             lambda key: replacements(key, wordnet, **rule),
             arguments.out,
-            lambda done: progress.advance(task, done),
+            done,
             **made_by,
         )
     table = ReplacementTable(arguments.out)

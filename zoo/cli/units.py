@@ -4,7 +4,6 @@
 has it judged by hand.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -12,7 +11,6 @@ from random import Random
 
 from jsonargparse import Namespace
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from zoo.cli.naming import NamingParser, in_words, lend, samples_of
@@ -27,6 +25,7 @@ from zoo.sources.sample import Sample
 from zoo.support.files import check_place, write_beside
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
+from zoo.support.progress import counting
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.audit import (
     FOIL_VERDICTS,
@@ -103,19 +102,11 @@ def extract(
             written.
     """
     _refuse_twice(samples)
-    columns = (TextColumn("units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as progress:
-        task = progress.add_task("units", total=len(samples))
-        captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
-
-        def advance(done: int) -> None:
-            progress.advance(task, done)
-
+    captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
+    with counting("units", len(samples)) as done:
         if ray.workers:
-            return extract_on_ray(ray, extractor, captions, out, overwrite, advance)
-        return write_extracted(extractor, captions, out, advance)
+            return extract_on_ray(ray, extractor, captions, out, overwrite, done)
+        return write_extracted(extractor, captions, out, done)
 
 
 def show(records: Sequence[UnitRecord], of: int) -> None:

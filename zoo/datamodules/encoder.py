@@ -1,11 +1,10 @@
 """Encoder: encodes images and texts once, batch by batch, as features are kept."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from PIL import Image
-from rich.progress import track
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
@@ -18,6 +17,7 @@ from zoo.pixels.decoding import decoded
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import rank
+from zoo.support.progress import tracked
 
 IMAGE_BATCH, TEXT_BATCH = 64, 256
 
@@ -104,7 +104,7 @@ class ItemEncoder:
         transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixels
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
-        for batch in _tracked(loader, "encoding images"):
+        for batch in tracked(loader, "encoding images", len(loader), rank() == 0):
             whole = []
             for ref, pixels, error in batch:
                 if pixels is not None:
@@ -124,7 +124,8 @@ class ItemEncoder:
             texts: The texts.
             keys: Tokens that are kept.
         """
-        for batch in _tracked(list(batches(texts, TEXT_BATCH)), "encoding texts"):
+        some = list(batches(texts, TEXT_BATCH))
+        for batch in tracked(some, "encoding texts", len(some), rank() == 0):
             bank = self.bank(batch)
             yield NamedItems(list(batch), self._texts(bank, keys).to("cpu"), bank.hashes)
 
@@ -155,7 +156,3 @@ class ItemEncoder:
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Yields the items in order, `size` at once."""
     return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _tracked(some: Any, what: str) -> Iterator[Any]:
-    return iter(track(some, what, disable=rank() != 0 or not len(some)))

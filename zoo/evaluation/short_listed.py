@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
@@ -25,6 +23,7 @@ from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_made, gather_objects, rank, world_size
+from zoo.support.progress import tracked
 
 
 @dataclass(frozen=True)
@@ -110,12 +109,11 @@ class ShortListed(Strategy):
             lists, question.images, question.texts, self.images_at_once, self.loading.text_batch
         )
         own = [tile for run in runs[rank() :: world_size()] for tile in run]
-        portions = track(
+        portions = tracked(
             self.loading.tiles(own),
             f"{question.run}/{question.case.subset}, short-lists",
             len(own),
-            console=Console(stderr=True),
-            disable=rank() != 0,
+            shown=rank() == 0,
         )
         device, images, scores = next(backbone.parameters()).device, None, []
         for tile, loaded in zip(own, portions, strict=True):

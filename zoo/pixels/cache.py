@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from rich.progress import track
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
@@ -33,6 +33,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.caches import alone
 from zoo.support.distributed import rank
 from zoo.support.files import sweep, whole
+from zoo.support.progress import tracked
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
 log = logging.getLogger(__name__)
@@ -269,8 +270,8 @@ def _decoded(
     loader = DataLoader(
         _Resized(images, finder, side), AT_ONCE, num_workers=workers, collate_fn=list
     )
-    for few in track(loader, "decoding images", disable=rank() != 0):
-        yield from few
+    each = chain.from_iterable(loader)
+    yield from tracked(each, "decoding images", len(images), rank() == 0)
 
 
 class _Resized(Dataset[Any]):

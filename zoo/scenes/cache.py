@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 from PIL import Image
-from rich.progress import track
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
@@ -33,6 +32,7 @@ from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_place, sweep, write_beside
 from zoo.support.helpers import helps_its_parent
+from zoo.support.progress import tracked
 from zoo.support.schema import lines
 from zoo.support.text_files import json_value
 from zoo.units.reader import write_units
@@ -128,12 +128,8 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
         for scene in scenes
         if not (folder / scene.image_id).exists()
     ]
-    for _ in track(
-        _rendered(missing, workers),
-        description=f"rendering {size} px scenes",
-        total=len(missing),
-        disable=not missing,
-    ):
+    rendered = _rendered(missing, workers)
+    for _ in tracked(rendered, f"rendering {size} px scenes", len(missing)):
         pass
     _write_lists(folder, scenes, collection.splits)
     return len(missing)

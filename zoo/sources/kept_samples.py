@@ -16,7 +16,8 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, Unfit, write_samples
 from zoo.support.collector import collector_off
-from zoo.support.compiled import Notes, Writer, code_of, compiled, in_memory, progress
+from zoo.support.compiled import Notes, Writer, code_of, compiled, in_memory
+from zoo.support.progress import tracked
 from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
@@ -36,7 +37,7 @@ def kept_samples(reader: Reader) -> Samples:
         with collector_off(), _heard(reader) as warnings, looked_at() as folders:
             cells: set[str] = set()
             try:
-                read = progress(reader.each(), "compiling captions")
+                read = tracked(reader.each(), "compiling captions")
                 write_samples(writer, _with_cells(read, cells))
             except Unfit as error:
                 raise ZooError(

@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, progress
+from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches
 from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.progress import tracked
 from zoo.support.text_files import json_value, opened, sha256
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
@@ -62,7 +63,7 @@ def by_caption(
             captions.extend(keys)
             return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
 
-        writer.write("texts", TEXTS, map(batch, in_batches(progress(read(), f"compiling {name}s"))))
+        writer.write("texts", TEXTS, map(batch, in_batches(tracked(read(), f"compiling {name}s"))))
         writer.write("index", INDEX, [index_of(captions)])
         return {}
 

@@ -1,12 +1,18 @@
 """Caches: where they are by default, and one process at a time that fills a place in them."""
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 from zoo.errors import ZooError
+
+PATIENCE = 10.0  # seconds of waiting until a word is said
+
+log = logging.getLogger(__name__)
 
 
 def caches() -> Path:
@@ -22,6 +28,8 @@ def cache_folder(name: str) -> Path:
 @contextmanager
 def alone(folder: Path, named: str) -> Iterator[None]:
     """Lets one process at a time fill a folder; a process that dies leaves it open.
+
+    A process that waits for long says so.
 
     Args:
         folder: The folder, which need not exist.
@@ -39,7 +47,11 @@ def alone(folder: Path, named: str) -> Iterator[None]:
             f"{lock} could not be written ({error.strerror or error}): make room or let yourself "
             f"use it, or name another folder by {named}"
         ) from error
+    said = "process %d waits for another one, which fills %s"
+    word = Timer(PATIENCE, log.info, (said, os.getpid(), folder))
+    word.daemon = True
     with held:
+        word.start()
         try:
             fcntl.flock(held, fcntl.LOCK_EX)
         except OSError as error:
@@ -47,4 +59,6 @@ def alone(folder: Path, named: str) -> Iterator[None]:
                 f"{lock} cannot be locked ({error.strerror or error}): name a folder on a file "
                 f"system with locks by {named}"
             ) from error
+        finally:
+            word.cancel()
         yield

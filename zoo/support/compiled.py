@@ -15,7 +15,6 @@ import json
 import logging
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from zoo.errors import ZooError
 from zoo.support.caches import alone, cache_folder
@@ -197,25 +194,6 @@ def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
     each = iter(items)
     while some := list(islice(each, ROWS)):
         yield some
-
-
-def progress(items: Iterable[T], what: str) -> Iterator[T]:
-    """Yields the items, and shows on a terminal how many were taken.
-
-    Args:
-        items: The items, whose number need not be known.
-        what: What is done with them.
-    """
-    with Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as shown:
-        yield from shown.track(items)
 
 
 def place() -> Path:

@@ -13,8 +13,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, in_memory, progress
+from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, in_memory
 from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.progress import tracked
 from zoo.support.text_files import sha256
 from zoo.units.counts import KINDS, Counts
 from zoo.units.reader import unit_files, unit_records
@@ -94,7 +95,7 @@ def unit_table(path: str | Path) -> UnitTable:
         counts, ids, sources = Counts(), list[str](), dict[int, dict[str, Any]]()
 
         def rows() -> Iterator[tuple[str, str, bytes]]:
-            for record in progress(counts.counted(unit_records(path)), "compiling units"):
+            for record in tracked(counts.counted(unit_records(path)), "compiling units"):
                 ids.append(record.caption_id)
                 sources[id(record.source)] = record.source  # which the reader shares
                 yield record.caption_id, record.caption, _ENCODER.encode(record)

@@ -3,7 +3,6 @@
 import heapq
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,8 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-from rich.console import Console
-from rich.progress import track
 
 from zoo.errors import ZooError, near
 from zoo.sources.packed import PACKED, packed_captions
@@ -23,6 +20,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
 from zoo.sources.tar_index import ROWS, index_of, read_index
+from zoo.support.progress import tracked
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.text_files import NotJson, caption, json_value
 
@@ -77,13 +75,7 @@ class WebDataset(Reader):
         for place in places:
             if "#" in place:
                 raise ZooError(f"{place} has '#' in its name, which ends that of a tar: rename it")
-        shown = track(
-            places,
-            "listing the members of tars",
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
+        shown = tracked(places, "listing the members of tars", len(places))
         return {place: index_of(place) for place in shown}
 
     @property
