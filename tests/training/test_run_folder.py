@@ -115,6 +115,21 @@ def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(
     assert sorted(losses(folder)) == [0, 1]
 
 
+def test_device_hours_go_on_from_those_of_the_checkpoint(folder: Path, fit: list[str]) -> None:
+    assert main([*fit, "--trainer.max_epochs", "1"]) == 0
+    before = losses(folder, column="train/device_hours")
+    last = folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
+    checkpoint = torch.load(last, weights_only=False)
+    kept = checkpoint["run"]["device_hours"]
+    assert 0 < before[0] < before[1]
+    checkpoint["run"]["device_hours"] = 5.0
+    torch.save(checkpoint, last)
+    assert main([*fit, "--trainer.max_epochs", "2", "--ckpt_path", str(last)]) == 0
+    after = losses(folder, version=1, column="train/device_hours")
+    assert 5.0 < after[2] < after[3] < 5.0 + 1 / 6
+    assert 0 < kept < 1 / 6
+
+
 def test_half_written_files_of_dead_processes_are_swept(folder: Path, fit: list[str]) -> None:
     checkpoints = last_checkpoint(folder).parent
     checkpoints.mkdir(parents=True)

@@ -1,6 +1,7 @@
 """What a run shows: the model in words, and nothing that Lightning counts and nobody asked for."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -39,6 +40,15 @@ def test_buffers_that_checkpoints_keep_are_counted_and_others_are_not() -> None:
         "head Linear: trained parameters 2, frozen 0, numbers in buffers 1,500",
         "objective Identity: numbers in buffers 1,500",
     ]
+
+
+@pytest.mark.parametrize(("epochs", "said"), [(-1, "Epoch 3"), (12, "Epoch 3/11")])
+def test_the_bar_names_the_number_of_epochs_where_there_is_one(epochs: int, said: str) -> None:
+    bar = Bar()
+    bar._trainer = SimpleNamespace(
+        max_epochs=epochs, sanity_checking=False, state=SimpleNamespace(fn="fit")
+    )
+    assert bar._get_train_description(3).rstrip() == said
 
 
 def test_a_run_shows_its_model_and_none_of_lightnings_counts(

@@ -29,6 +29,7 @@ NOT_OF_DATA = ("workers",)  # arguments of a datamodule that change nothing of w
 OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
 OF_TORCHRUN = "torchrun "
 NO_JOB = "none"  # what torchrun calls a job that was given no name
+HOURS = "train/device_hours"  # wall time of all devices since the run began
 SHOWN = 3  # candidates that a message names, and differences of each
 
 log = logging.getLogger(__name__)
@@ -45,11 +46,13 @@ class RunFolder(SaveConfigCallback):
         record: What tells runs apart, set before training.
         replaces: Whether what lies in the folder may be lost.
         goes_on_from: The step of the checkpoint that training goes on from; 0 where it began.
+        hours_before: Device hours up to that checkpoint.
     """
 
     record: Settings = {}  # noqa: RUF012
     replaces = False
     goes_on_from = 0
+    hours_before = 0.0
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Settles the folder on every rank, and gives it to the checkpoint callbacks."""
@@ -66,6 +69,7 @@ class RunFolder(SaveConfigCallback):
     ) -> None:
         """Warns of model settings that the run goes on with and the checkpoint did not have."""
         self._before: Settings = checkpoint.get("run", {})
+        self.hours_before = self._before.get("device_hours", 0.0)
         if trainer.state.fn != "fit" or not trainer.is_global_zero:
             return
         now = {"hyper_parameters": pl_module.recipe()}  # type: ignore[operator]
@@ -107,11 +111,25 @@ class RunFolder(SaveConfigCallback):
         if changed and trainer.is_global_zero:
             log.warning("the run goes on under another schedule: %s", "; ".join(changed))
 
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, *args: object
+    ) -> None:
+        """Logs what the run took up to now, with all that its checkpoints go back to."""
+        pl_module.log(HOURS, self._hours(trainer), batch_size=1)
+
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
     ) -> None:
-        """Adds folder and schedule of the run."""
-        checkpoint["run"] = {"folder": str(self.folder), "plan": self._plan(trainer)}
+        """Adds folder, schedule and device hours of the run."""
+        checkpoint["run"] = {
+            "folder": str(self.folder),
+            "plan": self._plan(trainer),
+            "device_hours": self._hours(trainer),
+        }
+
+    def _hours(self, trainer: Trainer) -> float:
+        seconds = time.monotonic() - self.began
+        return self.hours_before + trainer.world_size * seconds / 3600
 
     def _plan(self, trainer: Trainer) -> Settings:
         settings = {name: getattr(trainer, name) for name in OF_THE_TRAINER}

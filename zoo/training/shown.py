@@ -29,13 +29,20 @@ def plain(callbacks: list[Callback]) -> None:
 
 
 class Bar(RichProgressBar):
-    """Lightning's bar without the last letters of the run's folder, `v_num`."""
+    """Lightning's bar without the last letters of the run's folder, `v_num`.
+
+    Where the number of epochs is not limited, none is named.
+    """
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, Any]:
         """Returns what stands behind the bar."""
         metrics: dict[str, Any] = super().get_metrics(trainer, pl_module)
         metrics.pop("v_num", None)
         return metrics
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        described: str = super()._get_train_description(current_epoch)
+        return described.replace("/-2", "") if self.trainer.max_epochs == -1 else described
 
 
 class Summary(ModelSummary):

@@ -26,11 +26,12 @@ from zoo.results.site.sections import (
     trajectories,
 )
 
-LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,train/texts_a_second
-0,0,2.0,0.1,0.25,10.0,100.0
-0,1,,,,,
-0,1,1.5,0.2,0.5,20.0,300.0
-0,2,nan,0.3,0.0,50.0,200.0
+LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,\
+train/texts_a_second,train/device_hours
+0,0,2.0,0.1,0.25,10.0,100.0,0.5
+0,1,,,,,,
+0,1,1.5,0.2,0.5,20.0,300.0,1.25
+0,2,nan,0.3,0.0,50.0,200.0,2.0625
 """
 
 
@@ -161,6 +162,7 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
     found = costs(trained, logs(trained))
     assert found["steps trained, as far as logged"] == ["3"]
     assert found["texts a second, median of steps"] == ["200"]
+    assert found["device hours of training, as far as logged"] == ["2.06"]
 
 
 def test_a_trajectory_beside_the_results_is_drawn(

@@ -23,7 +23,7 @@ from zoo.results.site.training import curves_of, trajectory_of
 
 SPOKES = 3  # a radar of fewer is no figure
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
-TEXTS_A_SECOND = "train/texts_a_second"
+TEXTS_A_SECOND, HOURS = "train/texts_a_second", "train/device_hours"
 SCORING = {
     "images": "images encoded to measure",
     "texts": "texts encoded to measure",
@@ -271,6 +271,8 @@ def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
         if own:
             last = max(curve.x[-1] for curve in own.values())
             known["steps trained, as far as logged"] = f"{last + 1:,.0f}"
+        if HOURS in own:
+            known["device hours of training, as far as logged"] = f"{own[HOURS].y[-1]:.3g}"
         if TEXTS_A_SECOND in own:
             known["texts a second, median of steps"] = f"{median(own[TEXTS_A_SECOND].y):,.0f}"
         for what, said in known.items():
