@@ -32,6 +32,14 @@ from zoo.training.trainer import ZooTrainer
             "data: zoo.objectives.cs_clip.CSCLIP takes no 'lamda_u' (near: lambda_u)",
         ),
         (
+            'Parser key "data": Problem with given class_path '
+            "'zoo.datamodules.CaptionDataModule': the following arguments are required: "
+            "image_roots",
+            "data: zoo.datamodules.CaptionDataModule: the following arguments are required: "
+            "image_roots: give them, or begin with a recipe, as in `zoo fit --config clip.yaml` "
+            "(`zoo ls configs` lists them)",
+        ),
+        (
             "the following arguments are required: fit.model.backbone, fit.data",
             "the following arguments are required: fit.model.backbone, fit.data: begin with a "
             "recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",

@@ -39,6 +39,8 @@ _OUT_OF_RANGE = re.compile(
     r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
 )
 _ABSTRACT = re.compile(r"Expected an instantiatable class, but is abstract\. Got value: ([\w.]+\w)")
+# an overlay's data, which lacks what recipes say
+_NO_RECIPE = re.compile(r"data: zoo\.[\w.]+: the following arguments are required: ")
 _CLASS = r"Problem with given class_path '([\w.]+)': "
 _GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
 _MAKER = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
@@ -98,6 +100,8 @@ def sentence(message: str) -> str:
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
     text = _cut(_with_methods(_with_ranges(_with_values(text, message), message)))
+    if _NO_RECIPE.match(text):
+        text = f"{text}: give them, or {START['fit']}"
     return f"{text}{_near_names(text)}"
 
 
