@@ -26,12 +26,12 @@ from zoo.results.site.sections import (
     trajectories,
 )
 
-LOG = """epoch,step,train/loss,train/lr_head,train/missing_units,train/scale,\
+LOG = """epoch,step,train/loss,train/lr_head,train/lr_towers,train/missing_units,train/scale,\
 train/texts_a_second,train/device_hours
-0,0,2.0,0.1,0.25,10.0,100.0,0.5
-0,1,,,,,,
-0,1,1.5,0.2,0.5,20.0,300.0,1.25
-0,2,nan,0.3,0.0,50.0,200.0,2.0625
+0,0,2.0,0.1,0.1,0.25,10.0,100.0,0.5
+0,1,,,,,,,
+0,1,1.5,0.2,0.2,0.5,20.0,300.0,1.25
+0,2,nan,0.3,0.3,0.0,50.0,200.0,2.0625
 """
 
 
@@ -151,7 +151,9 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
     }
     assert told == {
         "training_loss": [("own, train/loss", 0, 2.0), ("own, train/loss", 1, 1.5)],
-        "training_rate": [("own, lr_head", i, rate) for i, rate in enumerate((0.1, 0.2, 0.3))],
+        "training_rate": [
+            ("own, lr_head = lr_towers", i, rate) for i, rate in enumerate((0.1, 0.2, 0.3))
+        ],
         "training_temperature": [
             ("own, scale", i, 1 / scale) for i, scale in enumerate((10.0, 20.0, 50.0))
         ],

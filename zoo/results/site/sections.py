@@ -193,8 +193,9 @@ def training(logged: Curves, names: Sequence[str]) -> Section | None:
         curves: dict[str, Curve] = {}
         looks: dict[str, tuple[int, int]] = {}
         for run, of in logged.items():
-            for column in _apart(of, columns):
-                called = f"{run}, {column.partition('/')[2] if name != 'loss' else column}"
+            for column, alike in _equal(of, columns).items():
+                short = [one if name == "loss" else one.partition("/")[2] for one in alike]
+                called = f"{run}, {' = '.join(short)}"
                 curve, looks[called] = of[column], (names.index(run), columns.index(column))
                 if name == "temperature":
                     curve = Curve(curve.x, [1 / y for y in curve.y])
@@ -204,8 +205,8 @@ def training(logged: Curves, names: Sequence[str]) -> Section | None:
     if not charts:
         return None
     says = (
-        "As the runs' folders keep them in metrics.csv, over steps. Of curves of a run that are "
-        "equal, one is drawn."
+        "As the runs' folders keep them in metrics.csv, over steps. Curves of a run that are "
+        "equal are drawn as one."
     )
     return Section("training", "Training", says, tuple(charts))
 
@@ -319,13 +320,14 @@ def _depths(found: Mapping[int, Metric]) -> Curve:
     return Curve(sorted(found), values, *map(list, zip(*known, strict=True)))
 
 
-def _apart(logged: Mapping[str, Curve], columns: Sequence[str]) -> Iterator[str]:
-    """Yields the columns that a run has, of those that are equal the first alone."""
-    seen: list[Curve] = []
+def _equal(logged: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the columns that a run has: by the first one, all that are equal to it."""
+    found: dict[str, list[str]] = {}
     for column in columns:
-        if column in logged and logged[column] not in seen:
-            seen.append(logged[column])
-            yield column
+        if column in logged:
+            first = next((one for one in found if logged[one] == logged[column]), column)
+            found.setdefault(first, []).append(column)
+    return found
 
 
 def _over_steps(name: str, title: str, curves: Mapping[str, Curve], looks: Looks) -> Chart:
