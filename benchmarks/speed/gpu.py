@@ -13,6 +13,8 @@ gpu_DEVICE.json and .md.
 import argparse
 import contextlib
 import json
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -121,7 +123,9 @@ def main() -> None:
     name = "zoo-tiny" if chosen.tiny else "ViT-B-32-quickgelu"
     packed = packed_texts.measure(name, 96 if chosen.tiny else 1536, 5, device)
     machine = torch.cuda.get_device_name() if device.type == "cuda" else "cpu, 1 thread"
-    about: dict[str, str | int] = {"device": machine, "torch": torch.__version__}
+    command = shlex.join(["python", *sys.argv])
+    about: dict[str, str | int] = {"command": command, "device": machine}
+    about |= {"torch": torch.__version__}
     about |= {"seconds in all": round(time.monotonic() - began)}
     write(about, found, packed, chosen.out / f"gpu_{chosen.device}")
 
@@ -129,10 +133,11 @@ def main() -> None:
 def planned(tiny: bool, device: torch.device) -> list[Step]:
     """Returns the steps in the order in which they are measured."""
     b_32, l_14 = ("zoo-tiny",) * 2 if tiny else ("ViT-B-32-quickgelu", "ViT-L-14-quickgelu")
+    small, large = ("zoo-tiny",) * 2 if tiny else ("B/32", "L/14")
     batch = 8 if tiny else 256
     backend = "inductor" if device.type == "cuda" else "aot_eager"
     return [
-        Step("CS-CLIP, B/32, fp32", b_32, batch),
+        Step(f"CS-CLIP, {small}, fp32", b_32, batch),
         Step("the same, TF32", b_32, batch, tf32=True),
         Step("the same, fused AdamW", b_32, batch, fused=True),
         Step("the same, channels side by side", b_32, batch, compute=Compute(channels_last=True)),
@@ -152,12 +157,18 @@ def planned(tiny: bool, device: torch.device) -> list[Step]:
             compute=Compute(compile=backend),
         ),
         *(
-            Step(f"CS-CLIP, B/32, bf16, batch {n}", b_32, n, bf16=True)
+            Step(f"CS-CLIP, {small}, bf16, batch {n}", b_32, n, bf16=True)
             for n in (batch // 2, 2 * batch, 4 * batch)
         ),
-        Step("CS-CLIP, L/14, bf16, chunks", l_14, batch, bf16=True, compute=Compute(batch // 4)),
-        Step("TF-Local, B/32, fp32", b_32, 4 if tiny else 50, head="tf_local"),
-        Step("TF-Local, B/32, bf16", b_32, 4 if tiny else 50, head="tf_local", bf16=True),
+        Step(
+            f"CS-CLIP, {large}, bf16, chunks",
+            l_14,
+            batch,
+            bf16=True,
+            compute=Compute(chunk=batch // 4),
+        ),
+        Step(f"TF-Local, {small}, fp32", b_32, 4 if tiny else 50, head="tf_local"),
+        Step(f"TF-Local, {small}, bf16", b_32, 4 if tiny else 50, head="tf_local", bf16=True),
     ]
 
 
@@ -279,7 +290,7 @@ def write(about: dict[str, Any], found: list[Measured], packed: list[str], stem:
     lines = [
         "# Steps and switches on one device",
         "",
-        f"`python benchmarks/speed/gpu.py` on {about['device']}, torch {about['torch']}, "
+        f"`{about['command']}` on {about['device']}, torch {about['torch']}, "
         f"{about['seconds in all']} seconds in all. Images and texts are made and lie on the "
         "device, six texts an image; weights are random. The last column is the loss of the last "
         f"step, after {len(first.losses) - 1} updates, less that of the first line.",

@@ -117,10 +117,21 @@ class Backbone(Recorded, nn.Module):
         adapt(self.model, tuning, lambda name: self.tower(f"model.{name}"))
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
+        if compute.packed:
+            self._pack()
         compile_blocks((self._images, self._texts), compute.compile)
         for parameter_name, parameter in self.named_parameters():
             if not tuning.trains(self.tower(parameter_name)) or parameter_name in TEMPERATURE:
                 parameter.requires_grad_(False)
+
+    def _pack(self) -> None:
+        if self.compute.compile is not None:
+            raise ZooError(
+                f"backbone.compute.packed runs text blocks in another way than those that "
+                f"backbone.compute.compile ({self.compute.compile}) compiles: set packed to false, "
+                "or compile to null"
+            )
+        self._texts.pack(self.name)
 
     def _refuse_statistics_of_chunks(self) -> None:
         updated = self.tuning.batch_norm == "updated" and self.compute.chunk is not None
@@ -333,7 +344,9 @@ class Backbone(Recorded, nn.Module):
             Pooled vectors `[T, D]` in the bank's order, and the tokens of exactly these keys.
         """
         groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
-        if self.cuts_text and len(bank):
+        if self.compute.packed and len(bank):
+            groups = [(int(self.cut_lengths(bank.lengths.max()[None])), groups[0][1])]
+        elif self.cuts_text and len(bank):
             groups = by_length(bank.lengths, self.text_lengths)
         parts = [
             self._encode("text", partial(self._cut_texts, bank, keys, cut), rows)

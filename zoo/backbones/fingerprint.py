@@ -103,6 +103,7 @@ def computation_of(
         "decoder": decoder,
         "compile": backbone.compute.compile,
         "channels_last": backbone.compute.channels_last,
+        "packed": backbone.compute.packed,
         "precision": precision,
         "products": torch.get_float32_matmul_precision(),
         "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],

@@ -99,8 +99,12 @@ class Compute(metaclass=RangedType):
             runs them as they are.
         channels_last: Whether the image tower's convolutions have the channels of a pixel side by
             side. Their sums are in another order then, so that last digits differ.
+        packed: Whether the texts of a batch stand in one sequence without padding, in place of
+            groups of like length. Last digits differ. Towers that read their padding, compiled ones
+            and those with adapters on their attention refuse it.
     """
 
     chunk: PositiveInt | None = None
     compile: str | None = None
     channels_last: bool = False
+    packed: bool = False

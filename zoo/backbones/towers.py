@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo.backbones.packed import Packing, encoded, packs
 from zoo.backbones.tokenizer import TextEnd
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
@@ -207,9 +208,11 @@ class TextTower(Tower):
         cuts: Whether shorter input gives the same result. It does in towers with a causal mask that
             pool at the end of the text, and in Hugging Face's, which mask padding. The towers of
             SigLIP and CoCa read their padding.
+        packed: Whether its texts stand in one sequence without padding.
     """
 
     side = "text"
+    packed = False
 
     def __init__(self, model: nn.Module, shared_width: int) -> None:
         from open_clip.hf_model import HFTextEncoder
@@ -267,6 +270,8 @@ class TextTower(Tower):
                 else partial(self.model.encode_text, normalize=False)
             )
             return Encoded(encode(ids))
+        if self.packed:
+            return self._packed(ids, lengths, keys)
         text: Any = getattr(self.model, "text", self.model)
         dtype, length = text.transformer.get_cast_dtype(), ids.shape[1]
         x = text.token_embedding(ids).to(dtype) + text.positional_embedding[:length].to(dtype)
@@ -277,16 +282,53 @@ class TextTower(Tower):
         )
         by_layer = dict(zip(layers, outputs, strict=False))
         pooled = self._projected(self._pool(text.ln_final(x), ids))
+        real = torch.arange(length, device=ids.device) < lengths[:, None]
+        return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
+
+    def pack(self, name: str) -> None:
+        """Lets texts stand in one sequence without padding from now on.
+
+        Args:
+            name: The architecture, as errors name it.
+
+        Raises:
+            ZooError: The tower's texts cannot.
+        """
+        whole: Any = getattr(self.model, "text", self.model)
+        if not self.native:
+            reason = "it is not open_clip's own"
+        elif not self.cuts:
+            reason = "it reads its padding"
+        elif not all(packs(block) for block in whole.transformer.resblocks):
+            reason = "its attention is not open_clip's plain one, or has adapters"
+        else:
+            self.packed = True
+            return
+        raise ZooError(
+            f"backbone.compute.packed: the text tower of {name} cannot take packed texts, since "
+            f"{reason}: set it to false"
+        )
+
+    def _packed(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+        text: Any = getattr(self.model, "text", self.model)
+        packing, dtype = Packing(lengths, ids.shape[1]), text.transformer.get_cast_dtype()
+        x = text.token_embedding(ids[packing.real]).to(dtype)
+        x = x + text.positional_embedding[packing.positions].to(dtype)
+        x, by_layer = encoded(text.transformer.resblocks, x, packing, self.layers(keys))
+        pooled = self._projected(text.ln_final(x[packing.ends]))
+        tokens = {key: packing.apart(t) for key, t in self._tokens(by_layer, keys).items()}
+        return Encoded(pooled, tokens, dict.fromkeys(keys, packing.real))
+
+    def _tokens(
+        self, by_layer: dict[int, Tensor], keys: frozenset[TokenKey]
+    ) -> dict[TokenKey, Tensor]:
+        text: Any = getattr(self.model, "text", self.model)
         tokens = {}
         for key in keys:
-            normed = (
-                text.ln_final(by_layer[key.layer % self.blocks])
-                if key.norm
-                else by_layer[key.layer % self.blocks]
-            )
+            x = by_layer[key.layer % self.blocks]
+            normed = text.ln_final(x) if key.norm else x
             tokens[key] = self._projected(normed) if key.project else normed
-        real = torch.arange(length, device=ids.device) < lengths[:, None]
-        return Encoded(pooled, tokens, dict.fromkeys(keys, real))
+        return tokens
 
     def _projected(self, x: Tensor) -> Tensor:
         projection = getattr(self.model, "text", self.model).text_projection

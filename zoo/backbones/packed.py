@@ -1,0 +1,120 @@
+"""Packed texts: all tokens of all texts in one sequence without padding.
+
+Norms, products and perceptrons run on real tokens alone. Attention is causal within each text.
+In shapes, n is the number of texts, L what they are cut to, N the number of all their tokens and W
+the tower's width.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Packing:
+    """Where the tokens of texts stand in one sequence.
+
+    Args:
+        lengths: How many tokens each text has, `[n]`.
+        cut: L.
+
+    Attributes:
+        real: Which of the tokens of the texts, as they were cut, are in the sequence, `[n, L]`.
+        positions: The place of each token in its own text, `[N]`.
+        ends: Where the last token of each text stands, `[n]`.
+    """
+
+    def __init__(self, lengths: Tensor, cut: int) -> None:
+        places = torch.arange(cut, device=lengths.device)
+        self.real = places < lengths[:, None]
+        self.positions = places.expand_as(self.real)[self.real]
+        self.ends = lengths.cumsum(0) - 1
+        self._starts = torch.cat([lengths.new_zeros(1), self.ends + 1])
+        self._longest = int(lengths.max()) if len(lengths) else 0
+
+    def apart(self, x: Tensor) -> Tensor:
+        """Returns vectors of the sequence, `[N, ...]`, as those of texts with zeros behind them.
+
+        Args:
+            x: The vectors.
+
+        Returns:
+            `[n, L, ...]`.
+        """
+        return x.new_zeros(*self.real.shape, *x.shape[1:]).index_put((self.real,), x)
+
+    def attended(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Returns what causal attention gives to each token within its text.
+
+        Args:
+            query: `[N, heads, W / heads]`.
+            key: The same shape.
+            value: The same shape.
+
+        Returns:
+            The same shape. On a GPU nested tensors have no padding here either; elsewhere they have
+            no attention, so that it alone is padded.
+        """
+        if query.device.type == "cuda":
+            return self._nested(query, key, value)
+        query, key, value = (self.apart(part).transpose(1, 2) for part in (query, key, value))
+        joined = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return joined.transpose(1, 2)[self.real]
+
+    def _nested(self, *parts: Tensor) -> Tensor:
+        query, key, value = (
+            torch.nested.nested_tensor_from_jagged(
+                part, self._starts, max_seqlen=self._longest
+            ).transpose(1, 2)
+            for part in parts
+        )
+        given = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        joined: Tensor = given.transpose(1, 2).values()
+        return joined
+
+
+def encoded(
+    blocks: Iterable[Any], x: Tensor, packing: Packing, layers: Collection[int]
+) -> tuple[Tensor, dict[int, Tensor]]:
+    """Returns what blocks make of packed texts.
+
+    Args:
+        blocks: open_clip's blocks.
+        x: What goes into the first, `[N, W]`.
+        packing: Where the texts stand.
+        layers: The blocks whose output is kept, counted from 0.
+
+    Returns:
+        The output of the last block, `[N, W]`, and those that are kept.
+    """
+    kept = {}
+    for i, block in enumerate(blocks):
+        attention: nn.MultiheadAttention = block.attn
+        joined = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
+        parts = (part.unflatten(-1, (attention.num_heads, -1)) for part in joined.chunk(3, dim=-1))
+        x = x + block.ls_1(attention.out_proj(packing.attended(*parts).flatten(-2)))
+        x = x + block.ls_2(block.mlp(block.ln_2(x)))
+        if i in layers:
+            kept[i] = x
+    return x, kept
+
+
+def packs(block: Any) -> bool:
+    """Returns whether `encoded` runs a block as the block runs itself.
+
+    It does for open_clip's plain block. One with adapters on its attention is another.
+    """
+    from open_clip.transformer import ResidualAttentionBlock
+
+    attention = getattr(block, "attn", None)
+    return (
+        type(block) is ResidualAttentionBlock
+        and type(attention) is nn.MultiheadAttention
+        and attention.in_proj_weight is not None
+        and attention.bias_k is None
+        and attention.dropout == 0
+        and not attention.add_zero_attn
+        and not hasattr(block, "ln_1_kv")
+    )
