@@ -26,6 +26,7 @@ from typing import Any
 import pytest
 import torch
 from PIL import Image
+from torch.distributed.run import get_args_parser as torchrun
 
 from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
@@ -80,6 +81,9 @@ UNMEASURED = {
 }
 
 
+LAUNCHED = re.compile(r"^(?:srun zoo|torchrun .*\$\(which zoo\)) ", re.MULTILINE)
+
+
 def text_of(page: str) -> str:
     return (ROOT / page).read_text("utf-8")
 
@@ -106,8 +110,8 @@ def lines_of(script: str, program: str) -> list[list[str]]:
 
 
 def commands(script: str) -> list[list[str]]:
-    """Returns the arguments of the `zoo` commands of a script, in order."""
-    return lines_of(script, "zoo")
+    """Returns the arguments of the `zoo` commands of a script, in order, launched ones as well."""
+    return lines_of(LAUNCHED.sub("zoo ", script.replace("\\\n", " ")), "zoo")
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +236,30 @@ def follow(
             else:
                 parse(arguments, monkeypatch, capsys)
     return shown
+
+
+def test_torchrun_understands_what_a_page_gives_it() -> None:
+    page = "docs/guides/scaling.md"
+    given = [
+        arguments
+        for language, _, content in blocks(page)
+        for arguments in lines_of(
+            content.replace("$RANK", "1")
+            .replace("$(which zoo)", "zoo")
+            .replace("$(which zoo)", "zoo"),
+            "torchrun",
+        )
+        if language == "bash"
+    ]
+    understood = [torchrun().parse_args(arguments) for arguments in given]
+    assert [one.nnodes for one in understood] == ["2", "2"]
+    assert [one.node_rank for one in understood] == [1, 0]
+    assert [one.training_script_args[0] for one in understood] == ["fit", "fit"]
+
+
+def test_a_launched_command_is_read_as_the_command() -> None:
+    script = "torchrun --nnodes 2 \\\n    $(which zoo) fit --config a.yaml\nsrun zoo validate x"
+    assert commands(script) == [["fit", "--config", "a.yaml"], ["validate", "x"]]
 
 
 @pytest.fixture(scope="module")

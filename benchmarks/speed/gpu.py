@@ -6,8 +6,8 @@ r"""All that is measured of a GPU, in one command, in under ten minutes.
 Steps of CS-CLIP and TF-Local against bare towers, on made images and texts that lie on the device:
 milliseconds, images a second, memory at most, losses. What each switch changes: bf16, TF32,
 torch.compile, fused AdamW, channels side by side, chunks, and attention by each of torch's kernels.
-Packed texts against buckets. Loading is left out, which image_loading.py measures. Written as
-gpu_DEVICE.json and .md.
+Packed texts against groups of like length. Loading is left out, which image_loading.py measures.
+Written as gpu_DEVICE.json and .md.
 """
 
 import argparse
@@ -141,6 +141,7 @@ def planned(tiny: bool, device: torch.device) -> list[Step]:
         Step("the same, TF32", b_32, batch, tf32=True),
         Step("the same, fused AdamW", b_32, batch, fused=True),
         Step("the same, channels side by side", b_32, batch, compute=Compute(channels_last=True)),
+        Step("the same, packed texts", b_32, batch, compute=Compute(packed=True)),
         Step("the same, torch.compile", b_32, batch, compute=Compute(compile=backend)),
         Step("the same, chunks of a quarter", b_32, batch, compute=Compute(chunk=batch // 4)),
         Step("the same, bf16", b_32, batch, bf16=True),
@@ -311,7 +312,7 @@ def write(about: dict[str, Any], found: list[Measured], packed: list[str], stem:
             f"| {m.losses[0]:.5f} | {off} |"
         )
     stem.with_suffix(".md").write_text(
-        "\n".join([*lines, "", "## Packed texts against buckets", "", *packed]) + "\n"
+        "\n".join([*lines, "", "## Packed texts, and groups of like length", "", *packed]) + "\n"
     )
     print(stem.with_suffix(".md").read_text())
 

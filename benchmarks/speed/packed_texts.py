@@ -1,25 +1,24 @@
-r"""Packed texts against length buckets: one sequence of all tokens, attention within each text.
+r"""Packed texts against groups of like length, by `backbone.compute.packed`.
 
     python benchmarks/speed/packed_texts.py [--name zoo-tiny] [--texts 384] [--device cuda]
 
-Texts of a text tower stand in one sequence without padding, so that norms, products and the
-perceptron run on real tokens alone; attention is causal within each text, by nested tensors. Beside
-it the backbone's own way: texts cut to few lengths, each length a call. Both give the same vectors
-and gradients, which is checked. Seconds are of forward and backward, of the processor on a CPU.
-Prints one table.
+Texts of a text tower stand in one sequence without padding, or are cut to few lengths, each length
+a call. Both give the same vectors and gradients, which is checked. Seconds are of forward and
+backward, of the processor on a CPU. Prints one table, or adds it to a file.
 """
 
 import argparse
+import shlex
+import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from statistics import median
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
+from zoo.backbones.settings import Compute
 from zoo.batch import TextBank
 
 SENTENCES, UNITS = (8, 24), (4, 9)  # tokens at least and at most, drawn evenly
@@ -35,11 +34,16 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=384)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--add_to", type=Path, help="a file that the table is added to")
     chosen = parser.parse_args()
     if chosen.device == "cpu":
         torch.set_num_threads(1)
-    for line in measure(chosen.name, chosen.texts, chosen.turns, torch.device(chosen.device)):
-        print(line)
+    lines = measure(chosen.name, chosen.texts, chosen.turns, torch.device(chosen.device))
+    print("\n".join(lines))
+    if chosen.add_to is not None:
+        told = f"`{shlex.join(['python', *sys.argv])}`, torch {torch.__version__}"
+        with chosen.add_to.open("a") as file:
+            file.write("\n".join(["", told, "", *lines]) + "\n")
 
 
 def measure(name: str, texts: int, turns: int, device: torch.device) -> list[str]:
@@ -47,33 +51,32 @@ def measure(name: str, texts: int, turns: int, device: torch.device) -> list[str
     torch.manual_seed(0)
     backbone = Backbone(name).to(device)
     bank = drawn(texts, backbone.context).map(lambda t: t.to(device))
-    ways: dict[str, Callable[[], Tensor]] = {
-        "buckets": lambda: backbone.encode_texts(bank).pooled,
-        "packed": lambda: packed(backbone, bank),
-    }
+    other = Backbone(name, compute=Compute(packed=True)).to(device)
+    other.load_state_dict(backbone.state_dict())
+    ways = {"groups": backbone, "packed": other}
     taken: dict[str, list[float]] = {way: [] for way in ways}
     vectors, gradients = [], []
     for turn in range(turns + 1):
-        for way, encode in ways.items():
-            backbone.zero_grad()
+        for way, model in ways.items():
+            model.zero_grad()
             began = now(device)
-            pooled = encode()
+            pooled = model.encode_texts(bank).pooled
             F.normalize(pooled, dim=-1).square().cumsum(1).mean().backward()
             if turn:
                 taken[way].append(now(device) - began)
             else:
                 vectors.append(pooled.detach())
-                given = [p.grad for p in backbone.parameters() if p.grad is not None]
+                given = [p.grad for p in model.parameters() if p.grad is not None]
                 gradients.append(torch.cat([gradient.flatten() for gradient in given]))
     cut = sum(min(n for n in backbone.text_lengths if n >= m) for m in bank.lengths.tolist())
-    ratio = median(b / p for b, p in zip(taken["buckets"], taken["packed"], strict=True))
+    ratio = median(g / p for g, p in zip(taken["groups"], taken["packed"], strict=True))
     return [
         f"| {name}, {device.type}, {texts} texts | |",
         "|---|---:|",
         f"| tokens, real | {int(bank.lengths.sum()):,} |",
-        f"| tokens, in buckets | {cut:,} |",
+        f"| tokens, in groups | {cut:,} |",
         *(f"| {way}, ms | {1000 * median(seconds):,.1f} |" for way, seconds in taken.items()),
-        f"| buckets / packed | {ratio:.2f} |",
+        f"| groups / packed | {ratio:.2f} |",
         f"| largest difference of vectors | {float((vectors[0] - vectors[1]).abs().max()):.1e} |",
         f"| of gradients | {float((gradients[0] - gradients[1]).abs().max()):.1e} |",
     ]
@@ -101,54 +104,6 @@ def drawn(texts: int, context: int) -> TextBank:
     ids[torch.arange(context) >= lengths[:, None]] = 0
     ids[torch.arange(texts), lengths - 1] = END
     return TextBank(ids, lengths, torch.arange(texts), texts)
-
-
-def packed(backbone: Backbone, bank: TextBank) -> Tensor:
-    """Returns the pooled vectors of texts that stand in one sequence."""
-    text: Any = getattr(backbone.model, "text", backbone.model)
-    positions = torch.arange(bank.ids.shape[1], device=bank.ids.device)
-    real = positions < bank.lengths[:, None]
-    ends = bank.lengths.cumsum(0)
-    starts = torch.cat([ends.new_zeros(1), ends])
-    x = (
-        text.token_embedding(bank.ids[real])
-        + text.positional_embedding[positions.expand_as(real)[real]]
-    )
-    longest = int(bank.lengths.max())
-    real = real[:, :longest]
-    for block in text.transformer.resblocks:
-        attention = block.attn
-        qkv = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
-        heads = (attention.num_heads, attention.head_dim)
-        parts = [part.unflatten(-1, heads) for part in qkv.chunk(3, dim=-1)]
-        joined = padded(parts, real) if x.device.type == "cpu" else nested(parts, starts, longest)
-        x = x + block.ls_1(attention.out_proj(joined.flatten(-2)))
-        x = x + block.ls_2(block.mlp(block.ln_2(x)))
-    pooled: Tensor = text.ln_final(x[ends - 1]) @ text.text_projection
-    return pooled
-
-
-def nested(parts: list[Tensor], starts: Tensor, longest: int) -> Tensor:
-    """Returns what attention gives to each token within its text, by nested tensors."""
-    query, key, value = (
-        # of a text, as attention wants it: [texts, heads, tokens, width of a head]
-        torch.nested.nested_tensor_from_jagged(part, starts, max_seqlen=longest).transpose(1, 2)
-        for part in parts
-    )
-    given = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    joined: Tensor = given.transpose(1, 2).values()
-    return joined
-
-
-def padded(parts: list[Tensor], real: Tensor) -> Tensor:
-    """Returns the same on a CPU, where nested tensors have no attention: it alone is padded."""
-
-    def rows(part: Tensor) -> Tensor:
-        return part.new_zeros(*real.shape, *part.shape[1:]).index_put((real,), part).transpose(1, 2)
-
-    query, key, value = (rows(part) for part in parts)
-    given = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    return given.transpose(1, 2)[real]
 
 
 if __name__ == "__main__":
