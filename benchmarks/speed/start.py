@@ -71,7 +71,8 @@ def main() -> None:
         make(chosen.captions, chosen.data, chosen.out, chosen.lines)
     elif chosen.command == "measure":
         found = measure(chosen.folder, chosen.batches, chosen.workers)
-        print(json.dumps({"what": chosen.what, **found}))
+        units = (chosen.folder / UNITS).is_file()
+        print(json.dumps({"what": chosen.what, "units": units, **found}))
     elif chosen.command == "ranks":
         print(json.dumps(measure_ranks(chosen.folder, chosen.ranks, chosen.workers)))
     else:
@@ -318,6 +319,11 @@ COLUMNS: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
 }
 
 
+def named(line: dict[str, Any]) -> str:
+    """Returns what was measured, and whether it was without units."""
+    return f"{line['what']}" + ("" if line["units"] else ", without units")
+
+
 def report(lines: list[dict[str, Any]], out: Path) -> None:
     """Writes a table and a picture."""
     import matplotlib.pyplot as plt
@@ -325,7 +331,7 @@ def report(lines: list[dict[str, Any]], out: Path) -> None:
     lines.sort(key=lambda line: (line["what"], line["captions"]))
     head = ["captions", "what", *(name for name, _ in COLUMNS.values())]
     rows = [
-        [f"{line['captions']:,}", line["what"], *(f"{of(line):,}" for _, of in COLUMNS.values())]
+        [f"{line['captions']:,}", named(line), *(f"{of(line):,}" for _, of in COLUMNS.values())]
         for line in lines
     ]
     table = [head, ["---"] * len(head), *rows]
@@ -336,12 +342,24 @@ def report(lines: list[dict[str, Any]], out: Path) -> None:
     )
     out.with_suffix(".jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    for axis, (name, of) in zip(axes, list(COLUMNS.values())[:3], strict=True):
-        for what in dict.fromkeys(line["what"] for line in lines):
-            some = [line for line in lines if line["what"] == what]
-            axis.plot([line["captions"] for line in some], list(map(of, some)), "o-", label=what)
-        axis.set(xscale="log", yscale="log", xlabel="captions", title=name)
-    axes[0].legend()
+    for axis, column in zip(axes, ("processor", "main alone", "worker alone"), strict=True):
+        name, of = COLUMNS[column]
+        for i, what in enumerate(dict.fromkeys(line["what"] for line in lines)):
+            for units, looks in ((True, {"ls": "-"}), (False, {"ls": "none", "mfc": "none"})):
+                some = [line for line in lines if (line["what"], line["units"]) == (what, units)]
+                if some:
+                    places, color = [line["captions"] for line in some], f"C{i}"
+                    axis.plot(
+                        places,
+                        list(map(of, some)),
+                        marker="o",
+                        color=color,
+                        label=named(some[0]),
+                        **looks,
+                    )
+        title = name if column == "processor" else f"MiB {name}"
+        axis.set(xscale="log", yscale="log", xlabel="captions", title=title)
+    axes[0].legend(fontsize="small")
     figure.savefig(out.with_suffix(".png"), dpi=120)
 
 
