@@ -161,9 +161,12 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
             ("own, missing_units", i, share) for i, share in enumerate((0.25, 0.5, 0.0))
         ],
     }
+    trained["own"].header["scoring"] = {"images": 1234, "device": "cpu"}
     found = costs(trained, logs(trained))
+    assert found["measured on"] == ["cpu"]
     assert found["steps trained, as far as logged"] == ["3"]
     assert found["texts a second, median of steps"] == ["200"]
+    assert found["images encoded to measure"] == ["1,234"]
     assert found["device hours of training, as far as logged"] == ["2.06"]
 
 

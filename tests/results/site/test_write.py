@@ -255,10 +255,29 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
     assert notes([False] * 200, [False] * 200) == ["at the floor", "below chance: run 0, run 1"]
 
 
+def test_columns_that_no_row_fills_are_left_out(
+    alone: dict[str, Results], site: Path, tmp_path: Path
+) -> None:
+    write(alone, PRESET[:1], tmp_path / "out", publish=True)
+    found = []
+    for folder in (tmp_path / "out", site):
+        page = (folder / "index.html").read_text("utf-8")
+        head, *rows = re.findall(
+            r"<tr>.*?</tr>", page[page.index('id="all"') :].partition("</table>")[0], re.DOTALL
+        )
+        columns = re.findall(r"<button>(.*?)</button>", head)
+        assert {len(re.findall(r"<t[hd]", row)) for row in rows} == {len(columns)}
+        found.append(columns)
+    assert [("ties" in columns, "B/32" in columns) for columns in found] == [
+        (False, False),
+        (True, True),
+    ]
+
+
 def test_words_are_explained_where_they_are_used(site: Path) -> None:
     page = (site / "index.html").read_text("utf-8")
     told = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", page[page.index('id="words"') :]))
-    assert {"i2t", "r@k", "half_truth", "completion", "+Attr"} <= set(told)
+    assert {"i2t", "t2i", "r@k", "half_truth", "completion", "+Attr"} <= set(told)
     assert "group" not in told
     assert words([("winoground", "all", "group")]) == {
         "group": "every image and every text of a case chooses right"

@@ -268,7 +268,8 @@ def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
     told: dict[str, list[str]] = {}
     for i, (name, run) in enumerate(runs.items()):
         scoring, own = run.header["scoring"], logged.get(name, {})
-        known = {title: str(scoring[what]) for what, title in SCORING.items() if what in scoring}
+        kept = {title: scoring[what] for what, title in SCORING.items() if what in scoring}
+        known = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in kept.items()}
         if own:
             last = max(curve.x[-1] for curve in own.values())
             known["steps trained, as far as logged"] = f"{last + 1:,.0f}"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from zoo.benchmarks.half_truth.rules import WRONG
 
 MEANINGS = (
-    ("i2t", r"i2t", "an image chooses among texts"),
-    ("t2i", r"t2i", "a text chooses among images"),
+    ("i2t", r"i2t(_r@\d+)?", "an image chooses among texts"),
+    ("t2i", r"t2i(_r@\d+)?", "a text chooses among images"),
     ("group", r"group", "every image and every text of a case chooses right"),
     ("r@k", r".*_r@\d+", "share of queries with a right answer among the first k of the gallery"),
     ("macro", r"macro", "mean over classes, each of equal weight"),
