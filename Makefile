@@ -62,7 +62,7 @@ $(RAY)/.installed: pyproject.toml
 test-ray: $(RAY)/.installed
 	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py tests/negatives/test_on_ray.py
 
-# what the test command skips for want of an extra: 2 GB more than it wants itself
+# what the test command skips for want of an extra, in an environment of its own (7 GB)
 $(EXTRAS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(EXTRAS)
 	$(EXTRAS)/bin/pip install --quiet --upgrade pip

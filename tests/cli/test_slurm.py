@@ -13,7 +13,8 @@ LONGEST = 240.0  # seconds that the jobs may take
 STUDY = """
 recipes:
   CLIP: [recipe.yaml, {model: {objective: {class_path: CLIP}}}]
-seeds: [0, 1]
+  NegCLIP: [recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]
+seeds: [0]
 with:
   trainer: {max_epochs: -1, max_steps: 1, limit_val_batches: 0, num_sanity_val_steps: 0}
 validate: {benchmarks: "pairs:pairs.csv", cache: false}
@@ -36,25 +37,28 @@ def test_each_run_is_a_job_and_whole_runs_are_not_sent_again(
 ) -> None:
     local = ["--slurm", "cluster=local", "timeout_min=4"]
     assert main([*ARGUMENTS, *local]) == 0
-    assert "2 jobs: " in capsys.readouterr().err
-    measured = [folder / f"studies/two/measured/clip/seed_{i}/results.json" for i in (0, 1)]
-    began = time.monotonic()
-    while not all(map(Path.is_file, measured)):
-        told = sorted((folder / "studies/two/slurm").glob("*.err"))
-        said = "\n".join(file.read_text()[-2000:] for file in told)
-        assert time.monotonic() - began < LONGEST, said
+    assert "2 jobs: " in capsys.readouterr().out
+    jobs, began = folder / "studies/two/slurm", time.monotonic()
+    while len(list(jobs.glob("*_result.pkl"))) < 2:
+        told = "\n".join(file.read_text()[-2000:] for file in sorted(jobs.glob("*.err")))
+        assert time.monotonic() - began < LONGEST, told
         time.sleep(1)
+    measured = [
+        folder / f"studies/two/measured/{name}/seed_0/results.json" for name in ("clip", "negclip")
+    ]
+    assert all(map(Path.is_file, measured))
     assert main([*ARGUMENTS, *local]) == 0
-    assert "all runs are whole: leave --slurm out" in capsys.readouterr().err
+    assert "all runs are whole: leave --slurm out" in capsys.readouterr().out
     assert main([*ARGUMENTS, "--table"]) == 0
     assert "CLIP" in capsys.readouterr().out
 
 
-def test_a_parameter_that_submitit_does_not_know_is_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("given", ["partitions=gpu", "slurm_partitions=gpu", "timeout_min=long"])
+def test_what_submitit_does_not_know_is_named(
+    folder: Path, given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*ARGUMENTS, "--slurm", "cluster=local", "partition=gpu"]) == 1
+    assert main([*ARGUMENTS, "--slurm", "cluster=local", given]) == 1
     said = capsys.readouterr().err
     assert "submitit cannot send the study" in said
-    assert "partition" in said
+    assert given.partition("=")[0].removeprefix("slurm_") in said
     assert "mend --slurm" in said

@@ -235,7 +235,7 @@ def _print_table(place: Place, runs: list[Run]) -> int:
     if comparison is None:
         print(
             f"zoo: fewer than two rows of {place.study.name} have a whole run, so that there is no "
-            f"table: `zoo study {place.study.name} --list` says how far they are",
+            "table: the same command with --list says how far they are",
             file=sys.stderr,
         )
         return 1

@@ -64,7 +64,7 @@ def submit(
     try:
         executor = submitit.AutoExecutor(place.root / "slurm", cluster=cluster)
         executor.update_parameters(name=place.study.name, **parameters)
-    except (RuntimeError, NameError, TypeError, ValueError) as error:
+    except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
         raise ZooError(
             f"submitit cannot send the study ({' '.join(str(error).split())}): mend --slurm, or "
             "write `zoo study ... --only $SLURM_ARRAY_TASK_ID` into a job of your own"
