@@ -27,6 +27,8 @@ ARITHMETIC: dict[str, Arithmetic] = {
 CAPTIONS_AN_IMAGE = 5
 LENGTHS = (8, 16, 24, 32, 48)
 GIGA, MIB = 1e9, 1 << 20
+# of a core, as benchmarks/results/image_loading.md has them
+IMAGE_MS = {"pil": 7.38, "torchvision": 2.84, "cache": 0.57}
 SCORES_ALONE = ("CLIP", "NegCLIP", "CSCLIP", "SigLIP")  # objectives that cost no more than scores
 
 
@@ -60,7 +62,7 @@ def main(argv: list[str]) -> int:
         console.print(_shares("sent by a device", step.communication, "MiB", MIB))
     data = settings.data.init_args
     workers = given.workers or data.workers
-    image_ms = given.image_ms * (2 if data.get("joined") else 1)
+    image_ms = (given.image_ms or _image_ms(data)) * (2 if data.get("joined") else 1)
     seconds = step.seconds(device, given.utilization, workers, image_ms, given.texts_ms)
     _print_time(console, step, seconds, given, settings)
     for note in notes:
@@ -93,9 +95,9 @@ def parser() -> Parser:
     parser.add_argument(
         "--image_ms",
         type=_positive,
-        default=1.5,
-        help="milliseconds in which a process loads an image (default: 1.5; "
-        "benchmarks/speed/image_loading.py measures it)",
+        help="milliseconds in which a process loads an image (default: "
+        + ", ".join(f"{ms:g} {way}" for way, ms in IMAGE_MS.items())
+        + "; benchmarks/speed/image_loading.py measures it)",
     )
     parser.add_argument(
         "--texts_ms",
@@ -181,6 +183,10 @@ def step_of(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
         notes.append(f"what {objective} costs beside scores, such as a teacher, is not counted")
     notes += ["negative images are not counted"] * (data.get("negative_images") is not None)
     return step, notes
+
+
+def _image_ms(data: Namespace) -> float:
+    return IMAGE_MS["cache" if data.get("image_cache") else data.get("decoder", "torchvision")]
 
 
 def _count(makers: Any) -> int:
