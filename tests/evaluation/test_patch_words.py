@@ -16,6 +16,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.patch_words import mapper
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
+from zoo.heads.cross_modal import CrossModal
 from zoo.heads.max_sim import MaxSim
 from zoo.heads.structure_guided import StructureGuided
 from zoo.module import ZooModule
@@ -63,6 +64,16 @@ def test_the_image_is_that_which_the_model_sees() -> None:
     pixels = np.asarray(found.seen).astype(int)
     assert np.abs(pixels[32, 8] - (255, 0, 0)).max() <= 1
     assert np.abs(pixels[32, 56] - (0, 0, 128)).max() <= 1
+
+
+def test_words_of_a_head_that_reads_both_look_at_the_patches_of_the_grid() -> None:
+    of = model(CrossModal(width=32, ffn=64, layers=1, attention_heads=2))
+    for one, words in zip(of.patch_words(drawn(), TEXTS), (5, 4), strict=True):
+        assert one.words_by == "attention"
+        assert one.similarity.shape == (len(one.words), 8, 8)
+        assert len(one.words) >= words
+        assert (one.similarity > 0).all()
+        assert (one.similarity.sum((1, 2)) < 0.5).all()  # the rest is of itself and other words
 
 
 @pytest.mark.parametrize("head", [Cosine, StructureGuided])

@@ -90,8 +90,24 @@ def encoder_layer(x: Tensor, layer: torch.nn.TransformerEncoderLayer) -> Tensor:
     return norm(x + feed(x), layer.norm2)
 
 
-def formula(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -> Tensor:
-    """The score of one pair alone, of its real tokens only."""
+def looks(x: Tensor, layer: torch.nn.TransformerEncoderLayer) -> Tensor:
+    """How much each position looks at each, the mean over heads, `[L, L]`."""
+    attention, n = layer.self_attn, layer.self_attn.num_heads
+    inside = norm(x, layer.norm1) if layer.norm_first else x
+    q, k, _ = (inside @ attention.in_proj_weight.T + attention.in_proj_bias).split(x.shape[1], 1)
+    mean = torch.zeros(len(x), len(x), dtype=x.dtype)
+    for q_h, k_h in zip(q.chunk(n, 1), k.chunk(n, 1), strict=True):
+        for a in range(len(x)):
+            weights = [
+                float((q_h[a] @ k_h[b] / math.sqrt(q_h.shape[1])).exp()) for b in range(len(x))
+            ]
+            for b, weight in enumerate(weights):
+                mean[a, b] += weight / sum(weights) / n
+    return mean
+
+
+def sequence(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -> Tensor:
+    """What the transformer reads of one pair alone, its real tokens only."""
     if head.granularity == "local":
         patches, words = (
             images.tokens[head.image_key][i],
@@ -104,7 +120,12 @@ def formula(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -
     special = head.special + head.special_positions
     if head.separator == "type":
         patches, words = patches + head.types[0], words + head.types[1]
-    x = torch.cat([special[:1], patches, special[1:], words])
+    return torch.cat([special[:1], patches, special[1:], words])
+
+
+def formula(head: CrossModal, images: Encoded, texts: Encoded, i: int, j: int) -> Tensor:
+    """The score of one pair alone."""
+    x = sequence(head, images, texts, i, j)
     for layer in head.encoder:
         x = encoder_layer(x, layer)
     cls = norm(x[0], head.final_norm) if isinstance(head.final_norm, torch.nn.LayerNorm) else x[0]
@@ -142,6 +163,37 @@ def test_a_score_is_that_of_the_pair_alone_and_so_are_gradients(
     )
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"pre_norm": True}, {"separator": "type"}, {"cls_patch": False, "layers": 1}],
+    ids=str,
+)
+@torch.no_grad()
+def test_what_a_word_looks_at_is_rolled_through_all_blocks(arguments: dict[str, Any]) -> None:
+    head = small(**arguments)
+    images, texts = raw(head)
+    i, j = torch.tensor([2, 0]), torch.tensor([1, 3])
+    found = head.patch_words(head.prepare_images(images), head.prepare_texts(texts), i, j)
+    assert found is not None
+    assert found.shape == (2, CONTEXT, PATCHES)
+    for pair, (image, text) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        x = sequence(head, images, texts, image, text)
+        rolled = torch.eye(len(x), dtype=x.dtype)
+        for layer in head.encoder:
+            rolled = (looks(x, layer) + torch.eye(len(x))) / 2 @ rolled
+            x = encoder_layer(x, layer)
+        words = int(texts.masks[head.text_key][text].sum())
+        first = 1 + (PREFIX if head.image_key.prefix else 0)
+        wanted = rolled[len(x) - words :, first : first + PATCHES]
+        torch.testing.assert_close(found[pair, :words].double(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_pooled_vectors_have_no_words_to_look_with() -> None:
+    head = small(granularity="global")
+    images, texts = prepared(head)
+    assert head.patch_words(images, texts, torch.zeros(1).long(), torch.zeros(1).long()) is None
 
 
 @pytest.mark.parametrize(

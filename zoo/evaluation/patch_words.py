@@ -43,7 +43,7 @@ def patch_words(module: ZooModule, image: Image.Image, texts: Sequence[str]) -> 
     if found is None:
         raise ZooError(
             f"the score of {type(module.head).__name__} is not made of words and patches: take a "
-            "head whose score is, such as MaxSim"
+            "head whose score is, such as MaxSim or CrossModal"
         )
     return found
 
@@ -73,7 +73,7 @@ def _patch_words(
         ids = bank.ids[rows[text]][: len(real)][real.cpu()].tolist()
         own = similarity[text][real].float().cpu().numpy()
         parts = tuple(backbone.tokenizer.parts(ids))
-        found.append(PatchWords(seen, parts, own.reshape(-1, height, width)))
+        found.append(PatchWords(seen, parts, own.reshape(-1, height, width), head.words_by))
     return found
 
 

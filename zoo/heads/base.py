@@ -54,6 +54,7 @@ class Head(Recorded, nn.Module, ABC):
         scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
             so that it may stand for the backbone's. Of any other head it means nothing without
             the head.
+        words_by: What `patch_words` tells of a word and a patch, as pages name it.
 
     Raises:
         ZooError: The scale is not above 0, or is trained and starts above max_scale by its own
@@ -61,6 +62,7 @@ class Head(Recorded, nn.Module, ABC):
     """
 
     scales_cosine: ClassVar[bool] = False
+    words_by: ClassVar[str] = "cosine"
 
     def __init__(
         self,
@@ -170,7 +172,7 @@ class Head(Recorded, nn.Module, ABC):
         """
 
     def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
-        """Returns how like each token of a text is to each patch of an image.
+        """Returns how like each token of a text is to each patch of an image, or looks at it.
 
         Args:
             images: Prepared images.
@@ -179,9 +181,9 @@ class Head(Recorded, nn.Module, ABC):
             j: The text of each pair, a row of `texts`, `[P]`.
 
         Returns:
-            Similarities, `[P, L, patches]`, where L is the length of the texts' tokens. None of a
-            head whose score is not made of them, which is what a head returns unless it says
-            otherwise.
+            Similarities or shares of attention, `[P, L, patches]`, where L is the length of the
+            texts' tokens. None of a head whose score is not made of them, which is what a head
+            returns unless it says otherwise.
         """
         return None
 

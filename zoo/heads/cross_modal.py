@@ -11,7 +11,7 @@ TF-Global has one image and one text vector, the pooled ones, in place of patche
 ViT-B/32 TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -73,6 +73,8 @@ class CrossModal(Head):
     Raises:
         ZooError: attention_heads do not divide the width.
     """
+
+    words_by: ClassVar[str] = "attention"
 
     def __init__(
         self,
@@ -148,6 +150,7 @@ class CrossModal(Head):
                     f"{WHOLE_TEXTS}"
                 )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
+        self._prefix = shapes.prefix if self.image_key.prefix else 0
         self.image_positions, self.text_positions = (self._learned(n) for n in counts)
         separators = self.separator == "token"
         self.special = self._learned(1 + separators)  # CLS, and the separator where it is a token
@@ -250,8 +253,47 @@ class CrossModal(Head):
         ]
         return self.logits(torch.cat(scores)[order.argsort()])
 
+    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+        """Returns how much each word looks at each patch, through all blocks.
+
+        See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
+        blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
+        patch is left out, since it has no place in the image. None for `global`.
+        """
+        if self.granularity == "global":
+            return None
+        length = texts.tokens[self.text_key].shape[1]
+        patches = images.tokens[self.image_key].shape[1]
+        first = 1 + patches + (self.separator == "token")
+        return self._rollout(images, texts, i, j, length)[:, first:, 1 + self._prefix : 1 + patches]
+
+    def _rollout(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
+    ) -> Tensor:
+        x, padding = self._joined(images, texts, i, j, length)
+        own = torch.eye(x.shape[1], device=x.device)
+        rolled = own.expand(len(x), -1, -1)
+        for layer in self.encoder:
+            assert isinstance(layer, nn.TransformerEncoderLayer)
+            inside = layer.norm1(x) if layer.norm_first else x
+            _, attention = layer.self_attn(inside, inside, inside, key_padding_mask=padding)
+            rolled = (attention.float() + own) / 2 @ rolled
+            x = layer(x, src_key_padding_mask=padding)
+        return rolled
+
     def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
+        x, padding = self._joined(images, texts, i, j, length)
+        for layer in self.encoder:
+            x = layer(x, src_key_padding_mask=padding)
+        with without_autocast(x):
+            similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
+        return similarity[:, 0]
+
+    def _joined(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
+    ) -> tuple[Tensor, Tensor]:
+        """Returns x of pairs whose texts have at most `length` tokens, and where it is padding."""
         patches, patch_mask = images.tokens[self.image_key][i], images.masks[self.image_key][i]
         words, word_mask = (
             texts.tokens[self.text_key][j, :length],
@@ -260,9 +302,4 @@ class CrossModal(Head):
         special = (self.special + self.special_positions).to(patches.dtype).expand(len(i), -1, -1)
         one = patch_mask.new_ones(len(i), special.shape[1])
         x = torch.cat([special[:, :1], patches, special[:, 1:], words], dim=1)
-        padding = ~torch.cat([one[:, :1], patch_mask, one[:, 1:], word_mask], dim=1)
-        for layer in self.encoder:
-            x = layer(x, src_key_padding_mask=padding)
-        with without_autocast(x):
-            similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
-        return similarity[:, 0]
+        return x, ~torch.cat([one[:, :1], patch_mask, one[:, 1:], word_mask], dim=1)

@@ -58,6 +58,7 @@ def test_words_and_patches_are_those_of_the_model(site: Path) -> None:
     number = int(next(iter(maps)))
     case = script(site / "data" / f"cases_{number // index['size']}.js")[1][number % index["size"]]
     found = maps[str(number)]
+    assert found["by"] == "cosine"
     assert found["grid"] == [2, 3]
     with Image.open(site / found["images"][0]) as seen:
         assert seen.size == (30, 20)

@@ -1,6 +1,7 @@
 """Patches: how like the words of a text are to the patches of an image, beside the cases.
 
-Heads that score by such similarities, as `MaxSim`, can say what a case was decided by.
+Heads that score by such similarities, as `MaxSim`, can say what a case was decided by; those that
+read both together, as `CrossModal`, what each word looks at.
 """
 
 import base64
@@ -23,17 +24,19 @@ from zoo.sources.images import BrokenImage, ImageFinder, image_ref
 
 @dataclass(frozen=True)
 class PatchWords:
-    """How like each word of a text is to each patch of an image.
+    """How like each word of a text is to each patch of an image, or how much it looks at it.
 
     Attributes:
         seen: The image as the model sees it, resized and cropped.
         words: The tokens of the text that take part in its score, W of them.
-        similarity: Cosines, `[W, rows, columns]`.
+        similarity: What the head tells of each word and patch, `[W, rows, columns]`.
+        words_by: What that is: `cosine` or `attention`.
     """
 
     seen: Image.Image
     words: tuple[str, ...]
     similarity: NDArray[np.float32]
+    words_by: str = "cosine"
 
 
 # from an image and texts to what a model makes of each
@@ -117,7 +120,7 @@ def _of_a_case(
         return None
     if not all(map(images.copied, answer.images)):
         return None
-    files, pairs, grid = [], [], (0, 0)
+    files, pairs, grid, by = [], [], (0, 0), ""
     for place, image in enumerate(answer.images):
         try:
             picture = finder.load(image_ref(image))
@@ -129,20 +132,20 @@ def _of_a_case(
         maps[0].seen.save(images.out / file, quality=85)
         images.room -= (images.out / file).stat().st_size
         files.append(file.as_posix())
-        grid = maps[0].similarity.shape[1], maps[0].similarity.shape[2]
+        grid, by = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].words_by
         pairs += [_pair(place, text, one) for text, one in enumerate(maps)]
-    return {"images": files, "grid": grid, "pairs": pairs}
+    return {"images": files, "grid": grid, "pairs": pairs, "by": by}
 
 
 def _pair(image: int, text: int, one: PatchWords) -> list[Any]:
     """Returns an image and a text with their words.
 
-    Each word has its least and largest cosine and, in 256 steps between these, all of them.
+    Each word has its least and largest number and, in 256 steps between these, all of them.
     """
     words = []
-    for word, cosines in zip(one.words, one.similarity, strict=True):
-        low, high = float(cosines.min()), float(cosines.max())
-        steps = np.rint(255 * (cosines - low) / max(high - low, 1e-9)).astype(np.uint8)
+    for word, numbers in zip(one.words, one.similarity, strict=True):
+        low, high = float(numbers.min()), float(numbers.max())
+        steps = np.rint(255 * (numbers - low) / max(high - low, 1e-9)).astype(np.uint8)
         coded = base64.b64encode(steps.tobytes()).decode()
         words.append([word, float(f"{low:.4g}"), float(f"{high:.4g}"), coded])
     return [image, text, words]

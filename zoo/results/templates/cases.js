@@ -399,7 +399,7 @@ function marked(text, right) {
   return [before, before && " ", between ? element("mark", "", between) : "", after && " ", after].filter(Boolean);
 }
 
-// Which patches of the image the words of a text are like: opened on demand.
+// Which patches of the image the words of a text are like, or look at: opened on demand.
 function patchWords(run, part, i, match) {
   const made = element("details", "patches");
   made.append(element("summary", "", `Words and patches of ${index.runs[run]}`));
@@ -427,7 +427,8 @@ function mapsOf(run, part) {
   return patchMaps.get(key).promise;
 }
 
-function patchesOf({ images, grid, pairs }, match) {
+function patchesOf({ images, grid, pairs, by }, match) {
+  const alike = by === "cosine";
   const made = element("div");
   images.forEach((file, place) => {
     const seen = element("div", "seen");
@@ -437,7 +438,7 @@ function patchesOf({ images, grid, pairs }, match) {
     const light = element("canvas");
     light.setAttribute("aria-hidden", "true");
     seen.append(image, light);
-    const said = element("p", "said-of-word", "Choose a word: the patches that it is like stay bright, the best has a frame.");
+    const said = element("p", "said-of-word", `Choose a word: the patches that it ${alike ? "is like" : "looks at"} stay bright, the best has a frame.`);
     said.setAttribute("role", "status");
     made.append(seen, said);
     for (const [, which, words] of pairs.filter(([of]) => of === place)) {
@@ -454,7 +455,7 @@ function patchesOf({ images, grid, pairs }, match) {
           made.querySelectorAll(".words .chosen").forEach((one) => one.classList.remove("chosen"));
           button.classList.add("chosen");
           const best = lit(light, grid, coded);
-          said.textContent = `${word}: cosine ${high.toFixed(3)} at row ${best[0] + 1}, column ${best[1] + 1}; least ${low.toFixed(3)}.`;
+          said.textContent = `${word}: ${by} ${high.toFixed(3)} at row ${best[0] + 1}, column ${best[1] + 1}; least ${low.toFixed(3)}.`;
         };
         button.addEventListener("mouseenter", choose);
         button.addEventListener("focus", choose);
@@ -462,7 +463,7 @@ function patchesOf({ images, grid, pairs }, match) {
         text.append(button, " ");
       }
       const mean = words.reduce((sum, [, , high]) => sum + high, 0) / words.length;
-      text.append(element("span", "score", `mean of the best ${mean.toFixed(3)}`));
+      if (alike) text.append(element("span", "score", `mean of the best ${mean.toFixed(3)}`));
       made.append(text);
     }
   });
