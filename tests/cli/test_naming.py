@@ -70,3 +70,11 @@ def test_torch_is_not_imported_to_extract_or_export(command: str, tmp_path: str)
         "assert 'torch' not in sys.modules, 'torch was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["data", "pack", "x", "--out", "y", "--data_root", "a", "--data_root=b"])
+    assert stop.value.code == 2
+    said = "zoo: --data_root is given 2 times: name all after one\n"
+    assert capsys.readouterr().err == said

@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from zoo.errors import ZooError, near
@@ -22,11 +22,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parses; a list that is given twice is a mistake, since the last alone would count."""
-        words = [str(word).partition("=")[0] for word in (sys.argv[1:] if args is None else args)]
-        for action in self._actions:
-            given = sum(map(words.count, action.option_strings))
-            if action.nargs in ("+", "*") and given > 1:
-                self.error(f"{action.option_strings[0]} is given {given} times: name all after one")
+        if (said := twice(self._actions, sys.argv[1:] if args is None else args)) is not None:
+            self.error(said)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -37,6 +34,21 @@ class Parser(argparse.ArgumentParser):
             mend = f": `{self.prog} --help` lists what can be given"
         print(f"zoo: {message}{mend}", file=sys.stderr)
         sys.exit(2)
+
+
+def twice(actions: Iterable[argparse.Action], given: Sequence[object]) -> str | None:
+    """Says which list is given more than once, where the last alone would count.
+
+    Args:
+        actions: What can be given.
+        given: The words of a command line.
+    """
+    words = [str(word).partition("=")[0] for word in given]
+    for action in actions:
+        times = sum(map(words.count, action.option_strings))
+        if action.nargs in ("+", "*") and times > 1:
+            return f"{action.option_strings[0]} is given {times} times: name all after one"
+    return None
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
