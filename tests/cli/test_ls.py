@@ -11,8 +11,8 @@ from zoo.backbones.factory import architecture
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.cli import main, units
-from zoo.cli.ls import LISTS, backbones, shipped_backbones
-from zoo.cli.recipes import find_recipe
+from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
+from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.support.names import ROOMS, class_of, classes, import_all
@@ -118,3 +118,22 @@ def test_benchmarks_at_length_say_whose_they_are_how_many_cases_and_how_to_get_t
     assert "  asked for as pairs:FILE" in page["pairs"]
     assert main(["ls", "heads", "--long"]) == 1
     assert "--long tells of benchmarks" in capsys.readouterr().err
+
+
+def test_a_file_is_told_of_by_the_first_sentence_of_its_comment(tmp_path: Path) -> None:
+    file = tmp_path / "some.yaml"
+    for comment, says in (
+        ("# One line.\n# Another.\n", "One line."),
+        ("# It goes on\n# over v1.5 of a line. And more.\n", "It goes on over v1.5 of a line."),
+        ("# A title\n#   zoo study some\n", "A title"),
+        ("# A title\n#\n# What it is.\n", "A title"),
+        ("a: 1\n", ""),
+    ):
+        file.write_text(f"{comment}b: 2\n")
+        assert first_comment(file) == says
+
+
+def test_every_shipped_recipe_and_study_is_told_of_in_a_whole_sentence() -> None:
+    files = [*shipped_recipes().values(), *shipped_studies().values()]
+    assert len(files) > 40
+    assert [file.name for file in files if not first_comment(file).endswith(".")] == []

@@ -148,9 +148,16 @@ def typed(path: str) -> str:
 
 
 def first_comment(file: Path) -> str:
-    """Returns the first comment of a YAML, without the mark."""
-    lines = [line for line in file.read_text("utf-8").splitlines() if line.startswith("#")]
-    return lines[0].lstrip("# ") if lines else ""
+    """Returns the first sentence of the comment that a YAML begins with, without the marks."""
+    said: list[str] = []
+    for line in file.read_text("utf-8").splitlines():
+        if not line.startswith("# ") or line.startswith("#  "):
+            break
+        said.append(line.removeprefix("# ").strip())
+        if ". " in f"{said[-1]} ":
+            break
+    text, end, _ = f"{' '.join(said)} ".partition(". ")
+    return (text + end).strip()
 
 
 def shipped_backbones() -> list[str]:
