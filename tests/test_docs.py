@@ -244,10 +244,7 @@ def test_torchrun_understands_what_a_page_gives_it() -> None:
         arguments
         for language, _, content in blocks(page)
         for arguments in lines_of(
-            content.replace("$RANK", "1")
-            .replace("$(which zoo)", "zoo")
-            .replace("$(which zoo)", "zoo"),
-            "torchrun",
+            content.replace("$RANK", "1").replace("$(which zoo)", "zoo"), "torchrun"
         )
         if language == "bash"
     ]

@@ -119,7 +119,7 @@ def test_device_hours_go_on_from_those_of_the_checkpoint(folder: Path, fit: list
     assert main([*fit, "--trainer.max_epochs", "1"]) == 0
     before = losses(folder, column="train/device_hours")
     last = folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
-    checkpoint = torch.load(last, weights_only=False)
+    checkpoint = torch.load(last, weights_only=True)
     kept = checkpoint["run"]["device_hours"]
     assert 0 < before[0] < before[1]
     checkpoint["run"]["device_hours"] = 5.0
