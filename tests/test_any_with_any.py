@@ -35,8 +35,8 @@ from zoo.objectives.read_clip import READCLIP
 from zoo.objectives.siglip import SigLIP
 from zoo.objectives.triplet_clip import TripletCLIP
 from zoo.optim import Optimization
-from zoo.pieces.views import Grid
 from zoo.positives.paraphrases import Paraphrases
+from zoo.regions_and_phrases.crops import Grid
 from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.units.sampler import UnitSampler

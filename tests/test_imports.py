@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import grimp
 import pytest
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "imports.py"
@@ -39,3 +40,11 @@ def test_an_import_more_or_less_changes_the_picture_and_one_upward_stands_out(
     assert drawing.picture(arrows - {("module", "objectives")}) != drawing.picture(arrows)
     assert "arrow upward" not in drawing.picture(arrows)
     assert "arrow upward" in drawing.picture(arrows | {("heads", "module")})
+
+
+def test_an_objective_loads_at_most_twenty_files() -> None:
+    graph = grimp.build_graph("zoo", cache_dir=None)
+    for name in graph.find_children("zoo.objectives"):
+        modules = {name, *graph.find_upstream_modules(name)}
+        packages = {m.rsplit(".", n)[0] for m in modules for n in range(1, m.count(".") + 1)}
+        assert len(modules | packages) <= 20, sorted(modules | packages)

@@ -39,8 +39,7 @@ from zoo.heads import answers
 from zoo.heads.cosine import Cosine
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
-from zoo.pieces.segments import Segments
-from zoo.pieces.views import Views
+from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.site.patches import PatchWords
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.support.arguments import listed

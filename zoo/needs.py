@@ -6,8 +6,7 @@ from typing import Protocol
 
 from zoo.batch import TokenKey
 from zoo.errors import ZooError
-from zoo.pieces.segments import Segments
-from zoo.pieces.views import Views
+from zoo.regions_and_phrases.base import Segments, Views
 from zoo.support.names import classes
 
 SOME_POSITIVES = "zoo.positives.OtherCaption"  # of data with several captions an image

@@ -52,8 +52,8 @@ from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.heads.structure_guided import StructureGuided
 from zoo.optim import Optimization
-from zoo.pieces.segments import Coarse
-from zoo.pieces.views import Grid as GridViews
+from zoo.regions_and_phrases.crops import Grid as GridViews
+from zoo.regions_and_phrases.phrases import Coarse
 
 RESULTS = Path(__file__).parents[1] / "results"
 SHARES = (0.0, 0.5, 0.9, 1.0)

@@ -41,8 +41,8 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.max_sim import MaxSim
 from zoo.heads.structure_guided import StructureGuided
 from zoo.module import ZooModule
-from zoo.pieces.segments import Coarse
-from zoo.pieces.views import Grid, Overlap
+from zoo.regions_and_phrases.crops import Grid, Overlap
+from zoo.regions_and_phrases.phrases import Coarse
 from zoo.scenes.cache import fill
 from zoo.scenes.pairs import KINDS, Pairs
 

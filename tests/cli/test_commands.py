@@ -27,9 +27,8 @@ from zoo.heads.base import Head
 from zoo.language.tagger import Tagger
 from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
-from zoo.pieces.segments import Segments
-from zoo.pieces.views import Views
 from zoo.positives import PositiveGenerator
+from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.presets.base import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.names import ROOMS, classes
@@ -111,7 +110,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
                 "zoo.units",
                 "zoo.backbones",
                 "zoo.results",
-                "zoo.pieces",
+                "zoo.regions_and_phrases",
             )
         ):
             importlib.import_module(module.name)

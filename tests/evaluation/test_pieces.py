@@ -26,8 +26,9 @@ from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
 from zoo.module import ZooModule
-from zoo.pieces.segments import Chunks, Coarse, Segments
-from zoo.pieces.views import Grid, Overlap
+from zoo.regions_and_phrases.base import Segments
+from zoo.regions_and_phrases.crops import Grid, Overlap
+from zoo.regions_and_phrases.phrases import Chunks, Coarse
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.scenes.cache import render_scenes

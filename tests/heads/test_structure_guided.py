@@ -6,8 +6,8 @@ from tests.support.helpers import WIDTH, attached
 from zoo.batch import PIECES, Encoded
 from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
-from zoo.pieces.segments import Chunks, Coarse
-from zoo.pieces.views import Grid, Overlap
+from zoo.regions_and_phrases.crops import Grid, Overlap
+from zoo.regions_and_phrases.phrases import Chunks, Coarse
 from zoo.support.spec import spec
 
 
@@ -81,8 +81,8 @@ def test_makers_are_the_papers_choice_where_none_are_named_and_are_recorded() ->
     assert head.reranks
     recorded = spec(StructureGuided(Grid([(8, 8)], 16), Chunks()))["init_args"]
     assert recorded["views"]["init_args"] == {"sizes": [[8, 8]], "side": 16}
-    assert recorded["segments"]["class_path"] == "zoo.pieces.Chunks"
-    assert spec(head)["init_args"]["views"]["class_path"] == "zoo.pieces.Overlap"
+    assert recorded["segments"]["class_path"] == "zoo.regions_and_phrases.Chunks"
+    assert spec(head)["init_args"]["views"]["class_path"] == "zoo.regions_and_phrases.Overlap"
 
 
 def test_no_more_entries_of_views_are_held_at_once_than_asked_for() -> None:

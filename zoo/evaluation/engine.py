@@ -33,7 +33,7 @@ from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
 from zoo.heads.base import Head
 from zoo.needs import Needs
-from zoo.pieces.segments import Segments
+from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiar import Familiarity
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.plan import Plan, Question, make_plan

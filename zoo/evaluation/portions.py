@@ -19,8 +19,8 @@ from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
-from zoo.pieces.views import Views
 from zoo.pixels.decoding import decoded
+from zoo.regions_and_phrases.base import Views
 from zoo.results.plan import Plan, Question
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef

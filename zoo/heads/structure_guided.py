@@ -14,8 +14,9 @@ from torch import Tensor
 from zoo.batch import PIECES, Encoded
 from zoo.heads.max_sim import MaxSim
 from zoo.needs import Needs
-from zoo.pieces.segments import Coarse, Segments
-from zoo.pieces.views import Overlap, Views
+from zoo.regions_and_phrases.base import Segments, Views
+from zoo.regions_and_phrases.crops import Overlap
+from zoo.support.names import class_of
 from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
 
 
@@ -58,7 +59,9 @@ class StructureGuided(MaxSim):
             bias=bias,
         )
         self.image_key = self.text_key = PIECES
-        self.views, self.segments = views or Overlap(), segments or Coarse()
+        self.views = views or Overlap()
+        # named as in a YAML, since importing its class would load the rules that find units
+        self.segments = segments or class_of("Coarse", "segments", Segments)()
 
     def settled(self) -> dict[str, Any]:
         """Returns the makers of views and segments, which checkpoints and results name."""

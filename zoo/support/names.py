@@ -37,8 +37,8 @@ ROOMS = {
     "presets": "Preset",
 }
 FACES = {  # kinds that another room shows
-    "views": "pieces",
-    "segments": "pieces",
+    "views": "regions_and_phrases",
+    "segments": "regions_and_phrases",
     "readers": "sources.readers",
     "extractors": "units",
     "taggers": "language",

@@ -1,4 +1,4 @@
-"""Pieces: what images and texts are taken apart into, each piece encoded by itself."""
+"""Crops of images and phrases of texts, each encoded by itself."""
 
 import lazy_loader
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.pieces.views import Grid, Overlap, Views
+from zoo.regions_and_phrases.base import Views
+from zoo.regions_and_phrases.crops import Grid, Overlap
 
 IMAGE = torch.arange(3 * 224 * 224.0).reshape(3, 224, 224)
 

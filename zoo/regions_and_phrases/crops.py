@@ -1,66 +1,19 @@
-"""Views: the parts of an image that are encoded one by one.
+"""Crops: the parts of an image that are encoded one by one.
 
 Structure-guided inference (Role of Inference, sections 3.2 and B.1) cuts an image of 224 x 224
 pixels into crops of six sizes.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from torch import Tensor
 
 from zoo.errors import ZooError
+from zoo.regions_and_phrases.base import Views
 from zoo.support.ranges import PositiveInt
-from zoo.support.spec import Recorded
 
 Size = tuple[PositiveInt, PositiveInt]
 SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112), (112, 56))
-
-
-class Views(Recorded, ABC):
-    """Base of what makes views of an image.
-
-    Attributes:
-        side: The side of the square, in pixels, that an image is resized and centre-cropped to
-            before views are made of it.
-        count: How many views an image has.
-    """
-
-    side: int
-    count: int
-
-    @abstractmethod
-    def views(self, image: Tensor) -> Sequence[Tensor]:
-        """Returns the views of an image.
-
-        They are slices of the image, which share its memory. What encodes them resizes each to
-        the tower's input.
-
-        Args:
-            image: A prepared image, `[3, side, side]`.
-
-        Returns:
-            `count` views, `[3, height, width]`. A maker that finds fewer gives some twice, which
-            changes no score.
-        """
-
-    def of(self, image: Tensor) -> list[Tensor]:
-        """Returns what `views` finds, once it is known to be as many views as it should be.
-
-        Args:
-            image: A prepared image, `[3, side, side]`.
-
-        Raises:
-            ZooError: Something else comes, or more or fewer of them.
-        """
-        found = list(self.views(image))
-        whole = [v for v in found if isinstance(v, Tensor) and v.ndim == 3 and v.numel()]
-        if len(whole) != len(found) or len(found) != self.count:
-            raise ZooError(
-                f"{type(self).__name__}.views gave {len(whole)} views of an image, of which it "
-                f"says that it has {self.count}: return that many tensors [3, height, width]"
-            )
-        return found
 
 
 class Grid(Views):

@@ -1,53 +1,21 @@
-"""Segments: the phrases of a text, and the text itself, which are encoded one by one.
+"""Phrases of a text, which are encoded one by one with the text itself.
 
 Structure-guided inference (Role of Inference, section 3.2, B.1 and B.5) decomposes a caption into
 phrases about objects plus the full caption.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
-from zoo.support.spec import Recorded
+from zoo.regions_and_phrases.base import Segments
 from zoo.units.extract import UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 from zoo.units.rules.kinds import head_of
 from zoo.units.rules.rule import RuleExtractor
-
-
-class Segments(Recorded, ABC):
-    """Base of what takes texts apart.
-
-    What a maker finds depends on the text and the maker's arguments alone.
-    """
-
-    @abstractmethod
-    def phrases(self, text: str) -> Iterable[str]:
-        """Returns the phrases of a text, none where it has none."""
-
-    def of(self, text: str) -> tuple[str, ...]:
-        """Returns the phrases of a text, each once, and the text itself, which comes last.
-
-        Raises:
-            ZooError: Something else than phrases is found, or nothing is known of the text.
-        """
-        found = list(self.phrases(text))
-        for phrase in found:
-            if not isinstance(phrase, str) or not phrase.strip():
-                raise ZooError(
-                    f"{type(self).__name__}.phrases({text!r}) gave {phrase!r}: a phrase is a "
-                    "string that is not blank"
-                )
-        return (*dict.fromkeys(phrase for phrase in found if phrase != text), text)
-
-    def describe(self) -> dict[str, Any]:
-        """Returns what results say of the maker."""
-        return {"maker": type(self).__name__}
 
 
 class Chunks(Segments):

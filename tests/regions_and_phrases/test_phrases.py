@@ -5,7 +5,8 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.pieces.segments import Chunks, Coarse, Fine, Segments
+from zoo.regions_and_phrases.base import Segments
+from zoo.regions_and_phrases.phrases import Chunks, Coarse, Fine
 from zoo.scenes.captions import describe
 from zoo.scenes.graph import draw_scene
 from zoo.units.reader import write_units
