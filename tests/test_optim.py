@@ -24,6 +24,19 @@ def test_the_schedule_equals_its_formula_at_every_step(warmup: str) -> None:
         assert factor(step) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("warmup", "expected"),
+    [("linear", [0.1, 0.4, 0.7, 1.0]), ("cosine", [0.1, 0.325, 0.775, 1.0])],
+)
+def test_warm_up_starts_at_a_given_share_of_the_peak(warmup: str, expected: list[float]) -> None:
+    settings = Optimization(warmup_steps=4, warmup=warmup, initial_share=0.1)  # type: ignore[arg-type]
+    factor = settings.factor(total_steps=20, epochs=1)
+    assert [factor(step) for step in range(4)] == pytest.approx(expected, abs=1e-12)
+    assert factor(4) == 1.0
+    one_step = Optimization(warmup_steps=1, initial_share=0.1).factor(total_steps=20, epochs=1)
+    assert [one_step(0), one_step(1)] == [0.1, 1.0]
+
+
 def test_the_rate_rises_to_its_peak_and_falls_to_nothing() -> None:
     factor = Optimization(warmup_epochs=1).factor(total_steps=100, epochs=25)
     assert factor(3) == 1.0
@@ -66,6 +79,23 @@ def test_gains_biases_and_the_scale_have_no_decay_and_towers_their_own_rates() -
     )
     found = {(g["part"], len(g["params"])): (g["lr"], g["weight_decay"]) for g in groups}
     assert found == {("image", 1): (0.5, 0.2), ("image", 3): (0.5, 0.0), ("head", 1): (1.0, 0.0)}
+
+
+def test_every_parameter_decays_where_asked_also_after_settings_are_restated() -> None:
+    named = [("gain", nn.Parameter(torch.ones(3))), ("scale", nn.Parameter(torch.zeros(())))]
+    matrix = ("w", nn.Parameter(torch.ones(2, 2)))
+
+    def decays(optimizer: torch.optim.Optimizer) -> list[float]:
+        return [group["weight_decay"] for group in optimizer.param_groups]
+
+    every = Optimization(weight_decay=0.2, weight_decay_on="all")
+    built = every.build([*named, matrix], lambda name: "head", total_steps=10, epochs=1.0)
+    assert decays(built["optimizer"]) == [0.2, 0.2, 0.2]
+    schedule = built["lr_scheduler"]["scheduler"]
+    Optimization(weight_decay=0.3).restate(built["optimizer"], schedule)
+    assert decays(built["optimizer"]) == [0.0, 0.0, 0.3]
+    every.restate(built["optimizer"], schedule)
+    assert decays(built["optimizer"]) == [0.2, 0.2, 0.2]
 
 
 def test_training_nothing_is_refused() -> None:

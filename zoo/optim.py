@@ -1,8 +1,10 @@
 """Parameter groups and the learning-rate schedule, per optimiser step.
 
-s: the step from 0; w: steps of warm-up; S: steps in all; f: final_share; lr: the peak.
+s: the step from 0; w: steps of warm-up; S: steps in all; f: final_share; a: initial_share; lr: the
+peak.
 
-    lr(s) = lr * warm((s + 1) / w)                                      s < w
+    lr(s) = lr * warm((s + 1) / w)                                      s < w, without a
+    lr(s) = lr * (a + (1 - a) warm(s / (w - 1)))                        s < w, with a
     lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)      s >= w
 
     warm(x) = x, or (1 - cos(pi x)) / 2 where warmup is cosine
@@ -39,8 +41,9 @@ class Optimization(metaclass=RangedType):
         lr_image: Peak learning rate of the image tower; `lr` where None.
         lr_text: Peak learning rate of the text tower; `lr` where None.
         lr_head: Peak learning rate of the head; `lr` where None.
-        weight_decay: Weight decay of matrices; gains, biases and the scale have none. 0 makes it
-            Adam.
+        weight_decay: Weight decay of the parameters that `weight_decay_on` names. 0 makes it Adam.
+        weight_decay_on: Which parameters decay: `matrices`, so that gains, biases and the scale
+            have none, or `all`.
         betas: AdamW's two betas, each from 0 to under 1. CS-CLIP's public code has the default; its
             paper is silent.
         eps: AdamW's epsilon, above 0. CS-CLIP's public code has the default; its paper is silent.
@@ -48,6 +51,8 @@ class Optimization(metaclass=RangedType):
         warmup_epochs: Epochs of warm-up.
         warmup_share: Warm-up as a share of all steps, from 0 to 1.
         warmup: The shape of the warm-up.
+        initial_share: The share of the learning rate that the first step of the warm-up has, from 0
+            to 1. None has the rate rise from 0 at a step before the first.
         final_share: The share of the learning rate that is left at the end, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
         fused: Whether AdamW's update of a parameter is one kernel, whose last digits differ. A run
@@ -62,12 +67,14 @@ class Optimization(metaclass=RangedType):
     lr_text: NonNegativeNumber | None = None
     lr_head: NonNegativeNumber | None = None
     weight_decay: NonNegativeNumber = 1e-2
+    weight_decay_on: Literal["matrices", "all"] = "matrices"
     betas: tuple[HalfOpenUnitInterval, HalfOpenUnitInterval] = (0.9, 0.98)
     eps: PositiveNumber = 1e-6
     warmup_steps: NonNegativeInt | None = None
     warmup_epochs: NonNegativeNumber | None = None
     warmup_share: ClosedUnitInterval | None = None
     warmup: Literal["linear", "cosine"] = "linear"
+    initial_share: ClosedUnitInterval | None = None
     final_share: ClosedUnitInterval = 0.0
     decay: Literal["cosine", "none"] = "cosine"
     fused: bool = False
@@ -108,10 +115,16 @@ class Optimization(metaclass=RangedType):
         """
         warm = min(self.warmup_length(total_steps, epochs), total_steps)
 
+        def rise(x: float) -> float:
+            return x if self.warmup == "linear" else (1 - math.cos(math.pi * x)) / 2
+
         def share(step: int) -> float:
             if step < warm:
-                x = (step + 1) / warm
-                return x if self.warmup == "linear" else (1 - math.cos(math.pi * x)) / 2
+                if self.initial_share is None:
+                    return rise((step + 1) / warm)
+                return self.initial_share + (1 - self.initial_share) * rise(
+                    step / max(warm - 1, 1)
+                )
             if self.decay == "none":
                 return 1.0
             x = min((step - warm) / max(total_steps - warm, 1), 1.0)
@@ -164,7 +177,7 @@ class Optimization(metaclass=RangedType):
             optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
         ):
             group["initial_lr"], group["lr"] = peak, peak * share(schedule.last_epoch)
-            group["weight_decay"] = self.weight_decay if group["params"][0].ndim >= 2 else 0.0
+            group["weight_decay"] = self._weight_decay(group["params"][0].ndim)
             group["betas"], group["eps"] = self.betas, self.eps
 
     def groups(
@@ -172,8 +185,8 @@ class Optimization(metaclass=RangedType):
     ) -> list[dict[str, Any]]:
         """Sorts what is trained into one group for each part and kind of parameter.
 
-        Matrices decay; vectors and scalars do not. Scalars are apart, since they stay whole where
-        the rest is sharded.
+        Matrices decay; vectors and scalars do where `weight_decay_on` is `all`. Scalars have groups
+        of their own, since they are not split where the rest is sharded.
 
         Args:
             parameters: Names and parameters of the model.
@@ -200,10 +213,14 @@ class Optimization(metaclass=RangedType):
                 "part": name,
                 "params": members,
                 "lr": self.peak(name),
-                "weight_decay": self.weight_decay if dimensions == 2 else 0.0,
+                "weight_decay": self._weight_decay(dimensions),
             }
             for (name, dimensions), members in sorted(groups.items(), key=lambda g: g[0])
         ]
+
+    def _weight_decay(self, dimensions: int) -> float:
+        """Returns the weight decay of parameters with that number of dimensions."""
+        return self.weight_decay if dimensions >= 2 or self.weight_decay_on == "all" else 0.0
 
 
 def learning_rates(optimizer: Optimizer) -> dict[str, float]:

@@ -208,6 +208,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "con_clip.yaml": {  # training_utils/helpers.py and run_finetuning.sh of the public code
         "model.optimizer.lr": 1e-6,
         "model.optimizer.weight_decay": 0.2,
+        "model.optimizer.weight_decay_on": "all",
         "model.optimizer.betas": (0.9, 0.999),
         "model.optimizer.eps": 1e-8,
         "model.optimizer.warmup_steps": 50,
@@ -218,6 +219,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "triplet_clip.yaml": {  # src/openclip of the public code: parse_args.py and sample_train.sh
         "model.optimizer.lr": 5e-4,
         "model.optimizer.weight_decay": 0.5,
+        "model.optimizer.weight_decay_on": "all",
         "model.optimizer.betas": (0.9, 0.999),
         "model.optimizer.eps": 1e-8,
         "model.optimizer.warmup_steps": 1000,
