@@ -7,6 +7,10 @@ teacher, an exponential moving average of the towers, makes of them; s: the scal
     L_TGC     = -1/B sum_i log exp(10 t_i . t'_i) / [exp(10 t_i . t'_i) + sum_k exp(10 t_i . n_ik)]
     L_distill = sum_i |v_i - v'_i|^2 + |t_i - t'_i|^2 + sum_k |n_ik - n'_ik|^2
     L         = L_NegCLIP + lambda_igc L_IGC + lambda_tgc L_TGC + lambda_distill L_distill
+
+The public code takes other negatives for L_TGC. With the negatives of the batch numbered row by
+row, m_0 = n_11, m_1 = n_12, ..., caption i has m_(i + kB), i from 0 and k from 0 to K - 1, in place
+of n_i1 .. n_iK.
 """
 
 import torch
@@ -32,6 +36,8 @@ class DeGLA(Objective):
         lambda_distill: Weight of the distillation, published for 256 rows.
         text_scale: What cosines of the text-grounded contrast are multiplied with.
         decay: The share of the teacher that a step keeps; 1 is a frozen teacher.
+        public_code: Whether L_TGC takes the negatives that the public code takes, most of which
+            are those of other captions, in place of a caption's own.
     """
 
     def __init__(
@@ -41,10 +47,12 @@ class DeGLA(Objective):
         lambda_distill: NonNegativeNumber = 0.005,
         text_scale: PositiveNumber = 10.0,
         decay: ClosedUnitInterval = 0.9996,
+        public_code: bool = False,
     ) -> None:
         super().__init__()
         self.lambda_igc, self.lambda_tgc = lambda_igc, lambda_tgc
         self.lambda_distill, self.text_scale, self.decay = lambda_distill, text_scale, decay
+        self.public_code = public_code
 
     @property
     def needs(self) -> Needs:
@@ -70,10 +78,34 @@ class DeGLA(Objective):
         """Computes L_TGC, a scalar in nats."""
         captions = scores.text_vectors(batch.captions)  # [B, D]
         taught = scores.text_vectors(batch.captions, teacher=True)
-        answers = torch.cat([taught[:, None], scores.text_vectors(batch.negatives)], dim=1)
-        exists = torch.cat([scores.rows[:, None], batch.negatives >= 0], dim=1)
-        cosines = (captions[:, None] * answers).sum(-1)  # [B, 1 + K]
-        return first_is_right(self.text_scale * cosines, exists, scores)
+        right = Block((captions * taught).sum(-1, keepdim=True), None, scores.rows[:, None])
+        if self.public_code:
+            wrong = self.public_negatives(batch, scores)
+        else:
+            negatives = scores.text_vectors(batch.negatives)  # [B, K, D]
+            cosines = (captions[:, None] * negatives).sum(-1)
+            wrong = Block(cosines, None, batch.negatives >= 0)
+        answers = right.beside(wrong)  # [B, 1 + K]
+        return first_is_right(self.text_scale * answers.logits, answers.candidate, scores)
+
+    def public_negatives(self, batch: Batch, scores: Scores) -> Block:
+        """Compares captions with the negatives that the public code takes for L_TGC.
+
+        Args:
+            batch: This rank's rows.
+            scores: The batch's.
+
+        Returns:
+            The cosines, `[B, K]`, without matches.
+        """
+        between = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
+        captions = scores.images_against(batch.captions)
+        rows = torch.where(captions.own)[1]  # i, the row's number among those of all ranks
+        k = torch.arange(batch.negatives.shape[1], device=rows.device)
+        columns = rows[:, None] + k * captions.logits.shape[1]  # i + kB
+        return Block(
+            between.logits.gather(1, columns), None, between.candidate.gather(1, columns)
+        )
 
     def distillation(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_distill, a scalar."""
