@@ -20,7 +20,7 @@ from tests.support.parallel import (
     share_of,
 )
 from zoo.batch import Batch
-from zoo.objectives import Loss, Objective
+from zoo.objectives import DeGLA, Loss, Objective
 from zoo.scores import Block, Scores
 from zoo.support import distributed as gather
 
@@ -53,14 +53,19 @@ SLOW_PAIRS = [
     for h, o, m in PAIRS
     if o in objectives() and o not in ALWAYS and (m == MASKED or h not in ("Cosine0", "MaxSim0"))
 ]
-QUICK_PAIRS = [pair for pair in PAIRS if pair not in SLOW_PAIRS]
+PUBLIC_DEGLA = "DeGLA, public code"
+QUICK_PAIRS = [
+    *(pair for pair in PAIRS if pair not in SLOW_PAIRS),
+    ("Cosine0", PUBLIC_DEGLA, "plain"),
+]
 OF_MANY = [
     (h, o, m) for h, m in (("Cosine0", MASKED), ("MaxSim0", "plain")) for o in all_objectives()
 ]
 
 
 def step_of(head: str, objective: str, masks: str) -> Step:
-    return Step(heads()[head], all_objectives()[objective], masks == MASKED)
+    more = {PUBLIC_DEGLA: DeGLA(public_code=True)}
+    return Step(heads()[head], (all_objectives() | more)[objective], masks == MASKED)
 
 
 def matrix(rank: int) -> Tensor:
