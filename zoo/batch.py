@@ -155,6 +155,8 @@ class Batch:
         teacher_texts: The texts of the bank as a teacher encodes them, where there is one.
         broken: Images that could not be decoded, so that their rows are filling, as references in
             text.
+        single: Whether the rows are single images of data that joins two images to one in other
+            steps.
     """
 
     images: Tensor | Encoded
@@ -173,6 +175,7 @@ class Batch:
     teacher_images: Encoded | None = None
     teacher_texts: Encoded | None = None
     broken: tuple[str, ...] = ()
+    single: bool = False
 
     def __len__(self) -> int:
         return len(self.captions)

@@ -196,12 +196,17 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "clic.yaml": {  # utils/train_args.py and trigger_train.sh of the public code, 4 devices
         "model.optimizer.lr": 1e-6,
         "model.optimizer.weight_decay": 0.1,
+        "model.optimizer.betas": (0.9, 0.98),
+        "model.optimizer.eps": 1e-8,
         "model.optimizer.warmup_epochs": 0.2,
+        "model.optimizer.initial_share": 0.1,
         "model.optimizer.final_share": 0.01,
         "model.objective.lambda_cont": 0.5,
         "model.objective.lambda_sneg": 0.5,
         "model.objective.lambda_uni": 1.0,
         "model.backbone.tuning.towers": "text",
+        "data.joined": "alternate",
+        "data.positives": [{"class_path": "OtherCaption"}] * 2,  # p_3 and p_4
         "data.batch_size": 800,
         "trainer.max_epochs": 1,
     },

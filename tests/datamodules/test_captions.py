@@ -13,6 +13,7 @@ from tests.datamodules.small import Appended, FakeBackbone, Made, Watcher, finge
 from zoo.batch import MISSING
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError
+from zoo.positives.other_caption import OtherCaption
 from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.jsonl import JsonLines
@@ -133,6 +134,62 @@ def test_a_run_that_was_killed_at_the_end_of_an_epoch_goes_on_with_the_next(tmp_
         resumed, datamodule=made(tmp_path, val_images=2), ckpt_path=checkpoint, weights_only=False
     )
     assert resumed.seen == whole.seen[left_at:]
+
+
+class Kinds(Watcher):
+    """Remembers which batches have single images."""
+
+    def __init__(self):
+        super().__init__()
+        self.single = []
+
+    def training_step(self, batch, index):
+        self.single.append(batch.single)
+        return super().training_step(batch, index)
+
+
+def alternating(tmp_path):
+    further = [OtherCaption(), OtherCaption()]
+    return made(tmp_path, val_images=1, joined="alternate", positives=further)
+
+
+def test_every_other_step_of_an_epoch_has_single_images_also_in_a_run_that_is_resumed(tmp_path):
+    whole, resumed = Kinds(), Kinds()
+    trainer(tmp_path, max_epochs=2, callbacks=[checkpoints(tmp_path, 1)]).fit(
+        whole, datamodule=alternating(tmp_path)
+    )
+    assert whole.single == [False, True, False, True, False] * 2
+    assert {batch.single for batch in whole.validated} == {False}
+    trainer(tmp_path, max_epochs=2, enable_checkpointing=False).fit(
+        resumed,
+        datamodule=alternating(tmp_path),
+        ckpt_path=tmp_path / "checkpoints" / "step=3.ckpt",
+        weights_only=False,
+    )
+    assert resumed.single == whole.single[3:]
+    assert resumed.seen == whole.seen[3:]
+
+
+def test_the_batches_of_a_step_that_accumulates_are_of_one_kind(tmp_path):
+    module = Kinds()
+    options = {"accumulate_grad_batches": 2, "enable_checkpointing": False}
+    trainer(tmp_path, max_epochs=1, **options).fit(module, datamodule=alternating(tmp_path))
+    assert module.single == [False, False, True, True, False]
+
+
+def test_joined_rows_have_four_positives_and_single_ones_their_caption_alone(tmp_path):
+    data = alternating(tmp_path)
+    attached(data).trainer.accumulate_grad_batches = 1
+    joined, single, *_ = epoch_of(data, 0)
+    assert joined.positives.shape == single.positives.shape == (4, 3)  # beside the caption
+    assert (joined.positives != MISSING).all()
+    assert (single.positives == MISSING).all()
+    assert (single.negatives == MISSING).all()
+    assert len(single.texts) <= 4  # no text is encoded that the step does not use
+    samples = data.sources[0].samples
+    captions = [samples[i].caption for i in single.samples.tolist()]
+    ids, _, _ = FakeBackbone().tokenizer(captions)
+    assert torch.equal(single.texts.ids[single.captions], ids)
 
 
 def test_validation_sees_every_held_out_caption_once_and_the_same_in_every_epoch(tmp_path):

@@ -17,9 +17,10 @@ def global_batches(n, local, world, seed=0, epoch=0, skip=0):
         sampler = GlobalBatchSampler(n, local * world, seed, rank, world)
         sampler.resume_at(epoch, skip)
         places = list(sampler)
-        assert {e for e, _ in places} <= {epoch}
+        assert {e for e, _, _ in places} <= {epoch}
+        assert [b for _, _, b in places] == [skip + i // local for i in range(len(places))]
         dealt.append(
-            [[entry for _, entry in places[i : i + local]] for i in range(0, len(places), local)]
+            [[entry for _, entry, _ in places[i : i + local]] for i in range(0, len(places), local)]
         )
     return [list(chain(*parts)) for parts in zip(*dealt, strict=True)]
 
@@ -71,7 +72,7 @@ def test_epochs_and_seeds_have_orders_of_their_own_and_a_fixed_order_has_one():
     first = list(fixed)
     fixed.set_epoch(5)
     assert list(fixed) == first
-    assert [entry for _, entry in first] != list(range(40))
+    assert [entry for _, entry, _ in first] != list(range(40))
 
 
 def test_the_order_takes_nothing_from_the_global_random_state():

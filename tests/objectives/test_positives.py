@@ -1,5 +1,7 @@
 """Losses with further positives, READ-CLIP's and CLIC's, as loops."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -12,6 +14,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
 from zoo.objectives.clic import CLIC
 from zoo.objectives.read_clip import READCLIP
+from zoo.scores import Scores
 
 
 def alignment(case: Case, texts: Tensor, scale: Tensor | float) -> Tensor:
@@ -70,6 +73,15 @@ def test_clic_equals_its_formula(seed: int) -> None:
     contrast, separate, apart = clic(case, texts, cosine_score(images, texts, head.log_scale))
     expected = 0.3 * contrast + 0.6 * separate + 0.9 * apart
     torch.testing.assert_close(sum(loss.parts.values()), loss.total)
+    assert_same(loss.total, expected, [images, texts, head.log_scale])
+
+
+def test_clic_of_single_images_is_clips_loss_whatever_the_weights() -> None:
+    case, head = random_case(0), attached(Cosine(scale=3.0))
+    images, texts = random_pooled(0, 6), random_pooled(1000, case.n_texts)
+    batch = replace(case.batch(Encoded(images), Encoded(texts)), single=True)
+    loss = CLIC(0.3, 0.6, 0.9)(batch, Scores(head, batch))
+    expected = Formulas(case, cosine_score(images, texts, head.log_scale)).clip()
     assert_same(loss.total, expected, [images, texts, head.log_scale])
 
 

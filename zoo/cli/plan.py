@@ -181,6 +181,8 @@ def step_of(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
     notes = [f"what {head} itself costs is not counted"] if head not in (None, "Cosine") else []
     if objective not in (None, *SCORES_ALONE):
         notes.append(f"what {objective} costs beside scores, such as a teacher, is not counted")
+    if data.get("joined") == "alternate":
+        notes.append("every other step has single images, and is counted as if it joined two")
     notes += ["negative images are not counted"] * (data.get("negative_images") is not None)
     return step, notes
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
@@ -27,10 +27,10 @@ from zoo.datamodules.checks import (
     refuse_beside_joined,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
-from zoo.datamodules.dataset import CaptionDataset, ImageFiles, RowImages, Transform
+from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles, RowImages, Transform
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
 from zoo.datamodules.image_captions import ImageCaptions
-from zoo.datamodules.joined import JoinedDataset
+from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce
 from zoo.datamodules.units import check_units
@@ -76,7 +76,9 @@ class CaptionDataModule(Ranged, CaptionData):
         positives: Finders of further texts that are true of a caption's image, one column each.
         negative_images: Images that captions do not fit, from a file.
         joined: Whether every row is two images in one with both of their captions (CLIC), which
-            brings a further positive, the captions the other way round.
+            brings a further positive, the captions the other way round. `alternate` has such rows
+            in every other training step of an epoch, from the first on, and in between single
+            images with their captions alone, as CLIC's public script does.
         source_negatives: Whether one of the negatives that came with a caption is drawn as a
             further column, the first.
         units: Draws units and foils from a units file.
@@ -126,7 +128,7 @@ class CaptionDataModule(Ranged, CaptionData):
         negatives: NegativeGenerator | list[NegativeGenerator] | None = None,
         positives: PositiveGenerator | list[PositiveGenerator] | None = None,
         negative_images: NegativeImages | None = None,
-        joined: bool = False,
+        joined: bool | Literal["alternate"] = False,
         source_negatives: bool = False,
         units: UnitSampler | None = None,
         hard_images: bool = False,
@@ -195,7 +197,7 @@ class CaptionDataModule(Ranged, CaptionData):
             (("source",) if self.source_negatives else ()) + names,
             self.units is not None,
             encoded=self.features is not None,
-            positives=("joined",) * self.joined + tuple(g.name for g in self.positives),
+            positives=("joined",) * bool(self.joined) + tuple(g.name for g in self.positives),
             negative_images=self.negative_images is not None,
         )
 
@@ -338,7 +340,7 @@ class CaptionDataModule(Ranged, CaptionData):
         if self.features is not None:
             store, images = self._encoded_once()
             collate = StoredCollate(store.images, store.texts)
-        data = (JoinedDataset if self.joined else CaptionDataset)(
+        rows = (JoinedDataset if self.joined else CaptionDataset)(
             source.samples,
             source.entries(self.captions_per_image),
             self.texts,
@@ -348,8 +350,11 @@ class CaptionDataModule(Ranged, CaptionData):
             tolerate_broken=self.tolerate_broken,
             negative_images=self.found_images,
         )
+        data: Dataset[list[BatchRow]] = rows
+        if isinstance(rows, JoinedDataset) and self.joined == "alternate" and not fixed:
+            data = AlternatingDataset(rows, self.trainer.accumulate_grad_batches)
         sampler = GlobalBatchSampler(
-            len(data),
+            len(rows),
             batch_size,
             self.seed,
             self.trainer.global_rank,

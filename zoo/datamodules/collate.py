@@ -78,6 +78,7 @@ class Collate:
             hashes=hashes,
             samples=torch.tensor([row.sample for row in rows]),
             primary=len(places),
+            single=any(row.single for row in rows),
             broken=tuple(str(row.broken) for row in rows if row.broken is not None),
         )
 

@@ -49,6 +49,7 @@ class BatchRow:
         sample: Position in the source, -1 in a filling row.
         negative_image: What `RowImages` gave for the negative image, None where there is none.
         broken: The image that was broken, None where none was.
+        single: Whether the row is a single image of data that joins images in other steps.
     """
 
     image: Tensor
@@ -60,6 +61,7 @@ class BatchRow:
     sample: int
     negative_image: Tensor | None = None
     broken: ImageRef | None = None
+    single: bool = False
 
 
 class RowImages(Protocol):
@@ -161,12 +163,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         return len(self.entries)
 
     def __getitem__(self, place: Place) -> list[BatchRow]:
-        epoch, entry = place
-        index = (
-            MISSING
-            if entry == MISSING
-            else self._drawn(self.entries[entry], epoch, entry, "caption")
-        )
+        epoch, index = self._found(place)
         if self.companions is None:
             return [self._row(epoch, index)]
         named = () if index == MISSING else self.samples[index].companions
@@ -175,6 +172,13 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             self._row(epoch, index),
             self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING),
         ]
+
+    def _found(self, place: Place) -> tuple[int, int]:
+        """Returns the epoch of a place and its position in the samples."""
+        epoch, entry = place[:2]
+        if entry == MISSING:
+            return epoch, MISSING
+        return epoch, self._drawn(self.entries[entry], epoch, entry, "caption")
 
     def _drawn(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:
         return int(

@@ -8,8 +8,10 @@ from typing import TypeVar
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from zoo.datamodules.dataset import BatchRow, CaptionDataset
+from zoo.datamodules.sampler import Place
 from zoo.sources.seeds import seed_of
 
 SIDE_BY_SIDE, STACKED = 2, 1  # axes of an image [3, H, W]
@@ -24,6 +26,16 @@ class JoinedDataset(CaptionDataset):
     first further positive is the same the other way round; those of the generators follow, for both
     captions in an order that is drawn. There are no units and no negative images.
     """
+
+    def single_row(self, place: Place) -> BatchRow:
+        """Returns the row of an entry's own image and caption, without further texts."""
+        row = super()._row(*self._found(place))
+        return replace(
+            row,
+            negatives=[None] * len(row.negatives),
+            positives=[None] * (1 + len(row.positives)),
+            single=True,
+        )
 
     def _row(self, epoch: int, index: int) -> BatchRow:
         row, draws = super()._row(epoch, index), Random(seed_of(self.seed, epoch, index, "joined"))
@@ -63,6 +75,27 @@ class JoinedDataset(CaptionDataset):
         images = (self.samples[i].image_id for entry in self.entries for i in entry)
         first = next(images)
         return all(image == first for image in images)
+
+
+class AlternatingDataset(Dataset[list[BatchRow]]):
+    """Joined rows in every other step of an epoch, from the first on, and single ones in between.
+
+    A row is a function of (seed, epoch, sample) and the number of its step.
+
+    Args:
+        joined: Makes the rows.
+        batches_per_step: How many batches an optimiser's step accumulates.
+    """
+
+    def __init__(self, joined: JoinedDataset, batches_per_step: int = 1) -> None:
+        self.joined, self.batches_per_step = joined, batches_per_step
+
+    def __len__(self) -> int:
+        return len(self.joined)
+
+    def __getitem__(self, place: Place) -> list[BatchRow]:
+        step = place[2] // self.batches_per_step
+        return [self.joined.single_row(place)] if step % 2 else self.joined[place]
 
 
 def joined_texts(first: str, second: str) -> str:

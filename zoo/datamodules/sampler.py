@@ -16,11 +16,12 @@ from zoo.errors import ZooError
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.support.worker import Loader
 
-Place = tuple[int, int]
+# epoch, entry and, from the sampler, the number of the batch in its epoch
+Place = tuple[int, ...]
 
 
 class GlobalBatchSampler(DistributedSampler[Place]):
-    """Yields (epoch, entry) places of this rank's rows, batch by batch.
+    """Yields (epoch, entry, batch) places of this rank's rows, batch by batch.
 
     Entry -1 fills up the last batch. The order is a function of (seed, epoch). It is a
     DistributedSampler, since Lightning would wrap any other in one that pads with repeated samples.
@@ -70,7 +71,11 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         order[: self.n] = torch.randperm(self.n, generator=generator)
         mine = order.view(self.batches, self.num_replicas, self.local)[self.skipped :, self.rank]
         # batch by batch, since an epoch of numbers of Python's would take a hundred times the room
-        return ((epoch, entry) for batch in mine for entry in batch.tolist())
+        return (
+            (epoch, entry, number)
+            for number, batch in enumerate(mine, self.skipped)
+            for entry in batch.tolist()
+        )
 
 
 def local_batch_size(batch_size: int, world: int) -> int:

@@ -8,6 +8,9 @@ vectors at unit length in Eq. 6. The means over rows leave out those that lack a
                                       / [exp s(v_i, t_ip) + sum_k exp s(v_i, n_ik)]     Eq. 5
     L_uni  = 1/B sum_i |t_i1 - t_i2|^2                                                  Eq. 6
     L      = lambda_cont L_cont + lambda_sneg L_sneg + lambda_uni L_uni                 Eq. 7
+
+A batch of single images, which the data has in every other step where it alternates, gives
+L = L_CLIP(v, t_1).
 """
 
 import torch
@@ -16,6 +19,7 @@ from torch import Tensor
 from zoo.batch import Batch
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
+from zoo.objectives.clip import clip_loss
 from zoo.scores import Block, Scores
 from zoo.support.ranges import NonNegativeNumber
 
@@ -44,7 +48,10 @@ class CLIC(Objective):
         return Needs(negatives=True, positives=True, pooled_texts=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 7; see `Objective.forward`."""
+        """Computes Eq. 7, or CLIP's loss of single images; see `Objective.forward`."""
+        if batch.single:
+            total = clip_loss(batch, scores)
+            return Loss(total, {"clip": total})
         texts = [batch.captions, *batch.positives.T]
         contrast = torch.stack([self.contrast(t, scores) for t in texts]).mean()  # Eq. 4
         own = [self.own_negatives(t, batch, scores) for t in texts]
