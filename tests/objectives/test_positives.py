@@ -81,6 +81,7 @@ def test_clic_of_single_images_is_clips_loss_whatever_the_weights() -> None:
     images, texts = random_pooled(0, 6), random_pooled(1000, case.n_texts)
     batch = replace(case.batch(Encoded(images), Encoded(texts)), single=True)
     loss = CLIC(0.3, 0.6, 0.9)(batch, Scores(head, batch))
+    assert loss.parts == {"contrast": loss.total, "own_negatives": 0, "invariance": 0}
     expected = Formulas(case, cosine_score(images, texts, head.log_scale)).clip()
     assert_same(loss.total, expected, [images, texts, head.log_scale])
 

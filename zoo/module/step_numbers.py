@@ -37,7 +37,7 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
         numbers["loss_captions"] = clip_loss(batch, scores).detach()
     for name in ("negatives", "positives", "units", "foils"):
         asked = getattr(batch, name)
-        if asked.shape[1] and not batch.single:
+        if asked.shape[1]:
             numbers[f"missing_{name}"] = scores.mean(
                 (asked < 0).float(), scores.rows[:, None].expand_as(asked)
             )

@@ -51,7 +51,8 @@ class CLIC(Objective):
         """Computes Eq. 7, or CLIP's loss of single images; see `Objective.forward`."""
         if batch.single:
             total = clip_loss(batch, scores)
-            return Loss(total, {"clip": total})
+            none = total.new_zeros(())
+            return Loss(total, {"contrast": total, "own_negatives": none, "invariance": none})
         texts = [batch.captions, *batch.positives.T]
         contrast = torch.stack([self.contrast(t, scores) for t in texts]).mean()  # Eq. 4
         own = [self.own_negatives(t, batch, scores) for t in texts]
