@@ -296,18 +296,3 @@ def test_a_recipe_holds_what_was_published(name: str, path: str) -> None:
 
 def test_every_recipe_is_held_to_what_was_published() -> None:
     assert PUBLISHED.keys() | UNPUBLISHED == shipped_recipes().keys()
-
-
-@pytest.mark.parametrize(
-    ("part", "name"),
-    [("objective", "cs_clip.yaml"), ("objective", "fsc_clip.yaml"), ("head", "tf_local.yaml")],
-)
-def test_a_class_starts_from_what_its_paper_states(part: str, name: str) -> None:
-    """In Python no recipe stands beside it."""
-    recipe = yaml.safe_load(shipped_recipes()[name].read_text("utf-8"))
-    module = importlib.import_module(room_of(part))
-    defaults = defaults_of(getattr(module, recipe["model"][part]["class_path"]))
-    above = f"model.{part}."
-    stated = {k.removeprefix(above): v for k, v in PUBLISHED[name].items() if k.startswith(above)}
-    assert len(stated) >= 4
-    assert {argument: defaults[argument] for argument in stated} == stated

@@ -85,6 +85,21 @@ def test_negative_images_of_one_image_s_rows_stay_candidates() -> None:
     assert torch.equal(others.texts_against_images(batch.captions).candidate, there)
 
 
+def test_negatives_with_the_same_words_are_no_candidates_where_those_are_masked() -> None:
+    case, rows = random_case(0), torch.arange(6)
+    negatives = torch.tensor([6, 7, 6, 9, 10, 11])
+    case = replace(case, captions=rows, negatives=negatives[:, None], image_ids=rows, n_texts=12)
+    case = replace(case, negative_images=rows + 6)
+    batch = case.batch(Encoded(random_pooled(0, 12)), Encoded(random_pooled(1, 12)))
+    for masked in (False, True):
+        scores = Scores(attached(Cosine()), batch, mask_same_text=masked)
+        turned, others = scores.turned_round()
+        expected = torch.ones(6, 6, dtype=torch.bool)
+        expected[0, 2] = expected[2, 0] = not masked
+        assert torch.equal(others.images_against(turned.captions).candidate, expected)
+        assert torch.equal(others.texts_against_images(turned.captions).candidate, expected)
+
+
 @pytest.mark.parametrize("objective", [CoNCLIP, TripletCLIP])
 def test_rows_without_negative_images_give_no_term_and_finite_gradients(
     objective: type[CoNCLIP | TripletCLIP],
