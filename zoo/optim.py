@@ -122,9 +122,7 @@ class Optimization(metaclass=RangedType):
             if step < warm:
                 if self.initial_share is None:
                     return rise((step + 1) / warm)
-                return self.initial_share + (1 - self.initial_share) * rise(
-                    step / max(warm - 1, 1)
-                )
+                return self.initial_share + (1 - self.initial_share) * rise(step / max(warm - 1, 1))
             if self.decay == "none":
                 return 1.0
             x = min((step - warm) / max(total_steps - warm, 1), 1.0)

@@ -103,9 +103,7 @@ class DeGLA(Objective):
         rows = torch.where(captions.own)[1]  # i, the row's number among those of all ranks
         k = torch.arange(batch.negatives.shape[1], device=rows.device)
         columns = rows[:, None] + k * captions.logits.shape[1]  # i + kB
-        return Block(
-            between.logits.gather(1, columns), None, between.candidate.gather(1, columns)
-        )
+        return Block(between.logits.gather(1, columns), None, between.candidate.gather(1, columns))
 
     def distillation(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_distill, a scalar."""
