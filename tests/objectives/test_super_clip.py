@@ -1,6 +1,7 @@
 """SuperCLIP's classification as loops, and its counts from step to step."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -75,6 +76,16 @@ def test_super_clip_equals_its_formula_step_by_step(seed: int) -> None:
         assert_same(loss.total, expected + 0.5 * told, leaves)
     assert objective.token_shares.tolist() == pytest.approx(shares)
     assert objective.steps == 2
+
+
+def test_the_classifier_starts_with_weights_as_small_as_the_root_of_their_number() -> None:
+    """As in the public code, whose classifier has CLIP's initial weights."""
+    torch.manual_seed(0)
+    objective = SuperCLIP()
+    objective.attach(replace(SHAPES, image_width=100, vocabulary=500), attached(Cosine()), True)
+    linear = objective.words[1]  # type: ignore[index]
+    assert linear.weight.std().item() == pytest.approx(0.1, rel=0.02)
+    assert not linear.bias.any()
 
 
 def test_counts_rest_in_validation() -> None:
