@@ -78,8 +78,7 @@ def test_super_clip_equals_its_formula_step_by_step(seed: int) -> None:
     assert objective.steps == 2
 
 
-def test_the_classifier_starts_with_weights_as_small_as_the_root_of_their_number() -> None:
-    """As in the public code, whose classifier has CLIP's initial weights."""
+def test_the_classifiers_initial_weights_have_one_over_the_root_of_the_width_as_deviation() -> None:
     torch.manual_seed(0)
     objective = SuperCLIP()
     objective.attach(replace(SHAPES, image_width=100, vocabulary=500), attached(Cosine()), True)
