@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -131,3 +132,35 @@ def test_callbacks_of_the_users_own_do_not_cost_the_last_and_the_best(
     assert said(["fit", "--config", str(made_root / "recipe.yaml"), *flags]).status == 0
     kept = {path.name for path in Path("runs/version_0/checkpoints").iterdir()}
     assert {"best.ckpt", "last.ckpt", "of_my_own.ckpt"} <= kept
+
+
+class RunsOnLoad:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.target,)
+
+
+@pytest.mark.parametrize("weights_only", [None, False])
+def test_resuming_never_unpickles_other_objects_than_tensors_and_plain_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weights_only: bool | None
+) -> None:
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    checkpoint, target = tmp_path / "last.ckpt", tmp_path / "target"
+    torch.save({"state_dict": {}, "callbacks": RunsOnLoad(target)}, checkpoint)
+    data = DataLoader(torch.ones(STEPS, 1))  # type: ignore[arg-type]
+    trainer = ZooTrainer(
+        default_root_dir=tmp_path, accelerator="cpu", logger=False, enable_progress_bar=False
+    )
+    with pytest.raises(ZooError, match=r"last\.ckpt cannot be read as a checkpoint"):
+        trainer.fit(Scripted([1.0]), data, ckpt_path=checkpoint, weights_only=weights_only)
+    assert not target.exists()
+
+
+def test_a_checkpoint_with_numbers_of_numpy_resumes(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "last.ckpt"
+    torch.save({"state_dict": {}, "rate": np.float64(0.5)}, checkpoint)
+    assert WholeCheckpointIO().load_checkpoint(checkpoint)["rate"] == 0.5

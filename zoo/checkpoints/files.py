@@ -20,6 +20,8 @@ SOURCES = ("pretrained", "weights")
 RUNS = Path("runs")
 NAMES = ("last", "best")
 CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
+CHECKPOINT = "a checkpoint of `zoo fit`"
+PLAIN_WEIGHTS = "weights of other projects are given by model.backbone.init_args.pretrained"
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +62,26 @@ class WholeCheckpointIO(TorchCheckpointIO):
             ) from error
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Reads a checkpoint, or a folder of `zoo export` as one.
+        """Reads a checkpoint, or a folder of `zoo export` as one, without running what it holds.
 
         Half-written files of dead processes beside it are removed.
 
         Args:
             path: The file or the folder.
-            args: Passed to Lightning.
-            kwargs: Passed to Lightning.
+            args: Lightning's, not used: a checkpoint never unpickles other objects than tensors
+                and plain data, whatever `weights_only` is.
+            kwargs: As `args`.
 
         Returns:
             What it holds.
+
+        Raises:
+            ZooError: The file cannot be read, or holds other objects.
         """
         if Path(path).is_dir():
             return read_export(Path(path))
         sweep(Path(path).parent)
-        return super().load_checkpoint(path, *args, **kwargs)
+        return read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -97,12 +103,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a "
             "folder that `zoo export` wrote"
         )
-    checkpoint = read_tensors(
-        path,
-        "a checkpoint of `zoo fit`",
-        "weights of other projects are given by model.backbone.init_args.pretrained",
-        mapped=True,
-    )
+    checkpoint = read_tensors(path, CHECKPOINT, PLAIN_WEIGHTS, mapped=True)
     if not (
         is_recipe(checkpoint.get("hyper_parameters"))
         and isinstance(checkpoint.get("zoo", {}), dict)

@@ -2,7 +2,8 @@
 
 import argparse
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import torch
 
 from zoo.errors import ZooError
 
-# open_clip's training keeps learning rates as numpy's numbers in its files, under the names of
-# numpy before and after version 2; CoN-CLIP's keeps the arguments of its script.
+# What files may hold beside tensors and Python's plain data. Lightning's loops, optimizers and
+# schedulers need none of it; a callback may keep numbers of numpy. open_clip's training keeps
+# learning rates as numpy's numbers in its files, under the names of numpy before and after version
+# 2; CoN-CLIP's keeps the arguments of its script.
 NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
 PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
     np.dtype,
@@ -21,6 +24,13 @@ PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
     (codecs.encode, "_codecs.encode"),
     argparse.Namespace,
 ]
+
+
+@contextmanager
+def plain_objects() -> Iterator[None]:
+    """Allows `torch.load` with `weights_only` to read what is plain beside tensors."""
+    with torch.serialization.safe_globals(PLAIN):
+        yield
 
 
 def read_tensors(
@@ -45,7 +55,7 @@ def read_tensors(
             from safetensors.torch import load_file
 
             return dict(load_file(file))
-        with torch.serialization.safe_globals(PLAIN):
+        with plain_objects():
             held = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # torch raises many kinds on what it cannot read
         if "TorchScript" in str(error):

@@ -12,6 +12,7 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 from zoo.checkpoints.files import read_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.support.tensors import plain_objects
 
 
 class Sharded(ModelParallelStrategy):
@@ -55,7 +56,7 @@ class Sharded(ModelParallelStrategy):
 
         Args:
             checkpoint_path: The file.
-            weights_only: As in torch.load.
+            weights_only: Not used: objects other than tensors and plain data are never unpickled.
 
         Returns:
             The checkpoint.
@@ -66,4 +67,5 @@ class Sharded(ModelParallelStrategy):
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)
         self.lightning_module.refuse_other_shapes(read_checkpoint(path))
-        return super().load_checkpoint(path, weights_only)
+        with plain_objects():
+            return super().load_checkpoint(path, weights_only=True)
