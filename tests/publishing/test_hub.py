@@ -281,3 +281,28 @@ def test_a_folder_that_is_no_export_is_refused(folder: Path) -> None:
     (folder / CARD).unlink()
     with pytest.raises(ZooError, match=r"bound is no folder that `zoo export` wrote, with README"):
         contents(folder)
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "../outside.txt"])
+def test_a_link_out_of_the_folder_is_refused_and_nothing_is_uploaded(
+    folder: Path, httpserver: HTTPServer, target: str
+) -> None:
+    (folder.parent / "outside.txt").write_text("private")
+    (folder / "notes.txt").symlink_to(target)
+    hub = Hub(httpserver)
+    with pytest.raises(ZooError, match=r"notes\.txt is a link to .*, outside of the folder"):
+        push(folder, REPO, endpoint=hub.url)
+    assert hub.asked == []
+    with pytest.raises(ZooError, match="nothing was uploaded: remove the link"):
+        contents(folder)
+
+
+def test_a_link_within_the_folder_is_uploaded_as_its_file(
+    folder: Path, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    (folder / "model.safetensors").symlink_to("open_clip_model.safetensors")
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder)
+    hub = Hub(httpserver)
+    push(linked, REPO, endpoint=hub.url)
+    assert hub.files["model.safetensors"] == WEIGHTS

@@ -39,7 +39,7 @@ def contents(folder: Path) -> list[str]:
         folder: A folder that `zoo export` wrote.
 
     Raises:
-        ZooError: It is none.
+        ZooError: It is not an exported folder, or has a link that leads out of it.
     """
     files = _files(folder)
     sizes = {file: file.stat().st_size for file in files}
@@ -72,9 +72,9 @@ def push(
         The commit's address.
 
     Raises:
-        ZooError: The folder is no export, no token is there, there is no such repository, it may
-            not be written to or is public where it should not be, the upload breaks off, or the hub
-            does not answer.
+        ZooError: The folder is not an export or has a link out of it, no token is there, there is
+            no such repository, it may not be written to or is public where it should not be, the
+            upload breaks off, or the hub does not answer.
     """
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
@@ -149,18 +149,27 @@ def _files(folder: Path) -> list[Path]:
     """Returns the files of an exported folder.
 
     Raises:
-        ZooError: It is none.
+        ZooError: It is not an exported folder, or has a link that leads out of it.
     """
     if not (folder / CARD).is_file() or not (folder / DESCRIPTION).is_file():
         raise ZooError(
             f"{folder} is no folder that `zoo export` wrote, with {CARD} and {DESCRIPTION}: export "
             "the checkpoint and push that folder"
         )
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and not file.relative_to(folder).as_posix().startswith(".")
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if not path.relative_to(folder).as_posix().startswith(".")
     )
+    top = folder.resolve()
+    for path in paths:
+        target = path.resolve()
+        if not target.is_relative_to(top):
+            raise ZooError(
+                f"{path} is a link to {target}, outside of the folder, and nothing was uploaded: "
+                "remove the link, or copy the file into the folder if it may be published"
+            )
+    return [path for path in paths if path.is_file()]
 
 
 def _paths_of_this_machine(folder: Path) -> list[str]:
