@@ -1,7 +1,9 @@
 """Reading text files: pipes, and JSON that would lose or hide something."""
 
+import gzip
 import os
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.source import read
+from zoo.support import text_files
 from zoo.support.text_files import read_json
 from zoo.units.reader import read_units
 
@@ -116,3 +119,22 @@ def test_a_units_file_may_begin_with_a_mark_of_its_byte_order(
     whole = (made_root / "units.jsonl").read_bytes()
     (tmp_path / "u.jsonl").write_bytes(b"\xef\xbb\xbf" + whole)
     assert read_units(tmp_path / "u.jsonl") == read_units(made_root / "units.jsonl")
+
+
+def test_a_gz_that_unpacks_to_more_than_is_read_is_refused_before_it_is_all_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "captions.json.gz"
+    path.write_bytes(gzip.compress(b" " * (64 << 20), compresslevel=1))
+    monkeypatch.setattr(text_files, "MAX_UNPACKED", 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(ZooError, match=r"captions\.json\.gz unpacks to more than 1,000,000 bytes"):
+        read_json(path)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+def test_a_gz_of_several_members_is_read_as_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "captions.json.gz"
+    path.write_bytes(gzip.compress(b"[1,") + gzip.compress(b"2]"))
+    assert read_json(path) == [1, 2]

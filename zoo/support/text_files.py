@@ -16,6 +16,8 @@ from zoo.errors import ZooError
 Object = dict[str, Any]
 Binary = io.BufferedReader | io.BytesIO
 SETTLED = 2.0  # seconds after which a further change of a file or folder changes its time
+MAX_UNPACKED = 2 << 30  # bytes; the largest published annotations have less than half of this
+CHUNK = 1 << 20  # bytes that are unpacked at a time
 _HASHES: dict[tuple[int, ...], str] = {}
 _PIPES: dict[tuple[int, int], bytes] = {}
 
@@ -149,11 +151,11 @@ def content(path: Path) -> bytes:
     """Returns the bytes of a file, unpacked where its name ends in .gz.
 
     Raises:
-        ZooError: The file cannot be read or unpacked.
+        ZooError: The file cannot be read or unpacked, or unpacks to more than `MAX_UNPACKED` bytes.
     """
     with _open(path) as file:
         try:
-            return gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
+            return _unpack(file, path) if path.suffix == ".gz" else file.read()
         except (OSError, EOFError, zlib.error) as error:
             raise ZooError(f"{path} cannot be read ({error}): fetch the file again") from error
 
@@ -218,6 +220,20 @@ def caption(text: str, origin: str) -> str:
     if not stripped:
         raise ZooError(f"{origin} has an empty caption: write one or take the entry out")
     return stripped
+
+
+def _unpack(file: Binary, path: Path) -> bytes:
+    unpacked = io.BytesIO()
+    with gzip.GzipFile(fileobj=file) as packed:
+        while part := packed.read(CHUNK):
+            unpacked.write(part)
+            if unpacked.tell() > MAX_UNPACKED:
+                raise ZooError(
+                    f"{path} unpacks to more than {MAX_UNPACKED:,} bytes, the most that are read "
+                    "from a .gz file: if it is what you expect, unpack it and give the unpacked "
+                    "file"
+                )
+    return unpacked.getvalue()
 
 
 def _open(path: Path) -> Binary:
