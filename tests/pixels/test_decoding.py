@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 import torchvision
 from PIL import Image
+from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.errors import ZooError
@@ -146,3 +148,25 @@ def test_torchcodec_gives_the_same_pixels(
 
 def test_pil_gives_its_own_image_where_it_is_asked(refs: Any) -> None:
     assert isinstance(decoded(ImageFinder([]), refs(coloured("JPEG")), "pil"), Image.Image)
+
+
+@pytest.mark.parametrize("crop", [None, (0, 0, 60_000, 40_000)])
+def test_an_image_or_crop_of_too_many_pixels_is_unreadable_before_it_is_decoded(
+    refs: Any, monkeypatch: pytest.MonkeyPatch, crop: tuple[int, int, int, int] | None
+) -> None:
+    def decode(_: Tensor) -> Tensor:
+        raise AssertionError("torchvision was asked")
+
+    ref = replace(refs(jpeg("RGB") if crop else huge_jpeg()), crop=crop)
+    monkeypatch.setattr(decoding, "_jpeg_decoder", lambda: decode)
+    for decoder in ("pil", "torchvision"):
+        with pytest.raises(BrokenImage, match=r"image\.jpg .* has too many pixels .*: reduce its"):
+            decoded(ImageFinder([]), ref, decoder)
+
+
+def huge_jpeg() -> bytes:
+    """Returns a small JPEG whose header states 60,000 by 40,000 pixels."""
+    content = bytearray(jpeg("RGB"))
+    frame = content.index(b"\xff\xc0")
+    content[frame + 5 : frame + 9] = (40_000).to_bytes(2, "big") + (60_000).to_bytes(2, "big")
+    return bytes(content)

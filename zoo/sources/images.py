@@ -43,6 +43,7 @@ FOLDERS = {
 CONTAINERS = ("parquet", "tar", "torchvision")  # of many images in one file or folder
 SOURCES = (*FOLDERS, "file", "published", *CONTAINERS)
 LOOKED_AT = 1_000
+UNREADABLE = (OSError, SyntaxError, ValueError)  # what PIL raises on a file that is not an image
 
 _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
 _VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
@@ -279,18 +280,23 @@ class ImageFinder:
         try:
             with _open(content) as file:
                 image = rgb(file, self.decoding_of(ref))
+            if ref.crop is not None:
+                left, top, width, height = scaled(ref.crop, ref.size, image.size)
+                image = image.crop((left, top, left + width, top + height))
         except PermissionError as error:
             raise ZooError(
                 f"image {path} cannot be read ({error.strerror}): let yourself read it"
             ) from error
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        except Image.DecompressionBombError as error:
+            raise BrokenImage(
+                f"{path} ({ref}) has too many pixels to be decoded ({error}): reduce its size, or "
+                "remove it"
+            ) from error
+        except UNREADABLE as error:
             raise BrokenImage(
                 f"{path} ({ref}) is not a whole image ({error}): fetch it again"
             ) from error
-        if ref.crop is None:
-            return image
-        left, top, width, height = scaled(ref.crop, ref.size, image.size)
-        return image.crop((left, top, left + width, top + height))
+        return image
 
     def content(self, ref: ImageRef) -> bytes:
         """Returns the bytes of an image as its file, or what holds it, has them.
@@ -316,7 +322,7 @@ class ImageFinder:
             try:
                 with Image.open(path) as file:
                     self._sizes[path] = file.size
-            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            except (*UNREADABLE, Image.DecompressionBombError):
                 self._sizes[path] = None
         return self._sizes[path]
 
@@ -335,7 +341,7 @@ class ImageFinder:
             try:
                 with Image.open(path) as image:
                     marks = is_turned(image), is_transparent(image)
-            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            except (*UNREADABLE, Image.DecompressionBombError):
                 continue  # whoever decodes it says what is wrong
             looked, turned, transparent = looked + 1, turned + marks[0], transparent + marks[1]
         return Carried(looked, turned, transparent)
