@@ -70,6 +70,21 @@ def test_what_is_built_is_measured_and_shown(root: Path) -> None:
     assert "No half-truth scores above its anchor" in page  # short texts win always
 
 
+def test_a_page_has_only_images_below_the_data_root(root: Path) -> None:
+    assert said(build()).status == 0
+    longer = lambda images, texts: [[len(text) for text in texts] for _ in images]  # noqa: E731
+    zoo.evaluate(longer, "half_truth:cases.jsonl", ".", out="measured")
+    asked = ["halftruth", "show", "measured", "--out", "page", "--overwrite"]
+    page = root / "page" / "half_truths.html"
+    shown = said(asked)
+    assert "half_truths.html has no images: add --data_root FOLDER" in shown.out
+    assert "data:image/jpeg" not in page.read_text("utf-8")
+    assert said([*asked, "--data_root", "."]).status == 0
+    assert "data:image/jpeg" in page.read_text("utf-8")
+    (root / "other").mkdir()
+    assert "not one image of the" in said([*asked, "--data_root", "other"]).sentence
+
+
 def test_the_longer_text_gets_what_its_guess_says(root: Path) -> None:
     assert said(build()).status == 0
     header, _ = read_cases(root / "cases.jsonl")

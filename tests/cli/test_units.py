@@ -1,6 +1,7 @@
 """`zoo units` from the command line's side."""
 
 import csv
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.support.fake_model import FakeServer
 from tests.support.mistakes import said
@@ -392,3 +394,21 @@ def test_report_of_other_captions_or_without_images_is_refused_in_a_sentence(
     asked = ["units", "report", str(rule), "--out", page, "--data_root", str(tmp_path)]
     assert "not one image of the 3 captions that are shown is under" in said(asked).sentence
     assert not Path(page).exists()
+
+
+def test_a_page_of_units_has_no_images_outside_of_its_folders(
+    by_both: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "units").mkdir()
+    units, page = tmp_path / "units" / "units.jsonl", tmp_path / "page.html"
+    image = tmp_path / "images" / "secret.png"
+    Image.new("RGB", (8, 8)).save(image)
+    records = [json.loads(line) for line in by_both[0].read_text().splitlines()]
+    written = [{**record, "image_id": f"file:{image}"} for record in records if "caption" in record]
+    units.write_text("".join(f"{json.dumps(record)}\n" for record in written))
+    asked = ["units", "report", str(units), "--out", str(page), "--overwrite"]
+    assert said(asked).status == 0
+    assert "data:image/jpeg" not in page.read_text("utf-8")
+    assert said([*asked, "--data_root", str(image.parent)]).status == 0
+    assert "data:image/jpeg" in page.read_text("utf-8")

@@ -152,8 +152,17 @@ def show(arguments: Namespace) -> None:
             console.print(f"{subject}: {note}", highlight=False, soft_wrap=True)
     if out is None:
         return
-    roots = [arguments.data_root] if arguments.data_root else results.header["data_root"]
-    for path in write(found, results.header["model"], ImageFinder(roots), arguments.worst, out):
+    finder = None
+    if arguments.data_root:
+        finder = ImageFinder([arguments.data_root], confined=True)
+    else:
+        console.print(
+            f"{PAGE} has no images: add --data_root FOLDER, since only images below a folder that "
+            "you give are read",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for path in write(found, results.header["model"], finder, arguments.worst, out):
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
@@ -239,7 +248,10 @@ def parser() -> NamingParser:
         "--worst", type=PositiveInt, default=12, help="how many cases of a condition the page has"
     )
     view.add_argument(
-        "--data_root", type=str, help="where the images are; by default where the run found them"
+        "--data_root",
+        type=str,
+        help="the folder of the images; only images below it are read, and without this flag the "
+        "page has none",
     )
     view.add_argument(
         "--preset", type=str, default="official", help="how ties count, one of `zoo ls presets`"

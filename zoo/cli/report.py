@@ -102,7 +102,8 @@ def parser() -> Parser:
         nargs="+",
         type=Path,
         default=(),
-        help="where the images are; by default where the runs found them",
+        help="the folders of the images; only images below them are read, and without this flag "
+        "the pages have none",
     )
     parser.add_argument(
         "--most_mb",

@@ -154,7 +154,7 @@ def report(arguments: Namespace) -> None:
     made = read_report(paths, arguments.n, arguments.seed)
     root = arguments.data_root
     roots = [root] if root else [path.parent for path in paths]
-    page = made.page(ImageFinder(roots), must_find=root is not None) if out else ""
+    page = made.page(ImageFinder(roots, confined=True), must_find=root is not None) if out else ""
     console = Console()
 
     def say(text: str) -> None:

@@ -37,7 +37,7 @@ class Card:
 def write(
     found: Sequence[Diagnostic],
     model: Mapping[str, Any],
-    finder: ImageFinder,
+    finder: ImageFinder | None,
     worst: int,
     out: Path,
 ) -> Iterator[Path]:
@@ -46,7 +46,7 @@ def write(
     Args:
         found: The diagnostics. From the second on, the names of its pictures have a number.
         model: What results say of the model.
-        finder: Finds the images.
+        finder: Finds the images; None for a page without images.
         worst: How many cases of each condition the page shows.
         out: The folder to write into.
 
@@ -78,13 +78,15 @@ def files(n: int, out: Path) -> list[Path]:
 
 
 def page(
-    found: Sequence[Diagnostic], model: Mapping[str, Any], finder: ImageFinder, worst: int
+    found: Sequence[Diagnostic], model: Mapping[str, Any], finder: ImageFinder | None, worst: int
 ) -> str:
     """Returns the page as HTML; see `write`."""
     worst_of = [diagnostic.worst(worst) for diagnostic in found]
     shown = [case for sections in worst_of for own in sections.values() for case in own]
-    images = thumbnails((case.image for case in shown), finder)
-    check_some(images, finder, f"{len(shown):,} worst cases")
+    images = dict.fromkeys((case.image for case in shown), "")
+    if finder is not None:
+        images = thumbnails(images, finder)
+        check_some(images, finder, f"{len(shown):,} worst cases")
     cards = [
         {
             name: [Card(case, images[case.image], marked(*case.texts[1:])) for case in cases]

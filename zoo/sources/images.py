@@ -198,13 +198,21 @@ class ImageFinder:
         roots: Folders laid out as the docs say; the first that holds an image wins.
         decoding: How a user's own images are decoded. Those of data sets and benchmarks are decoded
             as their scripts do.
+        confined: Whether only files below the roots are found, links followed, and nothing is
+            fetched. It is for references that somebody else wrote, as those in results.
 
     Raises:
-        ZooError: A root is no folder.
+        ZooError: A root is not a folder.
     """
 
-    def __init__(self, roots: Sequence[Path | str], decoding: Decoding = AS_PUBLISHED) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path | str],
+        decoding: Decoding = AS_PUBLISHED,
+        confined: bool = False,
+    ) -> None:
         self.roots, self.decoding = tuple(Path(root) for root in roots), decoding
+        self.confined = confined
         for root in self.roots:
             if not root.is_dir():
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
@@ -219,6 +227,14 @@ class ImageFinder:
         Raises:
             ZooError: The reference has an unknown source or a malformed key.
         """
+        if not self.confined:
+            return self._find(ref)
+        if ref.source == "tar" and is_url(_inside(ref)[0]):
+            return None
+        path = self._find(ref)
+        return path if path is not None and self._is_below_roots(path) else None
+
+    def _find(self, ref: ImageRef) -> Path | None:
         if ref.source in FOLDERS:
             return self._listed(ref.source).get(ref.key)
         if ref.source in ("file", "published"):
@@ -356,6 +372,10 @@ class ImageFinder:
         if ref.source in FOLDERS:
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
         return "give the data root that the path starts from"
+
+    def _is_below_roots(self, path: Path) -> bool:
+        target = path.resolve()
+        return any(target.is_relative_to(root.resolve()) for root in self.roots)
 
     def _there(self, ref: ImageRef) -> Path:
         path = self.find(ref)

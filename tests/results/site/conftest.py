@@ -86,10 +86,10 @@ def results(runs: dict[str, Path]) -> dict[str, Results]:
 
 
 @pytest.fixture(scope="session")
-def site(results: dict[str, Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(results: dict[str, Results], root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the report of both runs."""
     out = tmp_path_factory.mktemp("site") / "report"
-    write(results, PRESET, out)
+    write(results, PRESET, out, roots=[root])
     return out
 
 

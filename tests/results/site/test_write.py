@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import tarfile
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 import pytest
 from PIL import Image
+from pytest_httpserver import HTTPServer
 
 from tests.results.site.conftest import PRESET
 from tests.support.compared import outcomes
@@ -321,9 +324,55 @@ def test_an_image_that_is_gone_is_said(
     (tmp_path / "coco" / "val2017" / f"{3:012}.jpg").unlink()
     (tmp_path / "coco" / "val2017" / f"{4:012}.jpg").write_bytes(b"no image")
     (said,) = write(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
-    assert f"2 of 12 images are not under {tmp_path} or cannot be decoded" in said
+    assert f"2 of 12 images are not below {tmp_path}, links followed, or cannot be" in said
     assert "--data_root" in said
     assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
+
+
+def test_images_of_results_are_read_only_below_the_roots_that_are_given(
+    alone: dict[str, Results], root: Path, tmp_path: Path, httpserver: HTTPServer
+) -> None:
+    given, outside = tmp_path / "given", tmp_path / "outside"
+    given.mkdir()
+    outside.mkdir()
+    for folder in (given, outside):
+        shutil.copy(root / "pictures" / "000.png", folder / "image.png")
+    (given / "link.png").symlink_to(outside / "image.png")
+    (given / "folder").symlink_to(outside)
+    (tmp_path / "root").symlink_to(given)
+    with tarfile.open(outside / "images.tar", "w") as tar:
+        tar.add(outside / "image.png", "image.png")
+    inside = [str(given / "image.png"), "image.png", f"{tmp_path}/root/image.png"]
+    names = [
+        *inside,
+        str(outside / "image.png"),
+        "../outside/image.png",
+        str(given / "link.png"),
+        "folder/image.png",
+        f"tar:{outside}/images.tar#image.png",
+        f"tar:{httpserver.url_for('/images.tar')}#image.png",
+    ]
+    images = pa.array([[names[i % len(names)]] for i in range(len(alone["alone"].cases))])
+    cases = alone["alone"].cases
+    cases = cases.set_column(cases.column_names.index("images"), "images", images)
+    written = {"alone": replace(alone["alone"], cases=cases)}
+    (said,) = write(written, PRESET[:1], tmp_path / "out", roots=[tmp_path / "root"])
+    (index,) = script(tmp_path / "out" / "data" / "index.js")
+    assert sum(bool(file) for _, file, _ in index["images"]) == len(inside)
+    assert f"6 of 9 images are not below {tmp_path / 'root'}" in said
+    assert httpserver.log == []
+
+
+def test_without_a_data_root_pages_have_no_images_and_say_how_to_add_them(
+    alone: dict[str, Results], tmp_path: Path
+) -> None:
+    (said,) = write(alone, PRESET[:1], tmp_path / "out")
+    assert said == (
+        "12 of 12 images are not shown: add --data_root FOLDER, since only images below a folder "
+        "that you give are read"
+    )
+    assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert not (tmp_path / "out" / "images").exists()
 
 
 def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) -> None:

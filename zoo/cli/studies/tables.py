@@ -117,6 +117,7 @@ def report(place: Place, runs: list[Run]) -> Path:
         _presets(place),
         out,
         folders,
+        [Path(place.data_root), place.root],
         overwrite=True,
         groups=_groups(rows),
         aside=_aside(rows),

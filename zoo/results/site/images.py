@@ -32,7 +32,7 @@ class Images:
     """Copies images beside pages, each once, as long as there is room.
 
     Args:
-        finder: Finds the images; None where none of the data roots is there.
+        finder: Finds the images; None where no data root was given.
         out: The folder of the pages.
         room: How many bytes the copies may take.
         publish: Whether images of others are linked rather than copied.
@@ -74,11 +74,16 @@ class Images:
                 f"{self.linked:,} {of} are others' and not copied; where their publisher's address "
                 "is known, they are linked"
             )
-        if self.gone:
-            roots = ", ".join(map(str, self.finder.roots)) if self.finder else "any data root"
+        if self.gone and self.finder is None:
             found.append(
-                f"{len(self.gone):,} {of} are not under {roots} or cannot be decoded (first "
-                f"{self.name(self.gone[0])}): --data_root names where they are"
+                f"{len(self.gone):,} {of} are not shown: add --data_root FOLDER, since only images "
+                "below a folder that you give are read"
+            )
+        elif self.gone and self.finder is not None:
+            roots = ", ".join(map(str, self.finder.roots))
+            found.append(
+                f"{len(self.gone):,} {of} are not below {roots}, links followed, or cannot be "
+                f"decoded (first {self.name(self.gone[0])}): give their folder by --data_root"
             )
         if self.crowded:
             found.append(

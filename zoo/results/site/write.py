@@ -60,7 +60,8 @@ def write(
         presets: Ways of counting and averaging. Metrics are those of the first.
         out: The folder of the report.
         places: Folders of the runs by name, beside which trajectories are looked for.
-        roots: Folders of the images; where the runs found them if none is given.
+        roots: Folders of the images. Only images below them are shown, since results may name any
+            file.
         most_mb: How many megabytes the folder may have.
         publish: Whether images of others are linked rather than copied.
         overwrite: Whether a report that lies there may be lost.
@@ -92,7 +93,8 @@ def write(
             "of the images by --data_root, and measure again"
         )
     with whole(out, folder=True, over=True) as folder:
-        images = Images(_finder(roots, results), folder, most_mb * MB, publish)
+        finder = ImageFinder(roots, confined=True) if roots else None
+        images = Images(finder, folder, most_mb * MB, publish)
         size = write_data(found, counted, images, folder, mapped)
         if size > most_mb * MB:
             raise ZooError(
@@ -148,15 +150,6 @@ def check_out(out: Path, overwrite: bool) -> None:
             f"{out} holds a report: name another folder by --out, or add --overwrite if it may be "
             "lost"
         )
-
-
-def _finder(roots: Sequence[Path], runs: Sequence[Results]) -> ImageFinder | None:
-    """Returns what finds the images: under the folders named, else where the runs found them."""
-    if roots:
-        return ImageFinder(roots)
-    known = dict.fromkeys(Path(root) for run in runs for root in run.header.get("data_root", ()))
-    there = [root for root in known if root.is_dir()]
-    return ImageFinder(there) if there else None
 
 
 def _said(runs: Mapping[str, Results]) -> Iterator[str]:
