@@ -4,6 +4,7 @@ Its entries are whole, and each loads a file made with the keys of its publicati
 of the hub, a file of one's own, or not at all.
 """
 
+import hashlib
 import re
 from argparse import Namespace
 from collections.abc import Callable
@@ -64,7 +65,6 @@ def test_an_entry_is_whole(name: str) -> None:
     assert entry.hub or entry.url or entry.refused
     assert entry.url is None or entry.url.startswith("https://")
     assert entry.hub is None or re.fullmatch(r"[\w.-]+/[\w.-]+", entry.hub.id)
-    assert entry.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
     assert set(entry.unknown) == {fact for fact in FACTS if getattr(entry, fact) is None}
     assert entry.folder == (entry.rule == "TripletCLIP")
 
@@ -399,6 +399,73 @@ def test_a_file_of_another_hash_is_refused(cache: Path, monkeypatch: pytest.Monk
     put(snapshot(cache, "le723z/CE_CLIP"), "CE_CLIP.pt", {"a": torch.zeros(1)})
     with pytest.raises(ZooError, match=r"is not the published file of ce_clip: its SHA-256 is"):
         settings("ce_clip")
+
+
+def test_a_revision_that_is_not_pinned_is_logged_and_taken_of_all_files(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = snapshot(cache, "nmndeep/CLIC-ViT-B-32-224-CogVLM")
+    asked: list[tuple[str, str | None]] = []
+
+    def download(repository: str, file: str, revision: str | None = None) -> str:
+        asked.append((file, revision))
+        return str(folder / file)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    entry = entries()["clic_laion"]
+    caplog.set_level("INFO")
+    settings("clic_laion")
+    first, second = "open_clip_model.safetensors", "open_clip_config.json"
+    assert asked == [(first, None), (second, COMMIT)]
+    assert entry.hub is not None
+    assert f"clic_laion: revision {COMMIT} of {entry.hub.page}" in caplog.messages
+    caplog.clear()
+    asked.clear()
+    pinned = replace(entry, hub=replace(entry.hub, revision=COMMIT))
+    known(monkeypatch, clic_laion=pinned)
+    settings("clic_laion")
+    assert asked == [(first, COMMIT), (second, COMMIT)]
+    assert not any("revision" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("hub: {id: a/b, revision: main}", "revision"),
+        (f"sha256: {'A' * 64}", "sha256"),
+        (f"sha256: {{a.pt: {'ab' * 32}}}", "sha256 is one hash for a file"),
+        (f"folder: true\nsha256: {'ab' * 32}", "file names with their hashes for a folder"),
+    ],
+)
+def test_what_pins_no_file_is_refused(line: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    unknown = "unknown: [activation, file, licence, trained_on]"
+    if "sha256" not in line:
+        unknown = unknown.replace("]", ", sha256]")
+    file.write_text(f"says: mine\npaper: mine\narchitecture: ViT-B-32\n{unknown}\n{line}\n")
+    with pytest.raises(ZooError, match=message):
+        read(file)
+
+
+def test_each_file_of_a_folder_is_checked_by_its_own_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image, text = "vision-encoder/model.safetensors", "text-encoder/model.safetensors"
+    for file in (image, text):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_bytes(file.encode())
+    hashes = {file: hashlib.sha256(file.encode()).hexdigest() for file in (image, text)}
+    known(monkeypatch, tripletclip_cc3m=replace(entries()["tripletclip_cc3m"], sha256=hashes))
+    named = f"tripletclip_cc3m:{tmp_path}"
+    assert settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(tmp_path)
+    (tmp_path / text).write_bytes(b"other")
+    with pytest.raises(
+        ZooError, match=r"text-encoder/model\.safetensors is not the"
+    ):
+        settings(named)
+    (tmp_path / text).unlink()
+    with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors of .* is missing"):
+        settings(named)
 
 
 def test_a_repository_of_two_files_leaves_the_choice_to_the_user(cache: Path) -> None:

@@ -26,7 +26,7 @@ def at_length() -> Iterator[str]:
             "read by": entry.rule or entry.head or "",
             "weights": _address(entry),
             "file": entry.file,
-            "sha256": entry.sha256,
+            "sha256": _hashes(entry),
             "licence": entry.licence,
             "trained on": entry.trained_on,
             "paper": entry.paper,
@@ -36,6 +36,12 @@ def at_length() -> Iterator[str]:
         }
         said = [f"  {what}: {text}" for what, text in told.items() if text]
         yield "\n".join([f"{name}: {entry.says}", *said])
+
+
+def _hashes(entry: Entry) -> str:
+    if not isinstance(entry.sha256, dict):
+        return entry.sha256 or ""
+    return ", ".join(f"{file} {value}" for file, value in entry.sha256.items())
 
 
 def _where(entry: Entry) -> str:

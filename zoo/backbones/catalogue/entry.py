@@ -16,6 +16,9 @@ MEND = "write it as docs/guides/published.md has it"
 # what is wanted of every model; an entry says which of it was not found
 FACTS = ("activation", "file", "sha256", "licence", "trained_on")
 
+Commit = Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
 
 class Hub(Struct, forbid_unknown_fields=True):
     """Where the files of a model lie on huggingface.co.
@@ -24,12 +27,13 @@ class Hub(Struct, forbid_unknown_fields=True):
         id: The repository.
         files: The files that are needed, each with its alternatives in order of preference; none
             where the repository's names are not known, and its one file of weights is taken.
-        revision: The commit; the newest where None.
+        revision: The commit, in full, since a branch or tag may move; the newest where None, which
+            is logged when it is taken.
     """
 
     id: Text
     files: list[Annotated[list[Text], Meta(min_length=1)]] = []
-    revision: str | None = None
+    revision: Commit | None = None
 
     @property
     def page(self) -> str:
@@ -57,7 +61,7 @@ class Entry(Struct, forbid_unknown_fields=True):
         hub: Where its files can be fetched.
         url: The page where a person can fetch them.
         file: The file's published name.
-        sha256: The file's SHA-256.
+        sha256: The file's SHA-256; of a folder, those of its files by their names in it.
         licence: The licence; of the weights where they have one, else of the code, as it says.
         trained_on: What it was trained on.
         refused: Why it cannot be loaded.
@@ -78,7 +82,7 @@ class Entry(Struct, forbid_unknown_fields=True):
     hub: Hub | None = None
     url: Text | None = None
     file: Text | None = None
-    sha256: Text | None = None
+    sha256: Sha256 | dict[Text, Sha256] | None = None
     licence: Text | None = None
     trained_on: Text | None = None
     refused: Text | None = None
@@ -120,6 +124,8 @@ def _unlike(entry: Entry) -> str | None:
         return f"it has no {absent[0]} and does not list it under `unknown`"
     if (entry.tag is None) != (entry.head is None):
         return "tag and head stand together, a head's weights over those of a tag"
+    if entry.sha256 is not None and entry.folder != isinstance(entry.sha256, dict):
+        return "sha256 is one hash for a file, and file names with their hashes for a folder"
     return None
 
 

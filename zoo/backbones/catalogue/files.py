@@ -1,5 +1,6 @@
 """Files of published models: found in the hub's cache, fetched, and checked by their hash."""
 
+import logging
 from pathlib import Path
 
 from zoo.backbones.catalogue.entry import Entry, Hub
@@ -7,6 +8,8 @@ from zoo.backbones.hub import quick_hub
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
 from zoo.support.text_files import sha256
+
+log = logging.getLogger(__name__)
 
 
 def given(name: str, entry: Entry, file: Path) -> Path:
@@ -47,17 +50,29 @@ def found(name: str, entry: Entry) -> Path:
         )
     with quick_hub():
         files = _fetched(name, entry.hub)
+    if entry.hub.revision is None:
+        log.info("%s: revision %s of %s", name, _commit_of(files[0]), entry.hub.page)
     return _checked(name, entry, files[0].parents[1] if entry.folder else files[0])
 
 
 def _fetched(name: str, hub: Hub) -> list[Path]:
-    """Returns the files that a model needs, in the order of the entry."""
+    """Returns the files that a model needs, in the order of the entry and all of one revision."""
     if not hub.files:
         return [_only_weights(name, hub)]
-    return [_first(name, hub, alternatives) for alternatives in hub.files]
+    files: list[Path] = []
+    for alternatives in hub.files:
+        revision = _commit_of(files[0]) if files else hub.revision
+        files.append(_first(name, hub, alternatives, revision))
+    return files
 
 
-def _first(name: str, hub: Hub, alternatives: list[str]) -> Path:
+def _commit_of(file: Path) -> str:
+    """Returns the commit that a file in the hub's cache belongs to."""
+    parts = file.parts[::-1]
+    return parts[parts.index("snapshots") - 1]
+
+
+def _first(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
     """Returns the first file that is there: on the hub, or in the cache where that is away."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
@@ -65,7 +80,7 @@ def _first(name: str, hub: Hub, alternatives: list[str]) -> Path:
     absent: Exception | None = None
     for file in alternatives:
         try:
-            return Path(hf_hub_download(hub.id, file, revision=hub.revision))
+            return Path(hf_hub_download(hub.id, file, revision=revision))
         except EntryNotFoundError as error:
             # another file must not be taken where only the network failed
             if isinstance(error, LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
@@ -130,9 +145,15 @@ def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
 
 
 def _checked(name: str, entry: Entry, file: Path) -> Path:
-    if entry.sha256 is not None and (held := sha256(file)) != entry.sha256:
-        raise ZooError(
-            f"{file} is not the published file of {name}: its SHA-256 is {held[:12]}..., and that "
-            f"of {entry.file or 'the published one'} is {entry.sha256[:12]}...: fetch it again"
-        )
+    known = entry.sha256 or {}
+    hashes = {"": known} if isinstance(known, str) else known
+    for inner, expected in hashes.items():
+        path = file / inner
+        if not path.is_file():
+            raise ZooError(f"{path} of {name} is missing: fetch it again")
+        if (held := sha256(path)) != expected:
+            raise ZooError(
+                f"{path} is not the published file of {name}: its SHA-256 is {held[:12]}..., and "
+                f"that of {entry.file or 'the published one'} is {expected[:12]}...: fetch it again"
+            )
     return file
