@@ -459,9 +459,7 @@ def test_each_file_of_a_folder_is_checked_by_its_own_hash(
     named = f"tripletclip_cc3m:{tmp_path}"
     assert settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(tmp_path)
     (tmp_path / text).write_bytes(b"other")
-    with pytest.raises(
-        ZooError, match=r"text-encoder/model\.safetensors is not the"
-    ):
+    with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors is not the"):
         settings(named)
     (tmp_path / text).unlink()
     with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors of .* is missing"):
