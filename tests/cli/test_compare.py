@@ -82,7 +82,7 @@ def test_the_other_formats_are_printed_alone(
     assert out.startswith(begins)
     assert err == ""
     if kind == "json":
-        assert len(json.loads(out)["lines"]) == 6
+        assert len(json.loads(out)["lines"]) == 4
 
 
 def test_outcomes_that_differ_are_listed_by_their_margins(

@@ -200,7 +200,12 @@ def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
         )
         for wrong in (6, 0)
     )
-    compared = zoo.compare({"first": first, "second": second}, resamples=50)
+    members = [Member("sugarcrepe", subset) for subset in ("swap_att", "add_att")]
+    means = (Mean("both", tuple(members)), Mean("one", (members[0],)))
+    preset = Counting(Rules(official_ties=True, drop_identical=False), means)
+    compared = zoo.compare(
+        {"first": first, "second": second}, presets=[preset], resamples=50
+    )
     for means in (False, True):
         own = [
             test for line in compared.lines if line.place.is_mean is means for test in line.tests
@@ -208,6 +213,37 @@ def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
         assert len(own) > 1
         expected = stats.false_discovery_control([test.p for test in own])
         assert [test.q for test in own] == pytest.approx(list(expected))
+
+
+def rates_of_subsets(right: dict[str, int]) -> Results:
+    """Returns a run with so many right of 20 answers in each subset."""
+    parts = [outcomes([i < n for i in range(20)], subset=name) for name, n in right.items()]
+    return results(pa.concat_tables(parts))
+
+
+def test_averages_of_capabilities_are_compared_where_they_are_asked_for_and_only_there() -> None:
+    runs = {
+        "a": rates_of_subsets({"swap_att": 6, "replace_rel": 14, "swap_obj": 9}),
+        "b": rates_of_subsets({"swap_att": 15, "replace_rel": 15, "swap_obj": 9}),
+    }
+    assert not [line for line in zoo.compare(runs, resamples=50).lines if line.place.is_mean]
+    asked = zoo.compare(runs, presets=["official", "capabilities"], resamples=50)
+    means = {line.place.metric: line.tests[0] for line in asked.lines if line.place.is_mean}
+    assert list(means) == [
+        "Predicate Sensitivity",
+        "Relational Structure",
+        "Attribute Binding",
+        "Binding",
+    ]
+    # each category has one capability here, so that four rows are two numbers
+    binding, relations = means["Binding"], means["Relational Structure"]
+    assert (means["Attribute Binding"].q, means["Predicate Sensitivity"].q) == (
+        binding.q,
+        relations.q,
+    )
+    expected = stats.false_discovery_control([binding.p, relations.p])
+    assert [binding.q, relations.q] == pytest.approx(list(expected))
+    assert binding.q < 2 * binding.p * (1 + 1e-9)
 
 
 def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> None:
@@ -337,7 +373,8 @@ def test_cases_that_not_all_runs_have_are_left_out_and_counted() -> None:
     assert "6 of 8" in repr(comparison)
     said = " ".join(comparison.notes)
     assert "swap_att: left out, since another run was not asked them: 1 outcomes of a" in said
-    assert "since one did not score them: 2 outcomes not scored of b" in said
+    assert "since not every run scored them: 2 outcomes not scored of b" in said
+    assert "in any run" not in said
 
 
 def test_metrics_are_chosen_by_patterns(
@@ -486,12 +523,20 @@ def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
             zoo.compare(runs, aside=names)
 
 
-def test_what_all_runs_leave_out_alike_is_counted_once() -> None:
+def test_what_no_run_scored_is_not_said_to_be_scored_by_another() -> None:
     first, second = outcomes([None, None, True, False]), outcomes([None, None, False, False])
-    said = zoo.compare({"a": results(first), "b": results(second)}).notes
-    assert any(
-        note.endswith("did not score them: 2 outcomes not scored of each run") for note in said
-    )
+    notes = zoo.compare({"a": results(first), "b": results(second)}).notes
+    assert "sugarcrepe/swap_att: 2 outcomes were not scored in any run" in notes
+    assert not any("not every run" in note for note in notes)
+
+
+def test_what_one_run_scored_and_what_none_did_are_counted_apart() -> None:
+    first = outcomes([None, None, None, True, False])
+    second = outcomes([None, True, False, None, False])
+    notes = zoo.compare({"a": results(first), "b": results(second)}).notes
+    assert "sugarcrepe/swap_att: 1 outcomes were not scored in any run" in notes
+    (said,) = (note for note in notes if "not every run scored them" in note)
+    assert said.endswith("2 outcomes not scored of a, 1 outcomes not scored of b")
 
 
 @pytest.mark.parametrize(

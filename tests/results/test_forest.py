@@ -17,7 +17,7 @@ def comparison() -> Comparison:
     """One run that is far ahead of the first, and one that is hardly."""
     rates = {"base": 50, "far": 90, "hardly": 52}
     runs = {name: results(outcomes([i < n for i in range(100)])) for name, n in rates.items()}
-    return zoo.compare(runs, resamples=500)
+    return zoo.compare(runs, presets=["official", "capabilities"], resamples=500)
 
 
 def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:

@@ -29,7 +29,9 @@ class Common:
             unscored in all.
         left_out: Number of outcomes of each run about questions that another run was not asked, by
             benchmark and subset.
-        unscored: Number of common outcomes that each run did not score, by benchmark and subset.
+        unscored: Number of common outcomes that each run did not score and another run did, by
+            benchmark and subset.
+        unscored_by_all: Number of common outcomes that no run scored, by benchmark and subset.
         by_name: Whether a run of an older zoo keeps no hash of what was asked. Cases of one name,
             with the same images and right answers, then count as the same.
     """
@@ -37,6 +39,7 @@ class Common:
     tables: tuple[pa.Table, ...]
     left_out: dict[Part, tuple[int, ...]]
     unscored: dict[Part, tuple[int, ...]]
+    unscored_by_all: dict[Part, int]
     by_name: bool
 
 
@@ -70,11 +73,16 @@ def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
         at = SCHEMA.get_field_index(name)
         tables = [table.set_column(at, SCHEMA.field(at), tables[0][name]) for table in tables]
     parts = [key[:2] for key in shared]
-    lacking = [
-        Counter(parts[row] for row in np.flatnonzero(np.asarray(table["right"].is_null())))
-        for table in tables
-    ]
-    return Common(tuple(_scored_by_all(tables)), _by_part(alone), _by_part(lacking), by_name)
+    unscored = np.stack([np.asarray(table["right"].is_null()) for table in tables])
+    by_all = unscored.all(0)
+    by_some = [Counter(parts[row] for row in np.flatnonzero(own & ~by_all)) for own in unscored]
+    return Common(
+        tuple(_scored_by_all(tables)),
+        _by_part(alone),
+        _by_part(by_some),
+        dict(Counter(parts[row] for row in np.flatnonzero(by_all))),
+        by_name,
+    )
 
 
 def rows_by_question(runs: Sequence[pa.Table]) -> list[Rows]:

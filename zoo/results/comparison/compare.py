@@ -18,7 +18,7 @@ from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.support.provenance import random_weights
 
-PRESETS = ("official", "capabilities")
+PRESETS = ("official",)
 
 Run = Results | Path | str
 Runs = Mapping[str, Run] | Sequence[Path | str]
@@ -212,9 +212,11 @@ def _notes(
         )
     for name, counts in _by_benchmark(shared.unscored):
         yield (
-            f"{name}: left out of all runs, since one did not score them: "
+            f"{name}: left out of all runs, since not every run scored them: "
             f"{_by_run(names, counts, 'outcomes not scored')}"
         )
+    for name, (n,) in _by_benchmark({part: (n,) for part, n in shared.unscored_by_all.items()}):
+        yield f"{name}: {n:,} outcomes were not scored in any run"
     if shared.by_name:
         yield (
             "a run of an older zoo keeps no hash of what it asked: cases of one name and with the "

@@ -257,18 +257,23 @@ def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
 
 
 def _adjusted(rows: Sequence[Row], tests: Sequence[Sequence[Paired]]) -> list[list[float]]:
-    """Returns the q of every test, adjusted over all metrics of its split, or over all means."""
+    """Returns the q of every test, adjusted over all metrics of its split, or over all means.
+
+    Means of a preset that are of the same metrics with the same shares count once.
+    """
     adjusted = [[float("nan")] * len(own) for own in tests]
     families = [(row.place.split, row.place.is_mean) for row in rows]
     for family in dict.fromkeys(families):
-        own = [
-            (i, j)
-            for i, other in enumerate(families)
-            if other == family
-            for j in range(len(tests[i]))
-        ]
-        for (i, j), q in zip(own, benjamini_hochberg([tests[i][j].p for i, j in own]), strict=True):
-            adjusted[i][j] = float(q)
+        same: dict[object, list[int]] = {}
+        for i, (row, other) in enumerate(zip(rows, families, strict=True)):
+            if other == family:
+                key = (row.place.preset, row.shares) if row.place.is_mean else row.place
+                same.setdefault(key, []).append(i)
+        own = [(of, j) for of in same.values() for j in range(len(tests[of[0]]))]
+        found = benjamini_hochberg([tests[of[0]][j].p for of, j in own])
+        for (of, j), q in zip(own, found, strict=True):
+            for i in of:
+                adjusted[i][j] = float(q)
     return adjusted
 
 

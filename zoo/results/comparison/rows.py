@@ -63,6 +63,7 @@ class Row:
         values: How good the answers of each run are, from 0 to 1, `[runs, n]`.
         missing: Names of the members that a partial mean is taken without.
         partial_gallery: Whether it is a recall among some of a gallery's images only.
+        shares: Names of the metrics that a mean is of, with their shares; empty of a metric.
     """
 
     place: Place
@@ -73,6 +74,7 @@ class Row:
     values: Floats
     missing: tuple[str, ...] = ()
     partial_gallery: bool = False
+    shares: frozenset[tuple[str, float]] = frozenset()
 
     @property
     def n(self) -> int:
@@ -179,12 +181,15 @@ def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
         zip(counted[0], zip(*(of.values() for of in counted), strict=True), strict=True)
     )
     return [
-        _row(
-            Place(preset.name, "", "", part.name),
-            sum(metric.of for metric, _ in part.shares),
-            [[one for one in observed[metric] if one is not None] for metric, _ in part.shares],
-            [share for _, share in part.shares],
-            tuple(dict.fromkeys(part.left_out)),
+        replace(
+            _row(
+                Place(preset.name, "", "", part.name),
+                sum(metric.of for metric, _ in part.shares),
+                [[one for one in observed[metric] if one is not None] for metric, _ in part.shares],
+                [share for _, share in part.shares],
+                tuple(dict.fromkeys(part.left_out)),
+            ),
+            shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
         for part in parts(preset.means, list(counted[0]))
         if part.taken and all(None not in observed[metric] for metric, _ in part.shares)
