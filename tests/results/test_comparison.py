@@ -203,9 +203,7 @@ def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
     members = [Member("sugarcrepe", subset) for subset in ("swap_att", "add_att")]
     means = (Mean("both", tuple(members)), Mean("one", (members[0],)))
     preset = Counting(Rules(official_ties=True, drop_identical=False), means)
-    compared = zoo.compare(
-        {"first": first, "second": second}, presets=[preset], resamples=50
-    )
+    compared = zoo.compare({"first": first, "second": second}, presets=[preset], resamples=50)
     for means in (False, True):
         own = [
             test for line in compared.lines if line.place.is_mean is means for test in line.tests

@@ -2,18 +2,22 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+import zoo
 from tests.evaluation.fakes import (
     SHAPES,
     FakeBackbone,
+    InMemory,
     cases,
     cosine,
     drawn_images,
@@ -21,14 +25,20 @@ from tests.evaluation.fakes import (
     measured,
 )
 from tests.support.mistakes import contents, full_after
+from zoo.benchmarks import Case, Outcome, Protocol, Query, Subset
+from zoo.benchmarks.protocols.base import above_all, asked
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
 from zoo.results import reading, report
-from zoo.results.brief import absent
+from zoo.results import show as screen
+from zoo.results.brief import absent, summary_table
+from zoo.results.by_benchmark import by_benchmark
 from zoo.results.comparison.common import common
 from zoo.results.comparison.differing import differences
 from zoo.results.comparison.paired import paired
 from zoo.results.comparison.rows import rows_of
+from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import fingerprint
 from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Official, Strict
@@ -36,6 +46,11 @@ from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.results.show import show
 from zoo.results.tables import TextTable
+
+METRIC = Metric(
+    *("b", "s", "i2t", 50.0, 40.0, 60.0, "Wilson"),
+    *(100, 100, 0, 100, 100, 0),
+)
 
 
 @pytest.fixture
@@ -409,3 +424,131 @@ def test_what_is_absent_has_a_line_for_each_way_of_getting_it() -> None:
         "absent: b/one and 1 more (one.json): clone it",
         "absent: b/three (three.json): ask for it",
     ]
+
+
+class Flat:
+    """Scores every image and text alike, so that every answer is a tie."""
+
+    def score(self, images: list[object], texts: list[str]) -> np.ndarray:
+        return np.zeros((len(images), len(texts)), np.float32)
+
+
+@pytest.fixture
+def tied(tmp_path: Path) -> Results:
+    """Results of ties alone, which count as right in one subset and as wrong in two."""
+    made = [
+        replace(case, correct_first=case.subset == "pairs")
+        for case in cases(drawn_images(tmp_path, 3), retrieval=False)
+        if case.subset in ("pairs", "choices")
+    ]
+    return evaluation(tmp_path, made, presets=["official", "strict"]).run(Flat())
+
+
+def test_a_benchmark_of_ties_is_named_with_its_share_and_the_preset_that_counts_them_wrong(
+    tied: Results,
+) -> None:
+    assert tied.value("in_memory", "pairs", "i2t") == 100.0
+    said = (
+        "in_memory: 100.0% of the i2t answers are ties, which preset official counts as right; "
+        "`zoo rescore RUN --preset strict` counts every tie as wrong"
+    )
+    shown = " ".join(repr(tied).split())
+    assert said in shown
+    assert said in tied.to_markdown()
+    assert said.replace("%", r"\%").replace("_", r"\_") in tied.to_latex()
+    assert said in tied._repr_html_()
+    strict = "in_memory: 100.0% of the i2t answers are ties, which count as wrong"
+    assert strict in shown
+    assert strict in tied.to_markdown("strict")
+
+
+def test_ties_of_a_few_answers_are_counted_and_not_warned_of() -> None:
+    made = replace(METRIC, ties=50, ties_right=50)
+    assert list(tie_warnings([made], "official")) == []
+    mostly = replace(METRIC, ties=51, ties_right=20)
+    (said,) = tie_warnings([mostly], "official")
+    assert "51.0% of the i2t answers are ties, 20 of which preset official counts as right" in said
+    (of_old,) = tie_warnings([replace(METRIC, ties=51)], "official")
+    assert "which preset official may count as right" in of_old
+
+
+def test_ties_are_a_column_of_the_condensed_table_too(
+    tied: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "MANY", 1)
+    short = repr(tied).splitlines()
+    head = next(line for line in short if line.startswith("benchmark metric subsets"))
+    assert "n / of all ties chance" in " ".join(head.split())
+    assert "in_memory i2t 1 100.0 43.9 to 100.0 3 / 3 3 50.0" in " ".join(" ".join(short).split())
+
+
+def test_a_comparison_says_which_runs_answer_by_ties(tied: Results) -> None:
+    notes = zoo.compare({"a": tied, "b": tied}, resamples=10).notes
+    for name in "ab":
+        assert any(note.startswith(f"{name}: in_memory: 100.0% of the i2t") for note in notes)
+    strict = zoo.compare({"a": tied, "b": tied}, presets=["strict"], resamples=10).notes
+    assert any(note.endswith("are ties, which count as wrong") for note in strict)
+
+
+class FirstImage(Protocol):
+    """Of two images and two texts, the first image has to choose its text."""
+
+    name = "first_image"
+
+    def queries(self, match: np.ndarray) -> Iterator[Query]:
+        yield asked("text", 0, match, (0, 1), (0, 1))
+
+    def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
+        for query in self.queries(match):
+            yield query.answered(scores.ravel(), *above_all(scores[0], match[0]))
+
+
+class Declared(InMemory):
+    """Declares a chance level of 50 % for all that it asks."""
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        return tuple(
+            replace(part, chance=dict.fromkeys(("text", "i2t"), 50.0)) for part in self._parts
+        )
+
+
+def test_a_benchmark_has_one_chance_level_in_every_table(tmp_path: Path) -> None:
+    images = drawn_images(tmp_path, 3)
+    eye = np.eye(2, dtype=bool)
+    four = np.array([[True, False, False, False]])
+    made = [
+        *(
+            Case((images[i], images[i - 1]), ("a b", "b a"), eye, FirstImage(), "own", str(i))
+            for i in range(3)
+        ),
+        *(
+            Case((images[i],), ("a b", "b a", "c", "d"), four, "i2t", "four", str(i))
+            for i in range(3)
+        ),
+        *(
+            Case((images[i], images[i - 1]), ("a b", "b a"), eye, "group", "pairs", str(i))
+            for i in range(3)
+        ),
+    ]
+    results = Evaluation([Declared(made)], str(tmp_path), workers=0).run(Flat())
+    blind = results.header["benchmarks"]["in_memory"]["ceilings"]
+    chances = {(m.subset, m.metric): m.chance for m in results.metrics}
+    assert chances[("own", "text")] == 50.0  # as declared, for a protocol that says none
+    assert chances[("four", "i2t")] == 25.0  # by the protocol, whatever is declared
+    assert chances[("pairs", "text")] == 25.0
+    assert {
+        (subset, metric): of["chance"]
+        for subset, by_metric in blind.items()
+        for metric, of in by_metric.items()
+        if subset != "*"
+    } == pytest.approx(chances)
+    assert blind["own"]["text"]["order_only"] == 50.0
+
+
+def test_the_chance_of_a_benchmark_weighs_its_subsets_by_their_cases() -> None:
+    few = replace(METRIC, subset="few", of=25, chance=50.0)
+    many = replace(METRIC, subset="many", of=75, chance=10.0)
+    mean = by_benchmark("official", (few, many), {})
+    (row,) = summary_table(list(mean), (few, many), {"benchmarks": {}}).rows
+    assert row[6] == "20.0"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import comb, fsum, log
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from zoo.errors import ZooError
 from zoo.support.caches import cache_folder
 from zoo.support.files import write_beside
 
-VERSION = 1  # raised when the same cases come to something else
+VERSION = 2  # raised when the same cases come to something else
 WORTH_KEEPING = 5_000  # cases; fewer are looked through in less than a second
 EVERY = "*"  # all subsets together
 LONGER, SHORTER, COMMONER, RARER = "longer", "shorter", "commoner", "rarer"
@@ -36,7 +37,8 @@ class Ceiling:
 
     Attributes:
         n: Number of queries in the file, those without an image among them.
-        chance: What a guess gets.
+        chance: What a guess gets: by the protocol, else as the benchmark declares it, else by the
+            number of answers.
         order_only: The most that a bag of words can get, which has to guess where a right and a
             wrong text have the same words. None where nothing chooses among texts.
         text_only: What is got without the image, by taking the texts that are longer, shorter, or
@@ -59,6 +61,7 @@ class Ceiling:
 
 
 Ceilings = dict[str, dict[str, Ceiling]]
+Declared = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -71,21 +74,22 @@ class _Blind:
     place: int | None = None
 
 
-def ceilings(cases: Sequence[Case]) -> Ceilings:
+def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
     """Returns the ceilings by subset and metric; those of all subsets stand under EVERY.
 
     Those of many cases are kept in the cache folder, and found there by what the cases hold.
 
     Args:
         cases: All cases of a benchmark that were read.
+        declared: Chance levels that the benchmark declares, in per cent, by subset and metric.
     """
     if len(cases) < WORTH_KEEPING:
-        return found_of(cases)
-    file = cache_folder("ceilings") / f"{_digest(cases)}.json"
+        return found_of(cases, declared)
+    file = cache_folder("ceilings") / f"{_digest(cases, declared)}.json"
     try:
         return from_plain(json.loads(file.read_bytes()))
     except (OSError, ValueError, TypeError, AttributeError):
-        made = found_of(cases)
+        made = found_of(cases, declared)
     with suppress(ZooError):  # they are found anew next time
         write_beside(file, json.dumps(as_plain(made)).encode())
     return made
@@ -107,9 +111,10 @@ def from_plain(plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ceilings
     }
 
 
-def _digest(cases: Iterable[Case]) -> str:
-    """Returns what tells cases from others by all that ceilings are made of."""
-    seen = hashlib.blake2b(str(VERSION).encode(), digest_size=12)
+def _digest(cases: Iterable[Case], declared: Declared) -> str:
+    """Returns a hash of all that ceilings are made of."""
+    chances = sorted((subset, sorted(of.items())) for subset, of in declared.items())
+    seen = hashlib.blake2b(repr((VERSION, chances)).encode(), digest_size=12)
     for case in cases:
         said = (case.subset, written(case.judged_by), case.argmax, case.correct_first)
         texts = (len(case.images), case.texts, case.asking)
@@ -117,23 +122,26 @@ def _digest(cases: Iterable[Case]) -> str:
     return seen.hexdigest()
 
 
-def found_of(cases: Iterable[Case]) -> Ceilings:
-    """Returns what `ceilings` does, found anew.
-
-    Args:
-        cases: All cases of a benchmark that were read.
-    """
+def found_of(cases: Iterable[Case], declared: Declared) -> Ceilings:
+    """Returns what `ceilings` does, without its cache; see there for the arguments."""
     asking = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
     texts = _Texts(text for case in asking for text in (*case.texts, *case.asking))
     found: dict[str, dict[str, list[_Blind]]] = {}
     known: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
+    chances: dict[tuple[str, str, str, int, int], float | None] = {}
     for case in asking:
         protocol = case.protocol if isinstance(case.protocol, str) else written(case.protocol)
         key = protocol, case.match.shape
         if key not in known:
             known[key] = chosen(case)
         for query in case.queries():
-            blind = _blind(case, query, texts) if query.metric in known[key] else None
+            if query.metric not in known[key]:
+                continue
+            options = len(query.match) if query.options is None else query.options
+            of = protocol, case.subset, query.metric, options, query.right_options or 0
+            if of not in chances:
+                chances[of] = _chance(case, *of[2:], declared)
+            blind = _blind(case, query, texts, chances[of])
             if blind is not None:
                 found.setdefault(case.subset, {}).setdefault(query.metric, []).append(blind)
     made = {
@@ -187,31 +195,50 @@ def chosen(case: Case) -> frozenset[str]:
     return frozenset(outcome.metric for outcome in judged if outcome.right)
 
 
-def _blind(case: Case, query: Query, texts: _Texts) -> _Blind | None:
-    """Returns the chances of a query, None where it chooses neither text nor place."""
+def _chance(
+    case: Case, metric: str, options: int, right_options: int, declared: Declared
+) -> float | None:
+    """Returns the chance level of a query as metrics have it, a share; None if it is not known."""
+    found = case.judged_by.chance(metric, np.array([options]), np.array([right_options]))
+    if found is not None:
+        return float(found[0])
+    level = declared.get(case.subset, {}).get(metric)
+    return None if level is None else level / 100
+
+
+def _blind(case: Case, query: Query, texts: _Texts, known: float | None) -> _Blind | None:
+    """Returns the chances of a query, None where it chooses neither text nor place.
+
+    Args:
+        case: The case.
+        query: One of its queries.
+        texts: All texts of the benchmark.
+        known: The chance level of protocol or benchmark, None where neither says one.
+    """
     if case.asking:
         right, wrong = _sides(case.texts, case.match[query.query].tolist())
         same = _shared(texts, (*case.asking, *right), wrong)
-        chance = 1 / len(query.match)
+        chance = 1 / len(query.match) if known is None else known
         return _Blind(chance, chance if any(same) else 1.0)
     own = [case.texts[j] for j in query.texts]
     if (len(query.images), len(own)) == (2, 2) and query.metric in group.CHANCE:
-        chance = group.CHANCE[query.metric] / 100
+        chance = group.CHANCE[query.metric] / 100 if known is None else known
         return _Blind(chance, chance if texts.bag(own[0]) == texts.bag(own[1]) else 1.0)
     if 1 not in (len(query.images), len(own)) or not 0 < query.match.sum() < len(query.match):
         return None
     n, k = len(query.match), int(query.match.sum())
+    chance = 1 / comb(n, k) if known is None else known
     ordered = k == 1 and (case.argmax or case.correct_first)
     place = int(np.argmax(query.match)) if ordered else None
     if len(own) != n:
-        return None if place is None else _Blind(1 / comb(n, k), place=place)
+        return None if place is None else _Blind(chance, place=place)
     right, wrong = _sides(own, query.match.tolist())
     put = [[texts.guesses(text) for text in side] for side in (right, wrong)]
     guesses = tuple(
         put_in_order(*([guess[g] for guess in side] for side in put)) for g in range(len(GUESSES))
     )
     same = _shared(texts, right, wrong)
-    return _Blind(1 / comb(n, k), 1 / comb(sum(same), same[0]), guesses, place)
+    return _Blind(chance, 1 / comb(sum(same), same[0]), guesses, place)
 
 
 def _sides(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list[str]]:

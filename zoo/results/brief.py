@@ -1,6 +1,7 @@
 """What a report over much is shortened to: a row a benchmark, and one note of those alike."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zoo.benchmarks.ceilings import EVERY, Ceiling, Ceilings, from_plain
@@ -22,9 +23,11 @@ BLIND = (
 
 
 def summary_table(
-    averages: Iterable[Average], metrics: Iterable[Metric], header: Mapping[str, Any]
+    averages: Sequence[Average], metrics: Sequence[Metric], header: Mapping[str, Any]
 ) -> TextTable:
     """Returns a table with a row for each benchmark and metric, and what the blind get beside it.
+
+    The number of ties is a column where there are any.
 
     Args:
         averages: The means by benchmark.
@@ -32,16 +35,20 @@ def summary_table(
         header: All that results.json says beside metrics.
     """
     blind = {run: of.get(EVERY) or next(iter(of.values()), {}) for run, of in _ceilings(header)}
-    chances: dict[str, list[float | None]] = {}
+    chances: dict[str, list[tuple[float, int]]] = {}
     for m in metrics:
-        if m.value is not None and not m.partial_gallery:
-            chances.setdefault(f"{m.asked}/{m.metric}", []).append(m.chance)
+        if m.value is not None and not m.partial_gallery and m.chance is not None:
+            chances.setdefault(f"{m.asked}/{m.metric}", []).append((m.chance, m.of))
+    ties = Counter[str]()
+    for m in metrics:
+        ties[f"{m.asked}/{m.metric}"] += m.ties
+    any_ties = any(ties[average.name] for average in averages)
     rows, last = [], ""
     for average in averages:
         run, _, metric = average.name.rpartition("/")
         ceiling = blind.get(run, {}).get(metric)
-        known = [chance for chance in chances.get(average.name, ()) if chance is not None]
-        chance = sum(known) / len(known) if known else None
+        known = chances.get(average.name, [])  # weighted as the average is, by cases
+        chance = sum(c * n for c, n in known) / sum(n for _, n in known) if known else None
         of = len(average.members)
         rows.append(
             (
@@ -51,14 +58,16 @@ def summary_table(
                 number(average.value),
                 interval(average),
                 f"{average.n:,} / {average.of:,}",
+                *([f"{ties[average.name]:,}" if ties[average.name] else ""] if any_ties else []),
                 number(chance),
                 *(_blind(ceiling) if ceiling else ("", "", "")),
                 number(_tower(header, run, EVERY, metric)[0]),
             )
         )
         last = run
-    header_row = ("benchmark", "metric", "subsets", "%", "95 % interval", "n / of all", "chance")
-    return TextTable((*header_row, *CEILINGS), tuple(rows))
+    header_row = ("benchmark", "metric", "subsets", "%", "95 % interval", "n / of all")
+    tied = ("ties",) if any_ties else ()
+    return TextTable((*header_row, *tied, "chance", *CEILINGS), tuple(rows))
 
 
 def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:

@@ -3,7 +3,7 @@
 Values are in per cent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -111,6 +111,7 @@ class Metric:
         gallery_of: Number of images of the whole gallery; None where the metric is no recall.
         run: What tells this run of the benchmark from another, as in `BenchmarkRun`.
         split: The split over whose cases it was counted; empty where over all cases.
+        ties_right: Number of ties that count as right; None in results of an older zoo.
     """
 
     benchmark: str
@@ -131,6 +132,7 @@ class Metric:
     gallery_of: int | None = None
     run: str = ""
     split: str = ""
+    ties_right: int | None = None
 
     @property
     def asked(self) -> BenchmarkRun:
@@ -191,6 +193,41 @@ def metrics(
             )
             found[metric] = observed
     return found
+
+
+def tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
+    """Yields a sentence for each benchmark of which most scored answers are ties.
+
+    Args:
+        metrics: Metrics that were counted under one preset.
+        preset: Its name.
+    """
+    by_benchmark: dict[BenchmarkRun, dict[str, list[Metric]]] = {}
+    for metric in metrics:
+        if metric.metric != MACRO:
+            by_metric = by_benchmark.setdefault(metric.asked, {})
+            by_metric.setdefault(metric.metric, []).append(metric)
+    for run, by_metric in by_benchmark.items():
+        shares = {
+            name: sum(m.ties for m in own) / max(sum(m.n for m in own), 1)
+            for name, own in by_metric.items()
+        }
+        most = max(shares, key=lambda name: shares[name])
+        if shares[most] > 0.5:
+            says = f"{run}: {shares[most]:.1%} of the {most} answers are ties"
+            yield f"{says}, {_said_of_ties(by_metric[most], preset)}"
+
+
+def _said_of_ties(metrics: Sequence[Metric], preset: str) -> str:
+    right = [metric.ties_right for metric in metrics]
+    strict = "`zoo rescore RUN --preset strict` counts every tie as wrong"
+    if None in right:
+        return f"which preset {preset} may count as right; {strict}"
+    counted, ties = sum(filter(None, right)), sum(metric.ties for metric in metrics)
+    if not counted:
+        return "which count as wrong"
+    some = "" if counted == ties else f"{counted:,} of "
+    return f"{some}which preset {preset} counts as right; {strict}"
 
 
 def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
@@ -273,6 +310,7 @@ def _metric(
         published=known.published.get(name) if alike and whole else None,
         gallery_of=gallery_of,
         run=run.run,
+        ties_right=int((scored.tie & scored.right).sum()),
     ), (None if low is None else observed)
 
 

@@ -25,7 +25,7 @@ from zoo.results.beside import beside_table
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.familiar import Familiarity, bucketed, summary
 from zoo.results.leaks import Leak, leaks, told
-from zoo.results.metrics import Metric, Reference, metrics
+from zoo.results.metrics import Metric, Reference, metrics, tie_warnings
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Official
@@ -200,7 +200,9 @@ class Results:
     def _table(self, counted: Counted) -> TextTable:
         said = [f"preset {counted.preset}: {counted.says}"]
         random = random_weights(self.header["model"].get("weights", {}))
-        return metrics_table(counted.metrics, [*said, *([] if random is None else [random])])
+        said += [] if random is None else [random]
+        said += tie_warnings(counted.metrics, counted.preset)
+        return metrics_table(counted.metrics, said)
 
     def as_json(self) -> dict[str, Any]:
         """Returns what results.json holds."""
@@ -429,7 +431,7 @@ def _run(described: Mapping[str, Any]) -> BenchmarkRun:
 
 
 def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
-    contents = plan.contents[run]
+    contents, subsets = plan.contents[run], plan.subsets[run]
     return {
         **run._asdict(),
         **spec(benchmark),
@@ -438,7 +440,7 @@ def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str,
         "citation": benchmark.citation,
         "notes": contents.notes,
         "baselines": contents.baselines,
-        "ceilings": as_plain(ceilings(contents.cases)),
+        "ceilings": as_plain(ceilings(contents.cases, {s.name: s.chance for s in subsets})),
         "files": {str(path): sha256(path) for path in _files(contents.files)},
         "subsets": {
             subset.name: {
@@ -446,7 +448,7 @@ def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str,
                 "chance": dict(subset.chance),
                 "published": dict(subset.published),
             }
-            for subset in plan.subsets[run]
+            for subset in subsets
         },
     }
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from zoo.results.averages import Average
 from zoo.results.brief import BLIND, LONG, absent, ceilings_table, notes, summary_table
 from zoo.results.leaks import Leak, leaks_table, untold
-from zoo.results.metrics import Metric
+from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.report import BESIDE, CUT, DECODED, EXCLUDED_IMAGES, SHORT_LISTS, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
@@ -103,6 +103,8 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
             yield Text(random, style="bold")
         first = () if counted is results.counted[0] else results.metrics
         own = [metric for metric in counted.metrics if metric not in first]
+        for warning in tie_warnings(own, counted.preset):
+            yield Text(warning, style="bold")
         if many and own:
             before = () if counted is results.counted[0] else results.counted[0].by_benchmark
             known = [replace(average, preset=counted.preset) for average in before]

@@ -139,8 +139,10 @@ def splits_table(metrics: Sequence[Metric]) -> TextTable:
         metrics: Metrics in the order of their rows.
 
     Returns:
-        A table with a row for each metric and split; the first of a metric names it.
+        A table with a row for each metric and split; the first of a metric names it. The number of
+        ties is a column where there are any.
     """
+    any_ties = any(f.ties for f in metrics)
     named = [(str(f.asked), f.subset, f.metric) for f in metrics]
     rows = (
         (
@@ -149,10 +151,11 @@ def splits_table(metrics: Sequence[Metric]) -> TextTable:
             number(f.value),
             interval(f),
             f"{f.n:,} / {f.of:,}",
+            *([f"{f.ties:,}" if f.ties else ""] if any_ties else []),
         )
         for f, name, last in zip(metrics, named, [None, *named], strict=False)
     )
-    return TextTable(SPLIT, tuple(rows))
+    return TextTable((*SPLIT, "ties") if any_ties else SPLIT, tuple(rows))
 
 
 def averages_table(averages: Iterable[Average]) -> TextTable:

@@ -52,6 +52,12 @@ class GroupScore(Protocol):
         right = {"text": text, "image": image, "group": text and image}
         return bool(right[outcome.metric])
 
+    def chance(
+        self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Returns the chance of two images and two texts, None where a case has more."""
+        return np.full(len(options), CHANCE[metric] / 100) if (options == 4).all() else None
+
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text, and each text such images."""
         return lacking_texts(match) or lacking_images(match)

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from zoo.errors import ZooError
 from zoo.results.comparison.common import Common, Part, common
 from zoo.results.comparison.comparison import LEVEL, Comparison, Line, chosen, lines_of
 from zoo.results.comparison.named import SEED, by_seed, shortened
 from zoo.results.comparison.paired import RESAMPLES
 from zoo.results.comparison.rows import rows_of, without_interval
+from zoo.results.metrics import metrics, tie_warnings
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import Figure, figures
@@ -226,6 +229,11 @@ def _notes(
         random = random_weights(one.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
+    for name, one in results.items():
+        if pc.any(one.cases["tie"]).as_py():
+            counted = metrics(one.cases, presets[0].rules, {})
+            for warning in tie_warnings(counted, presets[0].name):
+                yield f"{name}: {warning}"
     if untested := without_interval(shared.tables[0]):
         yield (
             "not compared, nor averages over them, since no interval is known of a number over all "

@@ -9,6 +9,7 @@ from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_aside, compare
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.layout import points, probability
+from zoo.results.metrics import tie_warnings
 from zoo.results.pages import TEMPLATES, described, rendered
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
@@ -115,7 +116,7 @@ def write(
             groups=several,
             aside=list(aside),
             preset=presets[0],
-            said=[*_said(shown), *images.said()],
+            said=[*_said(counted), *images.said()],
             sections=[
                 (section, [drawn(chart, folder) for chart in section.charts])
                 for section in sections
@@ -157,6 +158,8 @@ def _said(runs: Mapping[str, Results]) -> Iterator[str]:
         random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
+        for warning in tie_warnings(run.metrics, run.counted[0].preset):
+            yield f"{name}: {warning}"
 
 
 def _numbers(
