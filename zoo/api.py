@@ -350,6 +350,7 @@ def evaluate(
     overwrite: bool = False,
     cache: "EmbeddingCache | None" = None,
     beside: str | Sequence[str] = (),
+    require: bool = False,
 ) -> "Results":
     """Measures a model on benchmarks.
 
@@ -365,12 +366,14 @@ def evaluate(
         cache: Where the vectors that a model of zoo makes of images and texts are kept, so that
             further runs need not encode them; None encodes all anew.
         beside: Models whose published figures stand beside these results, in a list or by commas.
+        require: Whether it is an error that something cannot be measured, as its files are missing.
 
     Returns:
         The results.
 
     Raises:
-        ZooError: A name is unknown, nothing can be scored, or the model is none of these.
+        ZooError: A name is unknown, nothing can be scored, something is missing that `require` asks
+            for, or the model is none of these.
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
@@ -385,6 +388,7 @@ def evaluate(
         overwrite=overwrite,
         cache=cache,
         beside=_named(beside, "beside"),
+        require=require,
     )
     if isinstance(model, str | Path):
         model = load(model)

@@ -182,3 +182,20 @@ def test_the_page_says_where_derived_files_are(tmp_path, monkeypatch, capsys):
         f"  foils of ColorFoil: 3.0 MiB, in {place}/colorfoil",
         f"  indices of tars: 0.0 MiB, in {place}/tar_indices",
     ]
+
+
+def test_what_is_missing_is_an_error_where_it_is_required(roots, tmp_path, capsys):
+    empty = ["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe"]
+    assert main(empty) == 0
+    for asked in (empty, ["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe"]):
+        with pytest.raises(ZooError, match="files or images of sugarcrepe are missing"):
+            main([*asked, "--require"])
+    assert "annotations that are absent" in capsys.readouterr().out
+
+
+def test_what_is_required_and_there_is_no_error(tmp_path):
+    for subset in SugarCrepe.published:
+        sugarcrepe(tmp_path, subset.name, 1)
+    (tmp_path / "val2017").mkdir()
+    (tmp_path / "val2017" / "000000000001.jpg").write_bytes(b"")
+    assert main(["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe", "--require"]) == 0

@@ -24,9 +24,11 @@ from tests.evaluation.fakes import (
     evaluation,
     measured,
 )
+from tests.support.made import draw, make_root
 from tests.support.mistakes import contents, full_after
 from zoo.benchmarks import Case, Outcome, Protocol, Query, Subset
 from zoo.benchmarks.protocols.base import above_all, asked
+from zoo.cli.commands import main as command
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -552,3 +554,39 @@ def test_the_chance_of_a_benchmark_weighs_its_subsets_by_their_cases() -> None:
     mean = by_benchmark("official", (few, many), {})
     (row,) = summary_table(list(mean), (few, many), {"benchmarks": {}}).rows
     assert row[6] == "20.0"
+
+
+@pytest.fixture
+def incomplete(tmp_path: Path) -> Path:
+    """A data root with pairs about four images, one of which is missing, and without Winoground."""
+    make_root(tmp_path, 4)
+    (tmp_path / "pictures" / "003.png").unlink()
+    return tmp_path
+
+
+def test_what_was_not_measured_is_said_last(incomplete: Path) -> None:
+    asked = [f"pairs:{incomplete / 'pairs.csv'}", "winoground"]
+    results = zoo.evaluate(Flat(), asked, incomplete)
+    said = (
+        "not measured: winoground (no annotation file), 1 of 4 of pairs "
+        "(--require makes this an error)"
+    )
+    assert " ".join(repr(results).split()).endswith(said)
+    (incomplete / "pairs.csv").write_text(
+        "".join((incomplete / "pairs.csv").read_text().splitlines(keepends=True)[:-1])
+    )
+    assert "not measured" not in repr(zoo.evaluate(Flat(), asked[0], incomplete))
+
+
+def test_what_is_missing_is_an_error_where_everything_is_required(
+    incomplete: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = f"pairs:{incomplete / 'pairs.csv'}"
+    said = r"winoground \(no annotation file\); 1 of 4 cases of pairs \(images missing\)"
+    with pytest.raises(ZooError, match=said):
+        zoo.evaluate(Flat(), [pairs, "winoground"], incomplete, require=True)
+    argv = ["validate", "--benchmarks", pairs, "--data_root", str(incomplete), "--require"]
+    assert command([*argv, "--model.backbone.name", "zoo-tiny"]) == 1
+    assert "not everything can be measured: 1 of 4 cases" in capsys.readouterr().err
+    draw("red", "square", "blue", "circle").save(incomplete / "pictures" / "003.png")
+    assert zoo.evaluate(Flat(), pairs, incomplete, require=True).metrics[0].n == 4

@@ -107,7 +107,7 @@ def main(argv: list[str] | None = None) -> int:
 
     Returns:
         The exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, or 128
-        plus the signal's number where a signal ended it.
+        plus the signal's number where a signal ended it (docs/guides/exit_codes.md).
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     if "" not in sys.path:

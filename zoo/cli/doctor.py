@@ -60,11 +60,15 @@ class Finding:
 
 
 def main(argv: list[str]) -> int:
-    """Prints what it found, and returns 0, or 1 where an annotation file is broken."""
+    """Prints what it found, and returns 0, or 1 where an annotation file is broken.
+
+    Raises:
+        ZooError: Something is missing that `--require` asks for.
+    """
     if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
         from zoo.cli.checkup import checkup
 
-        return checkup(argv)
+        return checkup([argument for argument in argv if argument != "--require"])
     given = parser().parse_args(argv)
     cache = EmbeddingCache(given.cache)
     if given.empty_cache and cache.store is not None:
@@ -95,6 +99,13 @@ def main(argv: list[str]) -> int:
     _list(console, "files derived from data, in folders that may be removed", _derived())
     _list(console, "vectors that are kept between measurements", [_kept(cache)])
     _list(console, "tables that captions and units were compiled into", [_compiled()])
+    incomplete = dict.fromkeys(f.benchmark for f in findings if f.scorable < f.n or not f.n)
+    if given.require and (incomplete or broken):
+        names = ", ".join(dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)]))
+        raise ZooError(
+            f"not everything is there: files or images of {names} are missing or broken, as listed "
+            "above; name fewer --benchmarks, or leave --require out"
+        )
     return 1 if broken else 0
 
 
@@ -114,6 +125,12 @@ def parser() -> Parser:
     parser.add_argument(
         "--benchmarks",
         help="names, by commas, or `suite:PRESET`; by default all that need no file of one's own",
+    )
+    parser.add_argument(
+        "--require",
+        action="store_true",
+        help="fail (exit code 1) if annotations or images of these benchmarks are missing; with "
+        "--config that is always so",
     )
     parser.add_argument(
         "--config",

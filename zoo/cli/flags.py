@@ -168,5 +168,12 @@ FLAGS = (
         type=switched,
         commands=("validate",),
     ),
+    Flag(
+        "require",
+        "",
+        "fail, before anything is measured, if files or images of a benchmark are missing",
+        type=switched,
+        commands=("validate",),
+    ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )

@@ -39,6 +39,7 @@ ALONE = {
     "exclude_images": TRAINED,
     "fast_images": "true",
     "long": "true",
+    "require": "true",
 }
 OF_BENCHMARKS = {
     "fit": ("out", "presets"),

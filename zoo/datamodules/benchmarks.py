@@ -48,6 +48,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
             pixels published numbers were measured.
         long: Whether the table has every subset and note where there are many.
+        require: Whether it is an error that something cannot be measured, as its files are missing.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -73,6 +74,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         exclude_images: str | None = None,
         fast_images: bool = False,
         long: bool = False,
+        require: bool = False,
     ) -> None:
         super().__init__()
         self.quiet, self.cache, self.long = quiet, cache, long
@@ -92,6 +94,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             beside=beside,
             exclude_images=exclude_images,
             fast_images=fast_images,
+            require=require,
         )
 
     def check_files(self) -> None:

@@ -36,7 +36,7 @@ from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiar import Familiarity
 from zoo.results.outcomes import OutcomeRow, rows, table
-from zoo.results.plan import Plan, Question, make_plan
+from zoo.results.plan import Plan, Question, make_plan, missing_parts
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import figures
@@ -92,6 +92,7 @@ class Evaluation(Ranged):
             and restval, or `trained` for those that the model was trained on.
         fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
             pixels published numbers were measured.
+        require: Whether it is an error that something cannot be measured, as its files are missing.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -116,6 +117,7 @@ class Evaluation(Ranged):
         beside: list[str] | None = None,
         exclude_images: str | None = None,
         fast_images: bool = False,
+        require: bool = False,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
@@ -133,7 +135,7 @@ class Evaluation(Ranged):
         self.image_batch, self.text_batch, self.workers = image_batch, text_batch, workers
         self.window_bytes, self.shortlist = window_bytes, shortlist
         self.trained_images = frozenset(trained_images or ())
-        self.overwrite = overwrite
+        self.overwrite, self.require = overwrite, require
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self.familiar_with = familiar_with
@@ -158,11 +160,19 @@ class Evaluation(Ranged):
         """Reads the benchmarks and finds their images, once.
 
         Raises:
-            ZooError: A benchmark is broken, nothing can be scored, or cases cannot be split.
+            ZooError: A benchmark is broken, nothing can be scored, something is missing that
+                `require` asks for, or cases cannot be split.
         """
         if self._plan is None:
             with collector_off():
-                self._plan = make_plan(self.benchmarks, self.roots, self.finder)
+                plan = make_plan(self.benchmarks, self.roots, self.finder)
+            if self.require and (missing := missing_parts(plan)):
+                raise ZooError(
+                    f"not everything can be measured: {'; '.join(missing)}. `zoo doctor "
+                    f"--data_root {' '.join(map(str, self.roots))}` says how to get the files; "
+                    "without --require (in Python require=True) the rest is measured"
+                )
+            self._plan = plan
             if self.familiar_with != TRAINING:
                 self.find_familiar()
             if self.exclude_images != TRAINED:
@@ -409,6 +419,11 @@ class Evaluation(Ranged):
         does = [_of_whole_texts(question.case) for question in left]
         if len(left) == len(self.plan.questions):
             raise ZooError(f"{left[0].run} {does[0]}, and {reason}: {mend}, or leave it out")
+        if self.require:
+            raise ZooError(
+                f"not everything can be measured: {len(left):,} cases of {left[0].run}, since it "
+                f"{does[0]}, and {reason}: {mend}, or leave --require out"
+            )
         self.plan.questions = [q for q in self.plan.questions if not q.case.needs_whole_texts]
         for question, done in zip(left, does, strict=True):
             self.plan.unscored.append((question.run, question.case))
@@ -496,7 +511,7 @@ class Evaluation(Ranged):
             notes = {**notes, TEXTS_ALONE: told}
         if trained:
             about = {**about, TRAINED_IMAGES: sources_of(trained)}
-        return report(
+        results = report(
             self.plan,
             self.benchmarks,
             self.roots,
@@ -509,6 +524,12 @@ class Evaluation(Ranged):
             self.beside,
             self.seen,
         )
+        if left and self.require:
+            raise ZooError(
+                f"not everything was measured: {len(left):,} cases were not reached, as the run "
+                "was cut short; leave --trainer.limit_val_batches or --require out"
+            )
+        return results
 
     def _rows(
         self,

@@ -139,6 +139,28 @@ def absent(header: Mapping[str, Any], long: bool) -> Iterator[str]:
         yield f"absent: {run}/{first['subset']}{others} ({files}): {how}"
 
 
+def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
+    """Returns a sentence on what was asked for and not measured; nothing where all was.
+
+    Args:
+        header: All that results.json says beside metrics.
+        metrics: The metrics of a preset.
+    """
+    subsets: dict[BenchmarkRun, dict[str, tuple[int, int]]] = {}
+    for m in metrics:
+        counts = subsets.setdefault(m.asked, {})
+        counts[m.subset] = max(counts.get(m.subset, (0, 0)), (m.of - m.n, m.of))
+    missing = []
+    for run, n in Counter(BenchmarkRun(a["benchmark"], a["run"]) for a in header["absent"]).items():
+        which = f"{n} of {n + len(subsets[run])} subsets of {run}" if run in subsets else f"{run}"
+        missing.append(f"{which} (no annotation file)")
+    for run, counts in subsets.items():
+        unscored = sum(n for n, _ in counts.values())
+        if unscored:
+            missing.append(f"{unscored:,} of {sum(of for _, of in counts.values()):,} of {run}")
+    return f"not measured: {', '.join(missing)} (--require makes this an error)" if missing else ""
+
+
 def _ceilings(header: Mapping[str, Any]) -> Iterator[tuple[str, Ceilings]]:
     """Yields the ceilings of each benchmark that has some; results of an older zoo have none."""
     for run, benchmark in header["benchmarks"].items():

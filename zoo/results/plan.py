@@ -1,5 +1,6 @@
 """Plan: what a run of benchmarks asks, its distinct images and texts, and what cannot be scored."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -104,6 +105,19 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     if not made.questions:
         raise ZooError(_nothing(made, finder))
     return made
+
+
+def missing_parts(plan: Plan) -> list[str]:
+    """Returns what of a plan cannot be measured, a phrase for each benchmark and reason."""
+    absent, unscored = Counter(run for run, _ in plan.absent), Counter(r for r, _ in plan.unscored)
+    cases = unscored + Counter(question.run for question in plan.questions)
+    parts = []
+    for run, n in absent.items():
+        which = run if n == len(plan.subsets[run]) else f"{n} subsets of {run}"
+        parts.append(f"{which} (no annotation file)")
+    for run, n in unscored.items():
+        parts.append(f"{n:,} of {cases[run]:,} cases of {run} (images missing)")
+    return parts
 
 
 def _parts(case: Case, found: NDArray[np.bool_]) -> Iterator[tuple[Case, bool]]:

@@ -11,7 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from zoo.results.averages import Average
-from zoo.results.brief import BLIND, LONG, absent, ceilings_table, notes, summary_table
+from zoo.results.brief import (
+    BLIND,
+    LONG,
+    absent,
+    ceilings_table,
+    not_measured,
+    notes,
+    summary_table,
+)
 from zoo.results.leaks import Leak, leaks_table, untold
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.report import BESIDE, CUT, DECODED, EXCLUDED_IMAGES, SHORT_LISTS, Results
@@ -85,7 +93,8 @@ def shown(results: Results, long: bool = False) -> RenderableType:
     """Returns the report.
 
     It holds for each preset a table of metrics and one of averages. What is told without the image,
-    notes and the subsets without annotation files follow. Many metrics are shown by benchmark.
+    notes follow, and last of all what was asked for and not measured. Many metrics are shown by
+    benchmark.
 
     Args:
         results: The results.
@@ -111,8 +120,6 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
             averages = [average for average in counted.by_benchmark if average not in known]
             if averages:
                 yield rich_table(summary_table(averages, counted.metrics, header))
-            if not before:
-                yield from map(Text, _unscored(own))
         elif own:
             yield rich_table(metrics_table(own))
         if len(own) < len(counted.metrics):
@@ -153,9 +160,11 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
     for place, n in results.header["scoring"].get(CUT, {}).items():
         yield Text(f"{place}: {n:,} texts are longer than the context and lose their ends")
     yield from map(Text, notes(header, long))
-    yield from map(Text, absent(header, long))
     if many:
         yield Text(LONG)
+    yield from map(Text, absent(header, long))
+    if missing := not_measured(header, results.metrics):
+        yield Text(missing, style="bold")
 
 
 def _leaks(found: Sequence[Leak], excluded: dict[str, Any], long: bool) -> Iterator[RenderableType]:
@@ -169,14 +178,6 @@ def _leaks(found: Sequence[Leak], excluded: dict[str, Any], long: bool) -> Itera
         yield rich_table(table)
     if lacking := untold(found):
         yield Text(f"in neither part, as nothing tells whether it was seen: {lacking}")
-
-
-def _unscored(metrics: list[Metric]) -> Iterator[str]:
-    """Yields which benchmarks have no case whose images are there."""
-    scored = {f.asked for f in metrics if f.n}
-    lacking = dict.fromkeys(str(f.asked) for f in metrics if f.asked not in scored)
-    if lacking:
-        yield f"no case has its images: {', '.join(lacking)}"
 
 
 def _not_taken(averages: Iterable[Average], many: bool) -> Iterator[str]:
