@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from huggingface_hub import ModelCard
 from transformers import CLIPModel
 
@@ -226,3 +227,28 @@ def test_paths_are_told_without_their_folders(said: object, told: object) -> Non
 
 def test_others_may_read_the_card(exported: Path) -> None:
     assert os.stat(exported / CARD).st_mode & 0o777 == 0o644
+
+
+def test_a_model_that_zoo_did_not_train_has_no_recipe_and_says_what_it_was_trained_on(
+    tmp_path: Path,
+) -> None:
+    backbone = Backbone("zoo-tiny")
+    torch.save(backbone.model.state_dict(), tmp_path / "theirs.pt")
+    (tmp_path / "theirs.yaml").write_text(
+        "says: somebody's model\npaper: nobody\narchitecture: zoo-tiny\nactivation: gelu\n"
+        "file: theirs.pt\nlicence: MIT\ntrained_on: twelve drawings\nunknown: [sha256]\n"
+    )
+    out = tmp_path / "out"
+    named = f"{tmp_path / 'theirs.yaml'}:{tmp_path / 'theirs.pt'}"
+    assert main(["export", named, str(out), "--licence", "mit"]) == 0
+    text = (out / CARD).read_text()
+    assert "## Trained on\n\ntwelve drawings" in text
+    assert "somebody's model (nobody)" in text
+    for of_training in ("## Recipe", "objective", "optimizer", "- CLIP\n", "does not say"):
+        assert of_training not in text
+
+
+def test_a_model_that_zoo_trained_has_its_recipe(exported: Path) -> None:
+    text = (exported / CARD).read_text()
+    assert "## Recipe\n\nFiles are named without" in text
+    assert "| objective | CLIP |" in text

@@ -143,7 +143,8 @@ def write_card(
     recipe = module.recipe()
     weights = recipe["backbone"]["init_args"]
     weights["pretrained"] = base
-    objective = type(module.objective).__name__
+    trained = _is_trained(module)
+    objective = [type(module.objective).__name__] if trained else []
     licence = licence or (None if entry is None else entry.licence)
     found = [
         EvalResult(**_evaluated(run, metric))
@@ -156,7 +157,7 @@ def write_card(
         library_name=LIBRARIES[format],
         pipeline_tag=TASK,
         base_model=_base_on_hub(weights),
-        tags=["clip", "compositionality", "zoo", objective],
+        tags=["clip", "compositionality", "zoo", *objective],
         model_name=name,
         eval_results=found or None,
     )
@@ -171,12 +172,17 @@ def write_card(
         model=list(_model(module, base)),
         trained_on=_trained_on(module, entry),
         data=list(_data(said)),
-        recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip(),
+        recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip() if trained else "",
         measured=_measured(results),
         runs=[_figures(run) for run in results],
         licence=_licence(licence, weights),
     )
     (folder / CARD).write_text(str(card).rstrip() + "\n", encoding="utf-8")
+
+
+def _is_trained(module: ZooModule) -> bool:
+    """Returns whether zoo trained the weights, so that objective and recipe are theirs."""
+    return TRAINED in module.weights.values() or bool(module.origin.get("data"))
 
 
 def _evaluated(run: Results, metric: Metric) -> dict[str, Any]:
@@ -257,7 +263,8 @@ def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     yield "texts", f"{backbone.context} tokens"
     yield "vectors", f"{backbone.shapes.width} numbers"
     yield "head", type(module.head).__name__
-    yield "objective", type(module.objective).__name__
+    if _is_trained(module):
+        yield "objective", type(module.objective).__name__
     yield "parameters", f"{sum(p.numel() for p in module.parameters()):,}"
 
 

@@ -19,8 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import entries
-from zoo.backbones.catalogue.model import is_published
+from zoo.backbones.catalogue.model import entry_of, is_published
 from zoo.backbones.factory import quiet
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
@@ -103,7 +102,7 @@ def export(
     base = module.recipe()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
         base = _base(checkpoint)
-    entry = entries().get(str(checkpoint).partition(":")[0]) if published else None
+    entry = entry_of(str(checkpoint)) if published else None
     try:
         with beside(out, folder=True, over=overwrite) as part:
             if format == "onnx":

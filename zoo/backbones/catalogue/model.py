@@ -27,9 +27,9 @@ def settings(named: str) -> dict[str, Any]:
     if not isinstance(named, str) or not named:
         raise ZooError(f"{named!r} names no model: give a name of `zoo ls models`")
     name, _, file = named.partition(":")
-    if "/" in name and Path(name).suffix not in YAML:
+    entry = entry_of(named)
+    if entry is None:
         return _of_open_clip(name, file)
-    entry = _entry(name)
     if entry.refused is not None:
         raise ZooError(f"{name} cannot be loaded: {entry.refused}")
     weights = given(name, entry, Path(file)) if file else found(name, entry)
@@ -46,8 +46,18 @@ def is_published(named: str) -> bool:
     return name in entries() or Path(name).suffix in YAML or name in tags()
 
 
-def _entry(name: str) -> Entry:
-    known = entries()
+def entry_of(named: str) -> Entry | None:
+    """Returns what is known of a published model, None for weights of open_clip.
+
+    Args:
+        named: The model, as `settings` takes it.
+
+    Raises:
+        ZooError: There is no such model, or its YAML file cannot be read.
+    """
+    name, known = named.partition(":")[0], entries()
+    if "/" in name and Path(name).suffix not in YAML:
+        return None
     if Path(name).suffix in YAML:
         return read(Path(name))
     if name not in known:
