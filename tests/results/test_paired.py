@@ -153,6 +153,10 @@ def test_drawn_exchanges_have_the_mid_p_of_all_of_them() -> None:
     assert drawn_exchanges(by_image) == pytest.approx(expected, abs=0.01)
 
 
+def test_drawn_exchanges_of_equal_answers_have_a_p_of_1() -> None:
+    assert drawn_exchanges(np.zeros(5)) == 1.0
+
+
 def test_drawn_exchanges_of_a_grid_have_the_exact_mid_p() -> None:
     """Ten images of one against two: the mid-p is McNemar's."""
     law = stats.binom(12, 0.5)

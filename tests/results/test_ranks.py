@@ -84,12 +84,22 @@ def test_published_answers_to_sugarcrepe_have_the_mid_p_that_was_computed_by_han
     assert mcnemar(*alone(first, second)) == pytest.approx(SUGARCREPE[subset][2], rel=1e-9)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 0), (3, 0), (0, 4), (5, 5), (7, 2), (1, 30)])
-def test_mid_p_is_twice_the_lesser_tail_less_its_own_chance(first: int, second: int) -> None:
-    n, least = first + second, min(first, second)
-    chances = [stats.binom.pmf(k, n, 0.5) for k in range(least + 1)]
-    expected = min(1.0, 2 * sum(chances) - chances[-1])
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 0), (0, 4), (5, 5), (7, 2), (1, 30)])
+def test_mid_p_counts_outcomes_further_apart_and_half_of_those_as_far_apart(
+    first: int, second: int
+) -> None:
+    n, expected = first + second, 0.0
+    for k in range(n + 1):
+        share = 1.0 if abs(2 * k - n) > abs(first - second) else 0.5
+        if abs(2 * k - n) >= abs(first - second):
+            expected += share * stats.binom.pmf(k, n, 0.5)
     assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(expected)
+    answers = np.array([True] * first + [False] * second)
+    assert paired_test(answers, ~answers, np.arange(n)) == pytest.approx(expected)
+
+
+def test_mid_p_is_1_where_no_question_distinguishes_the_models() -> None:
+    assert mcnemar(0, 0) == 1.0
 
 
 def outcomes(right: list[bool], texts: list[tuple[str, str]] | None = None) -> pa.Table:

@@ -242,6 +242,13 @@ def test_the_paired_test_exchanges_the_models_image_by_image() -> None:
     assert paired_test(first, second, image) == pytest.approx(expected)
 
 
+def test_the_paired_test_of_an_even_score_is_1_less_half_of_its_chance() -> None:
+    """Image totals of 2, -1 and -1: of the 8 exchanges, 2 sum to 0, and so 1 - (2 / 8) / 2."""
+    first, second = [True, True, False, False], [False, False, True, True]
+    image = [0, 0, 1, 2]
+    assert paired_test(first, second, image) == pytest.approx(0.875)
+
+
 def test_the_paired_test_finds_no_difference_in_what_images_have_in_common() -> None:
     """Two models alike, five questions an image, answers of an image correlated by 0.5.
 

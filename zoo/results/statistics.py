@@ -262,14 +262,15 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
         image: Labels of the images that each question is about, `[n]`.
 
     Returns:
-        The two-sided mid-p (Lancaster 1961); 1 where the models are right equally often.
+        The two-sided mid-p (Lancaster 1961), as of `mcnemar`; 1 where no image distinguishes the
+        models.
     """
     _, index = np.unique(np.asarray(image), return_inverse=True)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     by_image = np.rint(np.bincount(index, a - b)).astype(np.int64)
-    observed = abs(int(by_image.sum()))
-    if observed == 0:
+    if not by_image.any():
         return 1.0
+    observed = abs(int(by_image.sum()))
     law = np.ones(1)  # of the sum, over its possible values from least to most in steps of 1
     for step, images in zip(*np.unique(np.abs(by_image), return_counts=True), strict=True):
         if step:
@@ -278,7 +279,9 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
             law = np.maximum(signal.convolve(law, part), 0.0)
     most = len(law) // 2
     beyond, level = law[most + observed + 1 :].sum(), law[most + observed]
-    return min(1.0, float(2 * beyond + level))
+    if observed == 0:  # only one sum is as even as this one
+        level /= 2
+    return float(2 * beyond + level)
 
 
 def mcnemar(first: int, second: int) -> float:
@@ -289,12 +292,18 @@ def mcnemar(first: int, second: int) -> float:
         second: Number of questions that the second model alone has right.
 
     Returns:
-        The two-sided mid-p of McNemar's test (McNemar 1947, Lancaster 1961); 1 where no question
-        tells the models apart.
+        The two-sided mid-p of McNemar's test (McNemar 1947, Lancaster 1961): the chance of counts
+        further apart than these, plus half the chance of counts just as far apart; 1 where no
+        question distinguishes the models.
     """
-    law = stats.binom(first + second, 0.5)
+    discordant = first + second
+    if not discordant:
+        return 1.0
+    law = stats.binom(discordant, 0.5)
     least = min(first, second)
-    return min(1.0, float(2 * law.cdf(least) - law.pmf(least)))
+    if 2 * least == discordant:  # only one outcome is as even as this one
+        return float(1 - law.pmf(least) / 2)
+    return float(2 * law.cdf(least) - law.pmf(least))
 
 
 def _fair(n: int) -> Floats:

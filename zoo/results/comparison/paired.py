@@ -102,7 +102,12 @@ def drawn_exchanges(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> 
         by_image: What each image adds to the difference.
         seed: Seed of the draws.
         draws: How many there are.
+
+    Returns:
+        The p-value; 1 where no image distinguishes the models, as of `paired_test`.
     """
+    if not by_image.any():
+        return 1.0
     size, images, index = _kinds(np.abs(by_image))
     observed = abs(sums(index, np.sign(by_image)) @ size)
     heads = np.random.default_rng(seed).binomial(images, 0.5, (draws, len(images)))
