@@ -60,11 +60,13 @@ class CREPE(PublishedBenchmark):
     """CREPE: productivity by complexity, and systematicity by what a training set had.
 
     A case is a box of an image, its caption and its hard negatives, and accuracy is the authors'
-    recall at 1. A case of productivity has the complexity as its group. The subsets of
-    systematicity are meant for models that were trained on that set.
+    recall at 1. They list the caption first and sort by score, so that a tie counts as right. A
+    case of productivity has the complexity as its group. The subsets of systematicity are meant
+    for models that were trained on that set.
     """
 
     name = "crepe"
+    version = 2
     licence = "none stated"
     citation = "Ma et al., CREPE, CVPR 2023, arXiv:2212.07796"
     published = (
@@ -132,7 +134,10 @@ def _cases(path: Path, subset: str, complexity: str | None) -> Iterator[Case]:
         texts = (row.caption, *negatives)
         match = np.arange(len(texts))[None] == 0
         identity = str(i) if complexity is None else f"{complexity}-{i}"
-        yield Case((_image(row, place),), texts, match, "i2t", subset, identity, complexity)
+        image = _image(row, place)
+        yield Case(
+            (image,), texts, match, "i2t", subset, identity, complexity, correct_first=True
+        )
 
 
 def _image(row: _Row, place: str) -> ImageRef:

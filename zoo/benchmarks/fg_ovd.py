@@ -42,10 +42,12 @@ class FGOVD(PublishedBenchmark):
     """FG-OVD: a box of an image chooses among a text and up to ten with attributes changed.
 
     FG-CLIP pools the features of its own tower over the box. Here the box is cropped, for any
-    tower, so that figures differ from those. A case's id is its line.
+    tower, so that figures differ from those. Texts are lower-cased, as in its evaluation. A case's
+    id is its line.
     """
 
     name = "fg_ovd"
+    version = 2
     licence = "Apache-2.0"
     citation = (
         "Bianchi et al., The devil is in the fine-grained details, CVPR 2024, arXiv:2311.17518; "
@@ -58,7 +60,7 @@ class FGOVD(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each line: a box, its text and the others."""
         for i, (place, entry) in enumerate(lines(path, _Entry, MEND)):
-            texts = (*entry.pos_expression, *entry.neg_expression)
+            texts = tuple(t.lower() for t in (*entry.pos_expression, *entry.neg_expression))
             match = np.arange(len(texts))[None] < len(entry.pos_expression)
             # the script compares the first text's score with the highest
             image = _image(entry, place)

@@ -43,8 +43,9 @@ class _Simple(Struct):
 class ImageCoDe(PublishedBenchmark):
     """ImageCoDe: a description and the ten images it was written against, or two of them.
 
-    The subsets video and static are of ten images, simple is of two. The answer stands anywhere
-    among the ten, and the first of equal scores wins, as in the authors' script.
+    The subsets video and static are of ten images, simple is of two. The answer is anywhere among
+    the ten, and the first of equal scores wins. In the authors' script the winner of a tie depends
+    on the machine, since it sorts with an unstable algorithm.
     """
 
     name = "imagecode"
