@@ -144,7 +144,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     roots = [shared_data, visual_genome]
     seen = hold(named, roots, questions())
     assert seen == sum(min(rows, len(entries(p))) for p in files.values() if p != swig)
-    notes = read(named, roots).notes
+    notes = settled(read(named, roots), ImageFinder(roots)).notes
     assert notes.get("Attribute/color/vg rows", "") == (
         "the first 100 of 278, as published" if rows == 100 else ""
     )

@@ -44,6 +44,8 @@ class Case:
         asking: Texts that ask in the place of images: they are compared with `texts`.
         prompts: The prompts of each text, which stand for it: the mean of their vectors is
             compared with the images. None where the texts themselves are.
+        partners: Images that are not compared, of which at least one has to be found for the case
+            to be scored. None where its own images are enough.
     """
 
     images: tuple[ImageRef, ...]
@@ -57,11 +59,17 @@ class Case:
     argmax: bool = False
     asking: tuple[str, ...] = ()
     prompts: tuple[tuple[str, ...], ...] = ()
+    partners: tuple[ImageRef, ...] = ()
 
     @property
     def encoded_texts(self) -> tuple[str, ...]:
         """The texts that are encoded to be compared: the prompts, text by text, or the texts."""
         return tuple(chain.from_iterable(self.prompts)) if self.prompts else self.texts
+
+    @property
+    def all_images(self) -> tuple[ImageRef, ...]:
+        """Its images and their partners."""
+        return (*self.images, *self.partners)
 
     @property
     def needs_whole_texts(self) -> bool:
@@ -146,6 +154,8 @@ class Contents:
         notes: Notes for the report by their names, such as tagger and seed.
         baselines: What guesses that never see the image get on these cases.
         unfit: Images that are there but whose boxes cannot be cropped; known when `settled`.
+        limits: How many cases of a subset are asked about, where the official script takes the
+            first ones whose images it finds. The others are removed when `settled`.
     """
 
     cases: list[Case]
@@ -154,6 +164,7 @@ class Contents:
     notes: dict[str, str] = field(default_factory=dict)
     baselines: Baselines = field(default_factory=dict)
     unfit: frozenset[ImageRef] = frozenset()
+    limits: dict[str, int] = field(default_factory=dict)
 
 
 class Benchmark(Recorded, ABC):

@@ -82,6 +82,7 @@ class PublishedBenchmark(Benchmark):
             contents.cases.extend(rooted(found.cases, root, path.parent))
             contents.files.extend(found.files)
             contents.notes.update(found.notes)
+            contents.limits.update(found.limits)
             counts.append((subset, len(found.cases)))
         contents.notes.update(count_notes(counts))
         return contents

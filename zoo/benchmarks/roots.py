@@ -1,6 +1,6 @@
 """Reading a benchmark from several data roots."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,31 +19,71 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
         finder: Finds images under the data roots.
 
     Returns:
-        The reading with these references. Its notes tell of images that are taken by name alone,
-        of a user's own images that carry an orientation or transparency, and of boxes in images
-        that were resized.
+        The reading with these references, and without the cases beyond its limits. Its notes tell
+        of images that are taken by name alone, of a user's own images that carry an orientation or
+        transparency, and of boxes in images that were resized.
     """
-    asked = dict.fromkeys(image for case in contents.cases for image in case.images)
-    known = finder.settled(asked)
-    own = [image for image in asked if image not in known]
-    notes = contents.notes | finder.carried(own).notes(finder.decoding, "upright", "background")
-    found = boxes((known.get(image, image) for image in asked), finder.size)
-    notes |= found.notes
-    if not known:
-        return replace(contents, notes=notes, unfit=found.unfit)
-    cases = [
-        replace(case, images=tuple(known.get(image, image) for image in case.images))
-        if any(image in known for image in case.images)
-        else case
-        for case in contents.cases
-    ]
+    known = finder.settled(_images(contents.cases))
+    notes = dict(contents.notes)
     absent = finder.missing(known)
     if absent:
         notes["images by name"] = (
             f"{len(absent):,} are not there as written and taken by their names for published ones "
             f"({absent[0].key} for {known[absent[0]]})"
         )
-    return replace(contents, cases=cases, notes=notes, unfit=found.unfit)
+    cases = contents.cases
+    if known:
+        cases = [_with_images(case, lambda image: known.get(image, image)) for case in cases]
+    contents = _limit_cases(replace(contents, cases=cases, notes=notes), finder)
+    asked = _images(contents.cases)
+    found = boxes(asked, finder.size)
+    notes = contents.notes | finder.carried(asked).notes(finder.decoding, "upright", "background")
+    return replace(contents, notes=notes | found.notes, unfit=found.unfit)
+
+
+def _images(cases: Iterable[Case]) -> dict[ImageRef, None]:
+    """Returns the distinct images of cases, in their order."""
+    return dict.fromkeys(image for case in cases for image in case.all_images)
+
+
+def _limit_cases(contents: Contents, finder: ImageFinder) -> Contents:
+    """Keeps as many cases of a subset as its limit: the first whose images are found.
+
+    Where fewer are found, the first others fill the limit, so that they count as not scored.
+    """
+    if not contents.limits:
+        return contents
+    kept, notes = dict[int, Case](), dict(contents.notes)
+    indices: dict[str, list[int]] = {}
+    for i, case in enumerate(contents.cases):
+        if case.subset in contents.limits:
+            indices.setdefault(case.subset, []).append(i)
+        else:
+            kept[i] = case
+    for subset, rows in indices.items():
+        limit = contents.limits[subset]
+        found, missing = list[int](), list[int]()
+        for i in rows:
+            if len(found) == limit:
+                break
+            images = contents.cases[i].images
+            (missing if finder.missing(images) else found).append(i)
+        asked = [*found, *missing[: limit - len(found)]]
+        kept.update((i, contents.cases[i]) for i in asked)
+        if len(rows) > limit:
+            notes[f"{subset} rows"] = f"the first {limit:,} of {len(rows):,}, as published"
+            skipped = len(found) + len(missing) - len(asked)
+            if found and skipped:
+                notes[f"{subset} rows"] += f"; {skipped:,} without an image were passed over"
+    return replace(contents, cases=[kept[i] for i in sorted(kept)], notes=notes)
+
+
+def _with_images(case: Case, reference: Callable[[ImageRef], ImageRef]) -> Case:
+    """Returns a case with other references to its images and their partners."""
+    images, partners = (tuple(map(reference, refs)) for refs in (case.images, case.partners))
+    if (images, partners) == (case.images, case.partners):
+        return case
+    return replace(case, images=images, partners=partners)
 
 
 def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
@@ -58,8 +98,7 @@ def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
         folder: The folder of the annotation file.
     """
     for case in cases:
-        images = tuple(_rooted(image, root, folder) for image in case.images)
-        yield case if images == case.images else replace(case, images=images)
+        yield _with_images(case, lambda image: _rooted(image, root, folder))
 
 
 def _rooted(image: ImageRef, root: Path, folder: Path) -> ImageRef:
@@ -100,6 +139,7 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
                 [subset for subset in whole.absent if subset.name not in gained],
                 {**more.notes, **whole.notes},
                 {**more.baselines, **whole.baselines},
+                limits={**more.limits, **whole.limits},
             )
     named = next((subset for subset in whole.absent if subset.named), None)
     if named is not None:

@@ -46,11 +46,13 @@ class SVOProbes(PublishedBenchmark):
 
     A case of the subsets subject, verb and object asks whether the sentence prefers its image, as
     dual encoders are measured. One of `subject pairs` and so on asks the published question: does
-    the sentence match this image or not? There each pair of sentence and image stands once, and its
-    group says whether it matches, since the published accuracy is the mean of those two.
+    the sentence match this image or not? Each pair of sentence and image is asked once there, if
+    both images of a row that has it are found. Its group says whether it matches, since the
+    published accuracy is the mean of those two.
     """
 
     name = "svo_probes"
+    version = 2
     licence = "CC BY 4.0"
     citation = (
         "Hendricks and Nematzadeh, Probing Image-Language Transformers for Verb Understanding, "
@@ -108,12 +110,12 @@ def _rows(rows: Iterable[tuple[str, _Row]], images: Path, subset: str) -> Iterat
 
 
 def _each_pair(rows: Iterable[tuple[str, _Row]], images: Path, subset: str) -> Iterator[Case]:
-    pairs = {
-        (row.sentence, image, matches)
-        for _, row in rows
-        for image, matches in ((row.pos_image_id, True), (row.neg_image_id, False))
-    }
-    for sentence, image, matches in sorted(pairs):
+    partners: dict[tuple[str, str, bool], set[str]] = {}  # the other images of a pair's rows
+    for _, row in rows:
+        right, wrong = row.pos_image_id, row.neg_image_id
+        partners.setdefault((row.sentence, right, True), set()).add(wrong)
+        partners.setdefault((row.sentence, wrong, False), set()).add(right)
+    for (sentence, image, matches), others in sorted(partners.items()):
         said = "match" if matches else "no match"
         yield Case(
             images=(_image(images, image),),
@@ -123,6 +125,7 @@ def _each_pair(rows: Iterable[tuple[str, _Row]], images: Path, subset: str) -> I
             subset=subset,
             id=f"{image} {said} {sentence}",
             group=said,
+            partners=tuple(_image(images, other) for other in sorted(others)),
         )
 
 

@@ -62,12 +62,13 @@ class VLCheckList(PublishedBenchmark):
     several captions and foils, of which the first ones are asked about. A case's id is its row.
 
     Args:
-        rows: How many rows of a corpus are asked about, from its first on.
+        rows: How many rows of a corpus are asked about: the first whose images are found.
         files: Other places of the annotations, by subset.
         subsets: The subsets wanted, None for all.
     """
 
     name = "vl_checklist"
+    version = 2
     licence = "none stated"
     citation = "Zhao et al., VL-CheckList, EMNLP 2022, arXiv:2207.00221"
     published = tuple(
@@ -96,19 +97,16 @@ class VLCheckList(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of the first rows; notes count others and odd foils."""
+        """Returns the cases of all rows, how many are asked about, and notes of odd foils."""
         match, cases = np.array([[True, False]]), []
-        entries = list(listed(path, tuple[str, _Texts]))
-        for i, (place, (name, texts)) in enumerate(entries[: self.rows]):
+        for i, (place, (name, texts)) in enumerate(listed(path, tuple[str, _Texts])):
             image, pair = _image(name, subset, place), (texts.pos[0], texts.neg[0])
             cases.append(Case((image,), pair, match, "i2t", subset, str(i)))
         notes = identical_note(subset, cases)
         bare = sum(case.texts[1].startswith(" ") for case in cases)
         if bare:
             notes[f"{subset} bare foils"] = f"{bare:,} are a name after a blank, not a caption"
-        if len(entries) > len(cases):
-            notes[f"{subset} rows"] = f"the first {len(cases):,} of {len(entries):,}, as published"
-        return Contents(cases, [path], [], notes)
+        return Contents(cases, [path], [], notes, limits={subset: self.rows})
 
 
 def _image(name: str, subset: str, place: str) -> ImageRef:

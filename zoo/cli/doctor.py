@@ -198,7 +198,7 @@ def _finding(
     finder: ImageFinder,
     unfit: frozenset[ImageRef],
 ) -> Finding:
-    images = frozenset(_uncropped(image) for case in cases for image in case.images)
+    images = frozenset(_uncropped(image) for case in cases for image in case.all_images)
     found = images.difference(finder.missing(images))
     n = scorable = 0
     for case in cases:
@@ -208,7 +208,8 @@ def _finding(
         elif case.prompts:
             n, scorable = n + len(case.images), scorable + int(there.sum())
         else:
-            n, scorable = n + 1, scorable + int(there.all())
+            complete = not case.partners or any(_uncropped(i) in found for i in case.partners)
+            n, scorable = n + 1, scorable + int(there.all() and complete)
     published = None if subset is None or any(case.gallery for case in cases) else subset.n
     how = "" if subset is None else subset.how
     return Finding(benchmark, name, n, scorable, published, images, found, how)

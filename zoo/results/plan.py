@@ -86,10 +86,12 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
         made.absent += [(run, subset) for subset in contents.absent]
         for case in contents.cases:
             _check(run, case)
-            for image in case.images:
+            for image in case.all_images:
                 if image not in missing:
                     missing[image] = image in contents.unfit or finder.find(image) is None
             found = np.array([not missing[image] for image in case.images])
+            if case.partners and all(missing[image] for image in case.partners):
+                found[:] = False
             for part, scorable in _parts(case, found):
                 if not scorable:
                     made.unscored.append((run, part))
@@ -185,7 +187,7 @@ def _nothing(made: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
     if made.unscored:
         run, case = made.unscored[0]
-        image = next((image for image in case.images if finder.find(image) is None), None)
+        image = next((i for i in case.all_images if finder.find(i) is None), None)
         if image is None:
             return (
                 f"nothing can be scored: boxes of {len(made.unscored):,} cases do not fit their "
