@@ -90,6 +90,22 @@ def softmaxed(scores: Scores) -> Answers:
     return {"image": [share[0] > 0.5 and not share[1] > 0.5]}
 
 
+def svo_official(scored: list[tuple[str, str, bool, float]]) -> float:
+    """Returns the authors' accuracy: each pair once, the mean over matching and other pairs.
+
+    Their models say 0 or 1; the threshold is tried at every score here.
+    """
+    best = 0.0
+    pairs = set(scored)
+    for level in [-np.inf, *(score for *_, score in pairs)]:
+        shares = []
+        for wanted in (True, False):
+            said = [score > level for *_, matches, score in pairs if matches is wanted]
+            shares.append(sum(s is wanted for s in said) / len(said))
+        best = max(best, sum(shares) / 2)
+    return best
+
+
 def svo(sentence: str, right: int, wrong: int, differs: str) -> dict[str, str]:
     """Returns a row of SVO-Probes."""
     flags = {f"{kind}_neg": str(kind == differs) for kind in ("subj", "verb", "obj")}

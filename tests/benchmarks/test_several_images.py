@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import zoo
-from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo
-from tests.support.samples import Answers, Sample, counted, tied_scores, value
+from tests.benchmarks.several_images import SAMPLES, comvg, controlled, svo, svo_official
+from tests.support.samples import Answers, Sample, by_pixels, draw, value
 from zoo.benchmarks import eqben
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.bivlc import BiVLC
@@ -40,7 +39,6 @@ from zoo.errors import ZooError
 from zoo.results.metrics import Macro, Rules
 from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder
-from zoo.sources.sample import ImageRef
 
 OPENAI = ("ViT-B-32", "openai")
 FOLDER = "svo_probes/images/{}.jpg"
@@ -61,42 +59,6 @@ def cases_of(sample: Sample, root: Path) -> list[Case]:
 def official(sample: Sample, scores: NDArray[np.float32]) -> Answers:
     assert sample.rule is not None
     return sample.rule(scores)
-
-
-@named
-def test_a_file_with_the_published_fields_is_read(sample: Sample, tmp_path: Path) -> None:
-    cases = cases_of(sample, tmp_path)
-    for case, expected in zip(cases, sample.expected, strict=True):
-        assert (case.id, case.texts) == (expected.id, expected.texts)
-        assert case.match.tolist() == expected.match
-        assert case.protocol == sample.protocol or not sample.protocol
-        for ref, end in zip(case.images, expected.images, strict=True):
-            assert str(ref).endswith(end)
-            assert str(tmp_path) not in str(ref)
-
-
-@named
-def test_no_outcome_differs_from_the_official_rule(sample: Sample, tmp_path: Path) -> None:
-    for case in cases_of(sample, tmp_path):
-        for scores in tied_scores(case.match.shape):
-            found, asked = counted(case, scores), official(sample, scores)
-            assert {metric: found[metric] for metric in asked} == asked
-
-
-def svo_official(scored: list[tuple[str, str, bool, float]]) -> float:
-    """Returns the authors' accuracy: each pair once, the mean over matching and other pairs.
-
-    Their models say 0 or 1; the threshold is tried at every score here.
-    """
-    best = 0.0
-    pairs = set(scored)
-    for level in [-np.inf, *(score for *_, score in pairs)]:
-        shares = []
-        for wanted in (True, False):
-            said = [score > level for *_, matches, score in pairs if matches is wanted]
-            shares.append(sum(s is wanted for s in said) / len(said))
-        best = max(best, sum(shares) / 2)
-    return best
 
 
 def test_pairs_of_svo_probes_have_the_authors_accuracy_over_each_pair_once(tmp_path: Path) -> None:
@@ -449,12 +411,6 @@ def test_real_rows_of_whatsup_are_read_to_sets_where_the_four_are_there(shared_d
     )
 
 
-def by_pixels(images: list[Image.Image], texts: list[str]) -> NDArray[np.float64]:
-    """Scores of three values that images and texts settle, so that ties are common."""
-    sums = [int(np.asarray(image, dtype=np.int64).sum()) for image in images]
-    return np.array([[crc32(f"{n} {text}".encode()) % 3 for text in texts] for n in sums], float)
-
-
 @named
 def test_the_engine_finds_the_images_and_counts_as_the_official_rule(
     sample: Sample, tmp_path: Path
@@ -473,18 +429,6 @@ def test_the_engine_finds_the_images_and_counts_as_the_official_rule(
     for metric, answers in expected.items():
         share = results.value(sample.benchmark.name, sample.subset, metric)
         assert share == pytest.approx(100 * np.mean(answers))
-
-
-def draw(root: Path, ref: ImageRef, shade: int) -> None:
-    """Puts an image where a reference is looked for."""
-    folders = {"visual_genome": "visual_genome/images/{}.jpg", "coco": "val2017/{:0>12}.jpg"}
-    path = root / folders.get(ref.source, "{}").format(ref.key)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    image = Image.new("RGB", (8, 8), (20 * shade, 200, 90))
-    if path.suffix == ".npy":
-        np.save(path, np.asarray(image)[:, :, ::-1])  # blue first, as OpenCV has it
-    else:
-        image.save(path)
 
 
 def test_real_photographs_of_comvg_are_judged_as_by_the_authors_loop(shared_data: Path) -> None:

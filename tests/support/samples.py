@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,10 @@ from zoo.benchmarks.base import Benchmark, Case
 from zoo.results.metrics import Rules, metrics
 from zoo.results.outcomes import rows, table
 from zoo.results.runs import BenchmarkRun
+from zoo.sources.sample import ImageRef
 
 Entry = Any  # an object or a list, as JSON has them
-Answers = dict[str, list[bool]]
+Answers = dict[str, list[bool | float]]
 Rule = Callable[[NDArray[np.float32]], Answers]
 RUN = BenchmarkRun("benchmark")
 
@@ -102,6 +104,8 @@ class Sample:
             path.write_text(json.dumps(made))
         elif path.suffix == ".jsonl":
             path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+        elif path.suffix == ".txt":
+            path.write_text("".join(f"{entry}\n" for entry in entries))
         elif path.suffix == ".parquet":
             cells = {name: picture(i) for i, name in enumerate(self.pictures)}
             pq.write_table(pa.Table.from_pylist([{**cells, **entry} for entry in entries]), path)
@@ -141,11 +145,13 @@ def tied_scores(shape: tuple[int, ...], trials: int = 200) -> Iterator[NDArray[n
 
 
 def counted(case: Case, scores: NDArray[np.float32]) -> Answers:
-    """Returns whether each answer counts under the preset `official`, by metric."""
+    """Returns the answers under the preset `official`, by metric: right or not, or a grade."""
     found: Answers = {}
     for outcome in case.judge(scores):
         right = outcome.right or (outcome.tie and case.counts_tie(outcome))
-        found.setdefault(outcome.metric, []).append(right)
+        found.setdefault(outcome.metric, []).append(
+            right if outcome.value is None else outcome.value
+        )
     return found
 
 
@@ -161,3 +167,21 @@ def value(case_scores: list[tuple[Case, NDArray[np.float32]]], rules: Rules) -> 
         for metric in metrics(made, rules, {})
         if metric.value is not None
     }
+
+
+def by_pixels(images: list[Image.Image], texts: list[str]) -> NDArray[np.float64]:
+    """Scores of three values that images and texts settle, so that ties are common."""
+    sums = [int(np.asarray(image, dtype=np.int64).sum()) for image in images]
+    return np.array([[crc32(f"{n} {text}".encode()) % 3 for text in texts] for n in sums], float)
+
+
+def draw(root: Path, ref: ImageRef, shade: int) -> None:
+    """Puts an image where a reference is looked for."""
+    folders = {"visual_genome": "visual_genome/images/{}.jpg", "coco": "val2017/{:0>12}.jpg"}
+    path = root / folders.get(ref.source, "{}").format(ref.key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.new("RGB", (8, 8), (20 * shade, 200, 90))
+    if path.suffix == ".npy":
+        np.save(path, np.asarray(image)[:, :, ::-1])  # blue first, as OpenCV has it
+    else:
+        image.save(path)

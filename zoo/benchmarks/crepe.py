@@ -135,9 +135,7 @@ def _cases(path: Path, subset: str, complexity: str | None) -> Iterator[Case]:
         match = np.arange(len(texts))[None] == 0
         identity = str(i) if complexity is None else f"{complexity}-{i}"
         image = _image(row, place)
-        yield Case(
-            (image,), texts, match, "i2t", subset, identity, complexity, correct_first=True
-        )
+        yield Case((image,), texts, match, "i2t", subset, identity, complexity, correct_first=True)
 
 
 def _image(row: _Row, place: str) -> ImageRef:
