@@ -3,18 +3,27 @@
 import fcntl
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 import torch
 from lightning import Trainer
 
-from tests.support.runs import last_checkpoint, losses
+from tests.support.runs import in_process, last_checkpoint, losses
 from zoo.checkpoints.files import best_of, located
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.training.metrics_log import MetricsLog
-from zoo.training.run_folder import differences, job, next_version, requeued
+from zoo.training.run_folder import (
+    RunFolder,
+    claim_version,
+    differences,
+    job,
+    next_version,
+    requeued,
+)
 from zoo.training.trainer import ZooTrainer
 
 
@@ -253,3 +262,53 @@ def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
     with pytest.raises(ZooError, match="give torchrun a --rdzv_id of this job alone"):
         job()
+
+
+def test_threads_that_claim_a_version_at_once_get_one_each(tmp_path: Path) -> None:
+    threads, rounds = 8, 20
+    barrier = Barrier(threads)
+
+    def claim(_: int) -> list[str]:
+        claimed = []
+        for _ in range(rounds):
+            barrier.wait()
+            claimed.append(claim_version(tmp_path / "runs").name)
+        return claimed
+
+    with ThreadPoolExecutor(threads) as pool:
+        claimed = [name for names in pool.map(claim, range(threads)) for name in names]
+    assert sorted(claimed) == sorted(f"version_{n}" for n in range(threads * rounds))
+
+
+def test_two_runs_started_at_once_have_a_folder_each(folder: Path, fit: list[str]) -> None:
+    runs = [in_process(folder, [*fit, "--trainer.max_steps", "2"]) for _ in range(2)]
+    for run in runs:
+        run.join(300)
+    assert [run.exitcode for run in runs] == [0, 0]
+    for version in range(2):
+        assert sorted(losses(folder, version)) == [0, 1]
+        rows = (folder / "runs" / f"version_{version}" / "metrics.csv").read_text().splitlines()
+        assert len(rows) == 1 + 2 + 1, "two steps and one validation"
+        assert last_checkpoint(folder, version).is_file()
+
+
+def test_of_two_runs_that_take_the_same_named_folder_the_second_is_refused(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path / "runs", name=None, version="s1")
+    trainer = Trainer(accelerator="cpu", logger=log, enable_checkpointing=False)
+    first, second = (RunFolder.__new__(RunFolder) for _ in range(2))
+    first.record, second.record = {"job": "first"}, {"job": "second"}
+    first.claim(trainer, None)
+    with pytest.raises(ZooError, match=r"another run has just started in .*s1: name another"):
+        second.claim(trainer, None)
+    second.release()
+    assert json.loads((tmp_path / "runs" / "s1" / "run.json").read_text()) == {"job": "first"}
+    first.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_refused_during_set_up_leaves_no_folder(
+    folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*fit, "--data.expect_n", "3"]) == 1
+    assert "expect_n" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []

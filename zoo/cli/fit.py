@@ -30,10 +30,15 @@ from zoo.training.run_folder import (
     NOT_OF_DATA,
     RunFolder,
     check_free,
+    claim_version,
+    folder_of_runs,
+    is_numbered,
     job,
     refuse_finished,
+    remove_unused,
     requeued,
     same_run,
+    set_version,
 )
 from zoo.training.summary import tell
 from zoo.training.trainer import ZooTrainer
@@ -47,7 +52,13 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with fit and validate alone."""
+    """LightningCLI with fit and validate alone.
+
+    Attributes:
+        claimed: The folder of a measurement's results, where its logger numbers them.
+    """
+
+    claimed: Path | None = None
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
@@ -173,6 +184,8 @@ class ZooCLI(LightningCLI):
             if isinstance(callback, RunFolder):
                 callback.record = record
                 callback.replaces = check_free(self.trainer, path, settings.overwrite, record)
+                if self.trainer.is_global_zero:
+                    callback.claim(self.trainer, path)
         return path
 
     def before_validate(self) -> None:
@@ -187,6 +200,10 @@ class ZooCLI(LightningCLI):
             self.trainer.loggers = [
                 logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
             ]
+        for logger in self.trainer.loggers[:1]:
+            if is_numbered(logger) and self.trainer.is_global_zero:
+                self.claimed = claim_version(folder_of_runs(self.trainer))
+                set_version(logger, self.claimed)
 
     def after_fit(self) -> None:
         """Logs once what the run took, what it came to and what comes next."""
@@ -202,6 +219,16 @@ class ZooCLI(LightningCLI):
                 raise
             trained = subcommand == "fit" and self.trainer.global_step
             raise KeyboardInterrupt(*[GO_ON] if trained else []) from stop
+        finally:
+            self._release_unused()
+
+    def _release_unused(self) -> None:
+        """Removes a folder that was claimed and in which nothing was written."""
+        if self.claimed is not None:
+            remove_unused(self.claimed)
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, RunFolder):
+                callback.release()
 
     def _parse_ckpt_path(self) -> None:
         """Does nothing: `arranged` lays a checkpoint's recipe below the flags.

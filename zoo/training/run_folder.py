@@ -1,13 +1,13 @@
 """RunFolder: the folder of a run, with what it was started from.
 
-It is made when training begins, and for no run that is refused.
+It is claimed before any logger exists, and removed again if the run is refused before it trains.
 """
 
-import errno
 import json
 import logging
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from lightning import LightningModule, Trainer
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import SaveConfigCallback
-from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
-from zoo.support.files import beside, write_beside
+from zoo.support.files import write_beside
 from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
@@ -30,6 +30,7 @@ OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
 OF_TORCHRUN = "torchrun "
 NO_JOB = "none"  # what torchrun calls a job that was given no name
 HOURS = "train/device_hours"  # wall time of all devices since the run began
+NUMBERED = CSVLogger | TensorBoardLogger  # loggers that number the folders of runs
 SHOWN = 3  # candidates that a message names, and differences of each
 
 log = logging.getLogger(__name__)
@@ -37,29 +38,90 @@ Settings = dict[str, Any]
 
 
 class RunFolder(SaveConfigCallback):
-    """Makes the folder of a run, with config.yaml and run.json.
+    """Fills the folder of a run with config.yaml and run.json.
 
-    It is `version_N` of the logger's folder, or of `runs` where there is no logger. A number that
-    is free is taken in one step, so that of runs that start together each has a folder of its own.
+    It is `version_N` of the logger's folder, or of `runs` where there is no logger.
 
     Attributes:
         record: What tells runs apart, set before training.
+        claimed: The folder that `claim` took, None on all ranks but the first.
+        made: Whether training began in the folder.
         replaces: Whether what lies in the folder may be lost.
         goes_on_from: The step of the checkpoint that training goes on from; 0 where it began.
         hours_before: Device hours up to that checkpoint.
     """
 
     record: Settings = {}  # noqa: RUF012
-    replaces = False
+    claimed: Path | None = None
+    replaces = made = False
     goes_on_from = 0
     hours_before = 0.0
+    _recorded = False
+
+    def claim(self, trainer: Trainer, checkpoint: Path | None) -> None:
+        """Takes the folder before any logger exists, so that no other process takes it too.
+
+        Lightning's loggers choose the next free number before any callback is set up, and do not
+        create the folder then. A logger that names its run when it starts (wandb) is left alone.
+
+        Args:
+            trainer: The trainer, on the first rank. The version of its first logger is set.
+            checkpoint: The checkpoint that the run resumes from, None for a new run.
+
+        Raises:
+            ZooError: The folder cannot be created, or another process has just taken it.
+        """
+        logger = trainer.loggers[0] if trainer.loggers else None
+        if logger is not None and not isinstance(logger, NUMBERED):
+            return
+        try:
+            if logger is None:
+                self.claimed = claim_version(RUNS)
+            elif is_numbered(logger):
+                self.claimed = claim_version(folder_of_runs(trainer))
+                set_version(logger, self.claimed)
+            else:
+                self.claimed = folder_of(trainer)
+                self.claimed.mkdir(parents=True, exist_ok=True)
+                if not self.replaces and not lies_in(checkpoint, self.claimed):
+                    self._record_first(self.claimed / RECORD)
+        except OSError as error:
+            raise ZooError(
+                f"{error.filename or folder_of_runs(trainer)} could not be created "
+                f"({error.strerror}): free some space there, or name another folder"
+            ) from error
+
+    def _record_first(self, file: Path) -> None:
+        """Writes run.json into a folder that the user named, unless another process was faster."""
+        try:
+            with file.open("x", encoding="utf-8") as out:
+                json.dump(self.record, out, indent=1)
+        except FileExistsError as error:
+            self.claimed = None
+            raise ZooError(
+                f"another run has just started in {file.parent}: name another "
+                "--trainer.logger.version"
+            ) from error
+        self._recorded = True
+
+    def release(self) -> None:
+        """Removes the folder where the run was refused before it trained."""
+        if self.claimed is None or self.made:
+            return
+        if self._recorded:
+            (self.claimed / RECORD).unlink(missing_ok=True)
+        remove_unused(self.claimed)
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Settles the folder on every rank, and gives it to the checkpoint callbacks."""
-        self.made = False
+        """Tells every rank the folder of the first, and gives it to logger and checkpoints."""
         self.began = time.monotonic()
-        self.numbered = numbered(trainer)
-        self.folder = Path(trainer.strategy.broadcast(str(folder_of(trainer))))
+        folder = self.claimed
+        if folder is None and trainer.is_global_zero:
+            folder = folder_of(trainer)
+        self.folder = Path(trainer.strategy.broadcast(str(folder)))
+        for logger in trainer.loggers[:1]:
+            if is_numbered(logger):
+                set_version(logger, self.folder)
         for callback in trainer.checkpoint_callbacks:
             if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
                 callback.dirpath = str(self.folder / CHECKPOINTS)
@@ -78,31 +140,25 @@ class RunFolder(SaveConfigCallback):
             log.warning("the run goes on with other settings: %s", "; ".join(changed))
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Makes the folder, and warns where the run goes on under another schedule.
+        """Fills the folder, and warns where the run goes on under another schedule.
 
         Args:
             trainer: The trainer.
             pl_module: The module.
 
         Raises:
-            ZooError: The folder cannot be made; it is raised on every rank.
+            ZooError: The folder cannot be written to; it is raised on every rank.
         """
         self.goes_on_from = trainer.global_step
-        made, fault = str(self.folder), ""
+        fault = ""
         if trainer.is_global_zero:
             try:
-                made = str(self._make())
-            except OSError as error:
-                fault = (
-                    f"{self.folder} could not be made ({error.strerror}): make room there, or name "
-                    "another place"
-                )
+                self._fill()
             except ZooError as error:
                 fault = str(error)
-        made, fault = trainer.strategy.broadcast((made, fault))
+        fault = trainer.strategy.broadcast(fault)
         if fault:
             raise ZooError(fault)
-        self._move(trainer, Path(made))
         self.made = True
         planned = self._plan(trainer)
         changed = differences(
@@ -135,68 +191,75 @@ class RunFolder(SaveConfigCallback):
         settings = {name: getattr(trainer, name) for name in OF_THE_TRAINER}
         return {"steps": int(trainer.estimated_stepping_batches), **settings}
 
-    def _make(self) -> Path:
-        """Makes the folder whole under a name of the moment, renames it and returns it."""
-        folder = self.folder
+    def _fill(self) -> None:
+        """Writes config.yaml and run.json; those of an earlier part of the run are kept."""
+        folder, before = self.folder, self.folder / CONFIG
         self.config.overwrite = False
-        while True:
-            try:
-                with beside(folder, folder=True) as staged:
-                    self._describe(staged)
-                return folder
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-            if not self.numbered:
-                return self._fill(folder)
-            folder = next_version(folder.parent)
-
-    def _describe(self, folder: Path) -> None:
-        write_beside(folder / CONFIG, self.parser.dump(self.config, skip_unset=False).encode())
-        write_beside(folder / RECORD, json.dumps(self.record, indent=1).encode())
-
-    def _fill(self, folder: Path) -> Path:
-        """Writes config.yaml and run.json into a folder that is there, and returns it."""
         if self.replaces:
             for name in OF_A_RUN:
                 (folder / name).unlink(missing_ok=True)
-        before = folder / CONFIG
         if before.exists():
-            os.replace(
-                before, folder / f"config_{sum(1 for _ in folder.glob('config_*.yaml'))}.yaml"
-            )
-        self._describe(folder)
+            earlier = len(list(folder.glob("config_*.yaml")))
+            os.replace(before, folder / f"config_{earlier}.yaml")
+        write_beside(before, self.parser.dump(self.config, skip_unset=False).encode())
+        write_beside(folder / RECORD, json.dumps(self.record, indent=1).encode())
+
+
+def claim_version(root: Path) -> Path:
+    """Creates and returns the folder `version_N` under `root` with the next free number.
+
+    Of several processes that ask at once, each gets a folder that no other has.
+
+    Raises:
+        OSError: The folder cannot be created.
+    """
+    while True:
+        folder = next_version(root)
+        root.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue  # another process was faster
         return folder
 
-    def _move(self, trainer: Trainer, folder: Path) -> None:
-        """Tells logger and callbacks the folder where it is not the one that they were told."""
-        if folder == self.folder:
-            return
-        for logger in trainer.loggers[:1]:
-            logger._version = int(folder.name.removeprefix("version_"))  # type: ignore[attr-defined]
-            logger._experiment = None  # type: ignore[attr-defined]
-        for callback in trainer.checkpoint_callbacks:
-            if isinstance(callback, ModelCheckpoint) and str(callback.dirpath) == str(
-                self.folder / CHECKPOINTS
-            ):
-                callback.dirpath = str(folder / CHECKPOINTS)
-        self.folder = folder
+
+def remove_unused(folder: Path) -> None:
+    """Removes a folder that was claimed, and the folder of runs, where both are empty."""
+    with suppress(OSError):
+        folder.rmdir()
+        folder.parent.rmdir()
 
 
-def numbered(trainer: Trainer) -> bool:
-    """Returns whether the folder is the next one that is free, and nobody named it."""
-    return not trainer.loggers or (
-        isinstance(trainer.loggers[0], CSVLogger) and trainer.loggers[0]._version is None
-    )
+def is_numbered(logger: Logger) -> bool:
+    """Returns whether a logger takes the next free number for its folder."""
+    return isinstance(logger, NUMBERED) and logger._version is None
+
+
+def set_version(logger: Logger, folder: Path) -> None:
+    """Makes a logger write into the folder `version_N`."""
+    logger._version = int(folder.name.removeprefix("version_"))  # type: ignore[attr-defined]
+
+
+def lies_in(checkpoint: Path | None, folder: Path) -> bool:
+    """Returns whether a checkpoint is one of the run in a folder."""
+    return checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve())
+
+
+def folder_of_runs(trainer: Trainer) -> Path:
+    """Returns the folder that holds the runs of the first logger, else `runs`."""
+    if not trainer.loggers:
+        return RUNS
+    logger = trainer.loggers[0]
+    return Path(logger.save_dir or trainer.default_root_dir) / str(logger.name)
 
 
 def folder_of(trainer: Trainer) -> Path:
     """Returns the folder of a run, as the first logger has it, else the next one under `runs`."""
     if not trainer.loggers:
         return next_version(RUNS)
-    logger = trainer.loggers[0]
-    version = logger.version if isinstance(logger.version, str) else f"version_{logger.version}"
-    return Path(logger.save_dir or trainer.default_root_dir) / str(logger.name) / version
+    version = trainer.loggers[0].version
+    name = version if isinstance(version, str) else f"version_{version}"
+    return folder_of_runs(trainer) / name
 
 
 def next_version(root: Path) -> Path:
@@ -229,7 +292,7 @@ def check_free(
     folder = folder_of(trainer)
     if not folder.is_dir() or not any(folder.iterdir()):
         return False
-    if checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve()):
+    if lies_in(checkpoint, folder):
         if isinstance(logger, CSVLogger) and not isinstance(logger, MetricsLog):
             raise ZooError(
                 f"{folder} has metrics of the run that goes on, which Lightning's CSVLogger would "
