@@ -180,6 +180,10 @@ class Batch:
     def __len__(self) -> int:
         return len(self.captions)
 
+    def filled_rows(self) -> Tensor:
+        """Returns how many of the rows that count towards the batch size have a caption."""
+        return (self.captions[: self.primary] >= 0).sum()
+
     def with_encoded(self, images: Encoded, texts: Encoded) -> "Batch":
         """Returns the batch with both sides encoded; a text bank stays beside its texts."""
         bank = self.texts if isinstance(self.texts, TextBank) else self.bank

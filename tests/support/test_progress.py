@@ -31,9 +31,9 @@ def test_without_a_terminal_a_line_is_logged_each_half_minute(
             clock[0] = 100.0 + seconds
             done(250_000)
     assert heard.messages == [
-        "compiling captions: 750,000 of 3,000,000 after 0:00:31",
-        "compiling captions: 1,250,000 of 3,000,000 after 0:01:02",
-        "compiling captions: 1,500,000 of 3,000,000 after 0:01:32",
+        "compiling captions: 750,000 of 3,000,000 after 0:00:31, 0:01:33 left",
+        "compiling captions: 1,250,000 of 3,000,000 after 0:01:02, 0:01:27 left",
+        "compiling captions: 1,500,000 of 3,000,000 after 0:01:32, 0:01:32 left",
     ]
 
 

@@ -1,16 +1,19 @@
 """What a run that measured benchmarks tells and draws at its end, and gives to its loggers."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
 
 import zoo
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
+from zoo.module import ZooModule
 from zoo.results.report import Results
 from zoo.support.metrics_csv import curves
 from zoo.training.curves import LINES, ends, panels
@@ -31,12 +34,12 @@ def metrics(tmp_path: Path) -> Path:
     return tmp_path / "metrics.csv"
 
 
-def test_curves_are_the_numbers_of_the_file_by_step(metrics: Path) -> None:
+def test_curves_are_the_numbers_of_the_file_by_steps_done(metrics: Path) -> None:
     assert curves(metrics) == {
-        "train/loss": [(1, 2.5), (3, 2.0)],
-        "train/missing_units": [(1, 0.25), (3, 0.5)],
-        "benchmark/pairs/colours/i2t": [(1, 50.0), (3, 75.0), (5, 62.5)],
-        "val/loss": [(1, 1.5), (3, 1.25), (5, 1.75)],
+        "train/loss": [(2, 2.5), (4, 2.0)],
+        "train/missing_units": [(2, 0.25), (4, 0.5)],
+        "benchmark/pairs/colours/i2t": [(2, 50.0), (4, 75.0), (6, 62.5)],
+        "val/loss": [(2, 1.5), (4, 1.25), (6, 1.75)],
     }
 
 
@@ -44,15 +47,15 @@ def test_steps_that_were_done_again_after_an_interruption_count_once(metrics: Pa
     again = "1,2,,1.0,0.0,\n1,3,,1.5,0.0,\n1,3,80.0,,,nan\n"
     metrics.write_text(WRITTEN + again)
     found = curves(metrics)
-    assert found["train/loss"] == [(1, 2.5), (2, 1.0), (3, 1.5)]
-    assert found["benchmark/pairs/colours/i2t"] == [(1, 50.0), (3, 80.0)]
-    assert found["val/loss"] == [(1, 1.5), (3, 1.25), (5, 1.75)]  # what is no number is left out
+    assert found["train/loss"] == [(2, 2.5), (3, 1.0), (4, 1.5)]
+    assert found["benchmark/pairs/colours/i2t"] == [(2, 50.0), (4, 80.0)]
+    assert found["val/loss"] == [(2, 1.5), (4, 1.25), (6, 1.75)]  # what is no number is left out
 
 
 def test_the_best_loss_is_the_lowest_and_the_best_accuracy_the_highest(metrics: Path) -> None:
     assert sorted(ends(curves(metrics))) == [
-        "pairs/colours/i2t: best 75.0 at step 3, last 62.5",
-        "val/loss: best 1.2500 at step 3, last 1.7500",
+        "pairs/colours/i2t: best 75.0 at step 4, last 62.5 at step 6",
+        "val/loss: best 1.2500 at step 4, last 1.7500 at step 6",
     ]
 
 
@@ -103,6 +106,87 @@ def test_a_run_with_benchmarks_tells_what_it_came_to_and_shows_it_in_tensorboard
     assert {"benchmarks/text_summary", "missed/text_summary"} <= set(tables)
     assert [event.step for event in found.Tensors("benchmarks/text_summary")] == [2, 4]
     assert "benchmark/pairs/colours/i2t" in found.Tags()["scalars"], "a panel for each metric"
+
+
+@pytest.fixture
+def benchmarked(
+    made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[str], list[int]]:
+    """A run with a benchmark, whose epochs have two steps, and the steps at which it measures."""
+    monkeypatch.chdir(tmp_path)
+    measured: list[int] = []
+    start = ZooModule.on_validation_epoch_start
+
+    def noted(module: ZooModule) -> None:
+        if not module.trainer.sanity_checking:
+            measured.append(module.trainer.global_step)
+        start(module)
+
+    monkeypatch.setattr(ZooModule, "on_validation_epoch_start", noted)
+    asked = f"pairs:{made_root / 'pairs.csv'}"
+    recipe = str(made_root / "recipe.yaml")
+    return ["fit", "--config", recipe, "--benchmarks", asked], measured
+
+
+@pytest.mark.parametrize(
+    ("ends", "steps"),
+    [
+        (["--trainer.max_steps", "3"], [2, 3]),
+        (["--trainer.max_epochs", "3", "--trainer.check_val_every_n_epoch", "2"], [4, 6]),
+    ],
+    ids=["within an epoch", "after an epoch that is left out"],
+)
+def test_the_final_weights_are_measured_once(
+    benchmarked: tuple[list[str], list[int]],
+    ends: list[str],
+    steps: list[int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fit, measured = benchmarked
+    assert main([*fit, "--trainer.max_epochs", "9", *ends]) == 0
+    assert measured == steps
+    run = Path("runs/version_0")
+    found = curves(run / "metrics.csv")
+    assert [step for step, _ in found["benchmark/pairs/colours/i2t"]] == steps
+    message = capsys.readouterr().err
+    assert re.search(
+        rf"pairs/colours/i2t: best [\d.]+ at step \d, last .* at step {steps[-1]}\n", message
+    )
+    last = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == steps[-1]
+    (best,) = [state for name, state in last["callbacks"].items() if "BestCheckpoint" in name]
+    losses = dict(found["val/loss"])
+    assert float(best["best_model_score"]) == pytest.approx(min(losses.values()), abs=1e-6)
+
+
+def test_a_run_that_ended_within_an_epoch_resumes_at_the_next_step(
+    benchmarked: tuple[list[str], list[int]],
+) -> None:
+    fit, measured = benchmarked
+    fit = [*fit, "--trainer.max_epochs", "-1", "--model.optimizer.decay", "none"]
+    assert main([*fit, "--trainer.max_steps", "4"]) == 0
+    assert main([*fit, "--trainer.max_steps", "3"]) == 0
+    again = [*fit, "--trainer.max_steps", "4", "--ckpt_path", "runs/version_1"]
+    assert main(again) == 0
+    assert measured == [2, 4, 2, 3, 4]
+    unbroken, resumed = (curves(Path(f"runs/version_{n}/metrics.csv")) for n in (0, 2))
+    assert resumed["train/loss"] == unbroken["train/loss"][3:]
+    assert resumed["val/loss"] == unbroken["val/loss"][1:]
+
+
+def test_images_are_counted_and_not_the_empty_rows_of_batches(
+    benchmarked: tuple[list[str], list[int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each epoch has the same eight captions."""
+    fit, _ = benchmarked
+    assert main([*fit, "--batch_size", "500", "--trainer.max_epochs", "2"]) == 0
+    message = capsys.readouterr().err
+    note = (
+        "data.batch_size is 500, and there are only 8 training captions: every epoch is one step "
+        "with all of them, and 492 rows of its batch stay empty"
+    )
+    assert message.index(note) < message.index("trained to 2 steps")
+    assert "and 16 images with their captions were seen, in batches of 500" in message
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from zoo.datamodules.checks import (
     check_count,
     check_negative_images,
     check_texts,
+    note_large_batch,
     notes_on_images,
     refuse_beside_joined,
 )
@@ -299,6 +300,9 @@ class CaptionDataModule(Ranged, CaptionData):
         """Yields what is left out or cut, while the captions are held to what is asked."""
         train, val = self.sources
         check_count(train, self.expect_n)
+        yield from note_large_batch(
+            self.batch_size, len(train.entries(self.captions_per_image)), self.captions_per_image
+        )
         if self.hard_images:
             yield from check_companions(train)
         yield from check_texts(train, self.texts)

@@ -53,6 +53,23 @@ def check_count(train: Source, expected: int | None) -> None:
         )
 
 
+def note_large_batch(batch_size: int, rows: int, captions_per_image: str) -> Iterator[str]:
+    """Yields a note where the batch of all devices is larger than an epoch.
+
+    Args:
+        batch_size: Rows of the batch.
+        rows: Rows of an epoch.
+        captions_per_image: Whether a row is a caption (`all`) or an image (`one`).
+    """
+    if batch_size > rows:
+        things = "captions" if captions_per_image == "all" else "images"
+        yield (
+            f"data.batch_size is {batch_size:,}, and there are only {rows:,} training {things}: "
+            f"every epoch is one step with all of them, and {batch_size - rows:,} rows of its "
+            "batch stay empty"
+        )
+
+
 def check_companions(train: Source) -> Iterator[str]:
     """Yields a note where some training captions have no hard image.
 

@@ -9,7 +9,9 @@ PLACES = ("step", "epoch")
 
 
 def curves(path: Path) -> dict[str, list[tuple[int, float]]]:
-    """Returns the finite numbers of a metrics.csv with their steps, ascending, by name.
+    """Returns the finite numbers of a metrics.csv with the steps done by then, ascending, by name.
+
+    Steps are counted from 1 here, and from 0 in the file, as Lightning does.
 
     A run that goes on from a checkpoint does some steps a second time. What was logged of them
     before it was interrupted is passed over.
@@ -29,7 +31,7 @@ def curves(path: Path) -> dict[str, list[tuple[int, float]]]:
             for name, value in row.items():
                 if name in PLACES or not value or not math.isfinite(float(value)):
                     continue
-                curve, step = found[name], int(row["step"])
+                curve, step = found[name], int(row["step"]) + 1
                 while curve and curve[-1][0] >= step:
                     curve.pop()
                 curve.append((step, float(value)))

@@ -45,7 +45,7 @@ def counting(
             task = bar.add_task(what, total=total)
             yield lambda more: bar.advance(task, more)
     else:
-        yield _Lines(what, total)
+        yield ProgressLines(what, total)
 
 
 def tracked(
@@ -65,16 +65,39 @@ def tracked(
             done(1)
 
 
-class _Lines:
-    def __init__(self, what: str, total: int | None) -> None:
-        self.what, self.of = what, "" if total is None else f" of {total:,}"
-        self.done = 0
+class ProgressLines:
+    """Logs how far a task is: a line every `EVERY` seconds, with the time that is left.
+
+    Args:
+        what: What is done.
+        total: Number of all items, None if it is not known.
+        done: Number of items that are done already.
+    """
+
+    def __init__(self, what: str, total: int | None, done: int = 0) -> None:
+        self.what, self.total, self.done, self.before = what, total, done, done
         self.began = self.told = time.monotonic()
 
-    def __call__(self, more: int) -> None:
+    def __call__(self, more: int, details: Callable[[float], Iterable[str]] | None = None) -> None:
+        """Counts items, and logs a line where one is due.
+
+        Args:
+            more: How many more items are done.
+            details: Makes what the line ends with, from the seconds since the line before.
+        """
         self.done += more
         now = time.monotonic()
-        if now - self.told >= EVERY:
-            self.told = now
-            took = timedelta(seconds=round(now - self.began))
-            log.info("%s: %s%s after %s", self.what, f"{self.done:,}", self.of, took)
+        since = now - self.told
+        if since < EVERY:
+            return
+        self.told = now
+        took, new = now - self.began, self.done - self.before
+        of = "" if self.total is None else f" of {self.total:,}"
+        parts = [f"{self.what}: {self.done:,}{of} after {_duration(took)}"]
+        if self.total is not None and new:
+            parts.append(f"{_duration(took / new * max(self.total - self.done, 0))} left")
+        log.info("%s", ", ".join([*parts, *(details(since) if details else ())]))
+
+
+def _duration(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -89,6 +89,10 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         if wanted or stopping or due or (last and not trainer.is_last_batch):
             self._keep(trainer)
 
+    def after_last_validation(self, trainer: Trainer) -> None:
+        """Writes the checkpoint again, with what the best one of the run is now."""
+        self._keep(trainer)
+
     def kept(self, trainer: Trainer) -> str:
         """Returns which step is kept where, and the command that goes on from it."""
         if trainer.fast_dev_run:  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ Curve = list[tuple[int, float]]
 
 
 def ends(found: Mapping[str, Curve]) -> Iterator[str]:
-    """Yields a line for each number of a validation: its best and its last value.
+    """Yields a line for each number of a validation: its best and its last value, with steps.
 
     Args:
         found: The curves.
@@ -27,7 +27,7 @@ def ends(found: Mapping[str, Curve]) -> Iterator[str]:
             digits = 4 if lowest else 1
             yield (
                 f"{name.removeprefix(BENCHMARK)}: best {best:.{digits}f} at step {step:,}, last "
-                f"{curve[-1][1]:.{digits}f}"
+                f"{curve[-1][1]:.{digits}f} at step {curve[-1][0]:,}"
             )
 
 

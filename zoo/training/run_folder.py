@@ -16,9 +16,12 @@ from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+from torch import Tensor
 
+from zoo.batch import Batch
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
+from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import write_beside
 from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
@@ -46,6 +49,8 @@ class RunFolder(SaveConfigCallback):
         record: What tells runs apart, set before training.
         claimed: The folder that `claim` took, None on all ranks but the first.
         made: Whether training began in the folder.
+        images_seen: Images with their captions that the steps of this process saw, on all ranks;
+            None where the data does not count them, and until training ends.
         replaces: Whether what lies in the folder may be lost.
         goes_on_from: The step of the checkpoint that training goes on from; 0 where it began.
         hours_before: Device hours up to that checkpoint.
@@ -56,7 +61,9 @@ class RunFolder(SaveConfigCallback):
     replaces = made = False
     goes_on_from = 0
     hours_before = 0.0
+    images_seen: int | None = None
     _recorded = False
+    _seen: Tensor | None = None
 
     def claim(self, trainer: Trainer, checkpoint: Path | None) -> None:
         """Takes the folder before any logger exists, so that no other process takes it too.
@@ -168,10 +175,18 @@ class RunFolder(SaveConfigCallback):
             log.warning("the run goes on under another schedule: %s", "; ".join(changed))
 
     def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, *args: object
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: object
     ) -> None:
-        """Logs what the run took up to now, with all that its checkpoints go back to."""
+        """Counts images, and logs what the run took, including what its checkpoint took."""
         pl_module.log(HOURS, self._hours(trainer), batch_size=1)
+        if isinstance(batch, Batch):
+            seen = batch.filled_rows()
+            self._seen = seen if self._seen is None else self._seen + seen
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Adds up the images of all ranks."""
+        if self._seen is not None:
+            self.images_seen = int(sum_over_ranks(self._seen))
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings

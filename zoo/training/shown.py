@@ -1,12 +1,26 @@
-"""What a run shows of itself: the model in a few lines, and a bar with the run's own numbers."""
+"""What a run shows of itself: the model in a few lines, and its progress as a bar or as lines."""
 
 import logging
+import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelSummary, RichModelSummary, RichProgressBar
-from torch import nn
+from lightning.pytorch.callbacks import (
+    ModelSummary,
+    ProgressBar,
+    RichModelSummary,
+    RichProgressBar,
+)
+from rich.console import Console
+from torch import Tensor, nn
+
+from zoo.batch import Batch
+from zoo.optim import learning_rates
+from zoo.support.progress import ProgressLines
+
+LOSS = "train/loss"
 
 log = logging.getLogger(__name__)
 
@@ -14,22 +28,30 @@ log = logging.getLogger(__name__)
 def plain(callbacks: list[Callback]) -> None:
     """Puts `Summary` and `Bar` in the place of Lightning's, as Lightning chooses them itself.
 
-    A summary of another depth stays.
+    `ProgressLog` takes the place of the bar where there is no terminal. A summary of another depth
+    stays.
 
     Args:
         callbacks: The trainer's callbacks.
     """
     for i, callback in enumerate(callbacks):
         if type(callback) is RichProgressBar:
-            callbacks[i] = Bar(
-                callback._refresh_rate, callback._leave, callback.theme, callback._console_kwargs
+            callbacks[i] = (
+                Bar(
+                    callback._refresh_rate,
+                    callback._leave,
+                    callback.theme,
+                    callback._console_kwargs,
+                )
+                if sys.stdout.isatty() or Console().is_jupyter
+                else ProgressLog()
             )
         elif type(callback) in (ModelSummary, RichModelSummary) and callback._max_depth == 1:  # type: ignore[attr-defined]
             callbacks[i] = Summary()
 
 
 class Bar(RichProgressBar):
-    """Lightning's bar without the last letters of the run's folder, `v_num`.
+    """Lightning's bar, with epochs counted from 1 and without `v_num`, part of the run's folder.
 
     Where the number of epochs is not limited, none is named.
     """
@@ -41,8 +63,75 @@ class Bar(RichProgressBar):
         return metrics
 
     def _get_train_description(self, current_epoch: int) -> str:
-        described: str = super()._get_train_description(current_epoch)
-        return described.replace("/-2", "") if self.trainer.max_epochs == -1 else described
+        described = f"Epoch {current_epoch + 1}{_of(self.trainer, '/')}"
+        return described.ljust(len(self.validation_description))  # so that bars line up
+
+
+class ProgressLog(ProgressBar):
+    """Logs a line every half minute, where there is no terminal to draw a bar on.
+
+    A line of training has step, epoch, loss, learning rate, images per second and the time left; a
+    line of validation has the batches.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._training: ProgressLines | None = None
+        self._validation: ProgressLines | None = None
+        self._seen: Tensor | None = None
+
+    def disable(self) -> None:
+        """Does nothing: only the first rank logs lines."""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Starts to count steps."""
+        if trainer.is_global_zero:
+            total = trainer.estimated_stepping_batches
+            of = None if math.isinf(total) else int(total)
+            self._training, self._seen = ProgressLines("step", of, trainer.global_step), None
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: Any
+    ) -> None:
+        """Counts a step and its images, and logs a line where one is due."""
+        if self._training is None:
+            return
+        if isinstance(batch, Batch):
+            seen = batch.filled_rows()
+            self._seen = seen if self._seen is None else self._seen + seen
+        self._training(trainer.global_step - self._training.done, self._details)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Starts to count the batches of a validation."""
+        if trainer.is_global_zero and not trainer.sanity_checking:
+            given = trainer.num_val_batches
+            total = sum(given) if isinstance(given, list) else given
+            of = None if math.isinf(total) else int(total)
+            self._validation = ProgressLines("batch of validation", of)
+
+    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Counts a batch, and logs a line where one is due."""
+        if self._validation is not None and not self.trainer.sanity_checking:
+            self._validation(1)
+
+    def _details(self, seconds: float) -> Iterator[str]:
+        """Yields epoch, loss, learning rate and images per second, for the end of a line."""
+        trainer = self.trainer
+        yield f"epoch {trainer.current_epoch + 1}{_of(trainer, ' of ')}"
+        if LOSS in trainer.callback_metrics:
+            yield f"loss {float(trainer.callback_metrics[LOSS]):.4g}"
+        rates = dict.fromkeys(learning_rates(trainer.optimizers[0]).values())
+        yield f"learning rate {' and '.join(f'{rate:.3g}' for rate in rates)}"
+        if self._seen is not None:
+            images = int(self._seen) * trainer.world_size
+            yield f"{images / seconds:,.0f} images per second"
+            self._seen = None
+
+
+def _of(trainer: Trainer, word: str) -> str:
+    """Returns the number of epochs behind a word, nothing where it is not limited."""
+    limit = trainer.max_epochs
+    return "" if limit is None or limit < 0 else f"{word}{limit}"
 
 
 class Summary(ModelSummary):

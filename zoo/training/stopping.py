@@ -132,6 +132,9 @@ class StepEnd(Callback):
             stopping: Whether the run ends here.
         """
 
+    def after_last_validation(self, trainer: Trainer) -> None:
+        """Called on every rank where a run that ends within an epoch was validated."""
+
     def kept(self, trainer: Trainer) -> str:
         """Returns what is kept of a run that is stopping and how to go on from it, or ''."""
         return ""
@@ -143,13 +146,17 @@ class StepLoop(_TrainingEpochLoop):
     Checkpoints that are written there, or within the validation that follows, say that the
     validation is owed: a run that goes on from one begins with it.
 
+    The weights of the last step are always validated, also where Lightning would not: within an
+    epoch, and after an epoch that `check_val_every_n_epoch` leaves out.
+
     Args:
         trainer: The trainer.
         min_steps: Steps that are taken at least, as Lightning has it.
         max_steps: Steps that are taken at most, -1 for any number.
 
     Attributes:
-        owes_validation: Whether a validation is due after the step that just ended.
+        owes_validation: Whether Lightning validates after the step that just ended.
+        validates_end: Whether the run is validated now because it ends here.
     """
 
     def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
@@ -161,7 +168,8 @@ class StepLoop(_TrainingEpochLoop):
             verbose=False,
             inference_mode=False,
         )
-        self._at_step_end = self._stepped = self.owes_validation = False
+        self._at_step_end = self._stepped = False
+        self.owes_validation = self.validates_end = False
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
         """Takes one batch, and notes whether there was any."""
@@ -171,15 +179,32 @@ class StepLoop(_TrainingEpochLoop):
 
     def on_advance_end(self, data_fetcher: _DataFetcher) -> None:
         """Ends the step where the batch ended one, before the validation that is due."""
-        self.owes_validation = bool(self._should_check_val_fx(data_fetcher))
+        self.owes_validation = bool(super()._should_check_val_fx(data_fetcher))
         if self._stepped and not self._should_accumulate():
             self._at_step_end = True
             try:
                 self.end_step()
             finally:
                 self._at_step_end = False
+        self.validates_end = not self.owes_validation and self._is_at_end()
         super().on_advance_end(data_fetcher)
-        self.owes_validation = False
+        self.owes_validation = self.validates_end = False
+
+    def _should_check_val_fx(self, data_fetcher: _DataFetcher) -> bool:
+        """Returns whether to validate after this batch."""
+        return self.validates_end or bool(super()._should_check_val_fx(data_fetcher))
+
+    def _is_at_end(self) -> bool:
+        """Returns whether this batch ended the last step of a run that has a validation."""
+        trainer = self.trainer
+        if not trainer.enable_validation or self._should_accumulate():
+            return False
+        last_of_epoch = self._num_ready_batches_reached()
+        return (
+            self.global_step == self.max_steps
+            or (last_of_epoch and trainer.current_epoch + 1 == trainer.max_epochs)
+            or (trainer.should_stop and trainer.fit_loop._can_stop_early)
+        )
 
     def end_step(self) -> None:
         """Asks the callbacks, and ends the run where a signal came to any rank.
@@ -222,7 +247,7 @@ class StepLoop(_TrainingEpochLoop):
             for counts in (begun["total"], begun["current"]):
                 counts |= {"started": 1, "ready": 1, "processed": 0, "completed": 0}
             begun["is_last_batch"] = False
-        elif self._at_step_end:
+        elif self._at_step_end or self.validates_end:
             done = state[f"{prefix}batch_progress"]
             for counts in (done["total"], done["current"]):
                 counts["completed"] -= 1
@@ -257,5 +282,11 @@ class ValidationLoop(_EvaluationLoop):
         return not swapped and (self.trainer.world_size == 1 or isinstance(batch, Batch))
 
     def _on_evaluation_end(self, *args: Any, **kwargs: Any) -> None:
-        self.trainer.fit_loop.epoch_loop.owes_validation = False
+        trainer = self.trainer
+        loop = trainer.fit_loop.epoch_loop
+        loop.owes_validation = False
         super()._on_evaluation_end(*args, **kwargs)
+        if loop.validates_end and not trainer.is_last_batch:  # else the end of training writes it
+            for callback in trainer.callbacks:  # type: ignore[attr-defined]
+                if isinstance(callback, StepEnd):
+                    callback.after_last_validation(trainer)

@@ -47,7 +47,8 @@ def lines(trainer: Trainer) -> Iterator[str]:
             took = timedelta(seconds=round(seconds))
             since = f" since step {callback.goes_on_from:,}" if callback.goes_on_from else ""
             yield f"trained to {trainer.global_step:,} steps in {took}{since}, in {callback.folder}"
-            yield f"it took {_hours(trainer, seconds, since)}{_images(trainer)}"
+            images = _images(trainer, callback.images_seen, since)
+            yield f"it took {_hours(trainer, seconds, since)}{images}"
         elif isinstance(callback, LastCheckpoint):
             last = callback.last_model_path
         elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
@@ -77,13 +78,12 @@ def _hours(trainer: Trainer, seconds: float, since: str) -> str:
     return f"{time.process_time() / 3600:.3g} CPU hours{since}, without those of loaders{others}"
 
 
-def _images(trainer: Trainer) -> str:
-    """Says how many images with their captions all steps saw, where the data has a batch size."""
+def _images(trainer: Trainer, seen: int | None, since: str) -> str:
+    """Says how many images with their captions the steps saw, where the data has a batch size."""
     rows = getattr(data_of(trainer), "batch_size", None)
-    if not isinstance(rows, int):
+    if not isinstance(rows, int) or seen is None:
         return ""
-    seen = trainer.global_step * rows * trainer.accumulate_grad_batches
-    return f", and {seen:,} images with their captions were seen, of a batch of {rows:,}"
+    return f", and {seen:,} images with their captions were seen{since}, in batches of {rows:,}"
 
 
 def _curves(metrics: Path) -> Iterator[str]:

@@ -116,10 +116,7 @@ def fit_arguments(run: Run, place: Place) -> list[str]:
     row, _, version = run.folder.rpartition("/")
     logger = {"save_dir": str(place.root / "runs"), "name": row, "version": version}
     own = {
-        "trainer": {
-            "logger": {"class_path": "zoo.training.MetricsLog", "init_args": logger},
-            "enable_progress_bar": False,
-        }
+        "trainer": {"logger": {"class_path": "zoo.training.MetricsLog", "init_args": logger}},
     }
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, own):
