@@ -359,6 +359,51 @@ def test_a_study_that_cannot_be_run_is_refused_in_a_sentence(
     assert sentence in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "flags", "message"),
+    [
+        ("validate: {benchmarks: sugarcrap}", [], r"NegCLIP: .*sugarcrap"),
+        ("", ["--objective", "os.system"], r"system: .*os\.system"),
+        ("", ["--objective", "nope.X"], r"X: .*nope\.X"),
+        (
+            "recipes: {Twice: [recipe.yaml, {data: {init_args: {val_share: 0.5, val_images: 1}}}]}",
+            [],
+            r"Twice: val, val_share and val_images each say what to validate on",
+        ),
+        (
+            "recipes: {Bare: [recipe.yaml, {data: {init_args: {units: null}}}]}",
+            [],
+            r"Bare: CSCLIP needs .*units",
+        ),
+    ],
+    ids=["benchmark", "no objective", "no module", "conflict", "missing units"],
+)
+def test_a_row_that_cannot_be_run_is_named_before_any_other_is_trained(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    flags: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    done: list[list[str]] = []
+    monkeypatch.setattr(work, "command", lambda arguments, log, lock: done.append(arguments) or 0)
+    first = "[recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]"
+    below = f"recipes: {{NegCLIP: {first}}}\nvalidate: {{benchmarks: 'pairs:pairs.csv'}}\n"
+    (tmp_path / "rows.yaml").write_text(below)
+    (tmp_path / "over.yaml").write_text(text)
+    files = [str(tmp_path / name) for name in (["rows.yaml"] + ["over.yaml"] * bool(text))]
+    command = ["study", *files, *flags, "--data_root", ".", "--work", str(tmp_path / "work")]
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert re.search(rf"zoo: rows(\+over)?, {message}", error), error
+    assert "Traceback" not in error
+    assert done == []
+    assert not (tmp_path / "work").exists()
+
+
 def test_a_later_file_adds_to_mappings_takes_away_by_null_and_lies_over_layers(
     folder: Path,
 ) -> None:

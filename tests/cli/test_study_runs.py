@@ -97,6 +97,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     monkeypatch.setattr(work, "_finished", lambda last: last.read_text() == END)
     monkeypatch.setattr(records, "settings_of", parsed)
     monkeypatch.setattr(tables, "drawn", lambda comparison, kind: b"a picture")
+    monkeypatch.setattr("zoo.cli.study.check_rows", lambda place, runs, builds: None)
     monkeypatch.setattr("zoo.cli.study.report", lambda place, runs: place.root)
     return made
 

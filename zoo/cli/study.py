@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from zoo.cli.studies.checks import check_rows
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_others
@@ -49,13 +50,13 @@ def main(argv: list[str]) -> int:
         refuse_others(work.records, runs, given.any_version)
         failed = {}
     else:
-        work.begin()
-        work.prepare()
+        asked = runs if given.only is None else [runs[given.only]]
+        of_rows = with_firsts(asked, place)
+        _begin(work, [run for run in of_rows if work.records.stage(run) != WHOLE])
         if given.search:
             for file in search(work, given.again, given.any_version):
                 _say(str(file))
             return 0
-        asked = runs if given.only is None else [runs[given.only]]
         if given.again:
             _forget_others(work, with_firsts(asked, place))
         refuse_others(work.records, with_firsts(asked, place), given.any_version)
@@ -171,6 +172,20 @@ def _data_root(study: Study, given: str | None, root: Path) -> str:
             "--data_root DIR"
         )
     return str(Path(named.replace("${work}", str(root))).expanduser().absolute())
+
+
+def _begin(work: Work, left: Sequence[Run]) -> None:
+    """Checks the rows that are left, and makes what the study prepares.
+
+    What needs files that are not made yet is checked as soon as they are.
+    """
+    work.check()
+    is_prepared = work.is_prepared()
+    check_rows(work.place, left, builds=is_prepared)
+    work.begin()
+    if not is_prepared:
+        work.prepare()
+        check_rows(work.place, left, builds=True)
 
 
 def _submit(

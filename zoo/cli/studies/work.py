@@ -134,6 +134,10 @@ class Work:
             )
         return there
 
+    def is_prepared(self) -> bool:
+        """Returns whether all that the study prepares is there."""
+        return all(self._path(made).exists() for made in self.study.prepare)
+
     def prepare(self) -> None:
         """Makes what is not there, by one process at a time.
 

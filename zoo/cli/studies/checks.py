@@ -1,0 +1,77 @@
+"""Checks of a study's rows before anything is made, rendered or trained."""
+
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from io import StringIO
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+from zoo.cli.fit import data_of, settings_of
+from zoo.cli.studies.runs import Place, Run, asked_of, fit_arguments
+from zoo.cli.studies.trial import SOME_MODEL
+from zoo.errors import ZooError
+from zoo.heads.base import Head
+from zoo.heads.cosine import Cosine
+from zoo.mistakes import mistake
+from zoo.module.agreement import refuse_lacking_data
+from zoo.objectives.base import Objective
+from zoo.objectives.clip import CLIP
+
+PREFIX = "zoo: "  # of the line in which a parser reports an error
+
+
+def check_rows(place: Place, runs: Sequence[Run], builds: bool) -> None:
+    """Checks the settings of every row, and what is measured of it, as the commands would.
+
+    No file of captions, images or weights is read, and no backbone is built.
+
+    Args:
+        place: The work folder of the study.
+        runs: Runs, of which one of each row is checked.
+        builds: Whether data, objective and head are built and compared with each other, which may
+            need files that the study prepares.
+
+    Raises:
+        ZooError: A row cannot be trained or measured. The message names the row.
+    """
+    for run in {run.row: run for run in reversed(runs)}.values():
+        try:
+            fit = _parse(["fit", *fit_arguments(run, place)])
+            validate = _parse(["validate", *asked_of(run, place), *SOME_MODEL])
+            if builds:
+                _build_parts(fit)
+                data_of(validate.data)
+        except Exception as error:
+            message = mistake(error)
+            if message is None:
+                raise
+            raise ZooError(f"{place.study.name}, {run.row}: {message}") from error
+
+
+def _parse(argv: list[str]) -> Namespace:
+    """Returns the settings of a command; an error that its parser prints is raised instead."""
+    printed = StringIO()
+    try:
+        with redirect_stderr(printed):
+            return settings_of(argv)
+    except SystemExit as error:
+        lines = [line for line in printed.getvalue().splitlines() if line.startswith(PREFIX)]
+        message = lines[-1].removeprefix(PREFIX) if lines else printed.getvalue().strip()
+        raise ZooError(message) from error
+
+
+def _build_parts(settings: Namespace) -> None:
+    """Builds data, objective and head, and compares what these need with what the data has."""
+    data = data_of(settings.data)
+    objective = _build(Objective, settings.model.get("objective")) or CLIP()
+    head = _build(Head, settings.model.get("head")) or Cosine()
+    refuse_lacking_data(objective, head, data)
+
+
+def _build(base: type, settings: Namespace | None) -> Any:
+    if settings is None:
+        return None
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(base, "part")
+    return parser.instantiate(Namespace(part=settings)).part
