@@ -21,7 +21,7 @@ from tests.support.made import make_root
 from zoo.cli import main
 from zoo.cli.fit import settings_of
 from zoo.cli.recipes import shipped_recipes, shipped_studies
-from zoo.cli.studies import records, slurm, tables, work
+from zoo.cli.studies import checks, records, slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import held
 from zoo.cli.studies.runs import Place, fit_arguments, runs_of
@@ -130,6 +130,7 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     commands.dies_at = ("validate", "clip/seed_0")
     patch.setattr(work, "command", commands)
     patch.setattr(records, "settings_of", lambda argv: parsed(tuple(argv)))
+    patch.setattr(checks, "settings_of", lambda argv: parsed(tuple(argv)))
     pictures: dict[str, bytes] = {}
     draw = tables.drawn
 
