@@ -150,15 +150,15 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
         for chart in section.charts
     }
     assert told == {
-        "training_loss": [("own, train/loss", 0, 2.0), ("own, train/loss", 1, 1.5)],
+        "training_loss": [("own, train/loss", 1, 2.0), ("own, train/loss", 2, 1.5)],
         "training_rate": [
-            ("own, lr_head = lr_towers", i, rate) for i, rate in enumerate((0.1, 0.2, 0.3))
+            ("own, lr_head = lr_towers", i, rate) for i, rate in enumerate((0.1, 0.2, 0.3), 1)
         ],
         "training_temperature": [
-            ("own, scale", i, 1 / scale) for i, scale in enumerate((10.0, 20.0, 50.0))
+            ("own, scale", i, 1 / scale) for i, scale in enumerate((10.0, 20.0, 50.0), 1)
         ],
         "training_missing": [
-            ("own, missing_units", i, share) for i, share in enumerate((0.25, 0.5, 0.0))
+            ("own, missing_units", i, share) for i, share in enumerate((0.25, 0.5, 0.0), 1)
         ],
     }
     trained["own"].header["scoring"] = {"images": 1234, "device": "cpu"}

@@ -272,7 +272,7 @@ def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
         known = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in kept.items()}
         if own:
             last = max(curve.x[-1] for curve in own.values())
-            known["steps trained, as far as logged"] = f"{last + 1:,.0f}"
+            known["steps trained, as far as logged"] = f"{last:,.0f}"
         if HOURS in own:
             known["device hours of training, as far as logged"] = f"{own[HOURS].y[-1]:.3g}"
         if TEXTS_A_SECOND in own:
