@@ -173,7 +173,7 @@ def parse(
 def write_files(page: str, folder: Path) -> list[Path]:
     """Writes the blocks that begin with the comment of a file's name.
 
-    What installing their entry points would leave is written too.
+    What installing their entry points would leave is written too, into `installed`.
     """
     written = []
     for language, _, content in blocks(page):
@@ -185,8 +185,8 @@ def write_files(page: str, folder: Path) -> list[Path]:
             written.append(path)
         if language == "toml":
             groups = tomllib.loads(content)["project"]["entry-points"]
-            installed = folder / "documented-1.0.dist-info"
-            installed.mkdir()
+            installed = folder / "installed" / "documented-1.0.dist-info"
+            installed.mkdir(parents=True)
             (installed / "METADATA").write_text(
                 "Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n"
             )

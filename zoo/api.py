@@ -45,6 +45,7 @@ from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.support.arguments import listed
 from zoo.support.log import quieten
 from zoo.support.provenance import random_weights
+from zoo.support.trust import trusting_code
 
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
@@ -231,6 +232,7 @@ def load(
     pretrained: "str | Path | PublishedWeights | None" = None,
     device: str | torch.device | None = None,
     decoding: Decoding = AS_PUBLISHED,
+    trust_code: bool = False,
     **backbone: Any,
 ) -> Model:
     """Loads a model that is ready to encode and score.
@@ -243,15 +245,24 @@ def load(
         device: Where the model runs; None takes a GPU where there is one.
         decoding: Whether the EXIF orientation and the transparency of images that are scored are
             honoured.
+        trust_code: Whether the files that are read may name classes that neither zoo nor an
+            installed package offers, and run their code.
         backbone: Further arguments of Backbone.
 
     Returns:
         The model, in evaluation mode.
 
     Raises:
-        ZooError: Neither checkpoint nor architecture is found, or an argument is none of
-            Backbone's.
+        ZooError: Neither checkpoint nor architecture is found, an argument is none of Backbone's,
+            or a file names a class that is not trusted.
     """
+    with trusting_code(trust_code):
+        module = _load_module(source, pretrained, backbone)
+    return Model(module, device, decoding=decoding)
+
+
+def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooModule:
+    """Returns the module that arguments of `load` mean."""
     if not isinstance(source, str | Path) or not str(source):
         raise ZooError(
             "zoo.load takes the path of a checkpoint or the name of an architecture, and got "
@@ -263,9 +274,9 @@ def load(
                 f"{source} is a checkpoint and brings its own weights and settings: leave "
                 "pretrained and the rest out"
             )
-        return Model(load_checkpoint(source), device, decoding=decoding)
+        return load_checkpoint(source)
     if pretrained is None and not backbone and is_published(str(source)):
-        return Model(load_published(str(source)), device, decoding=decoding)
+        return load_published(str(source))
     takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
     for name in backbone:
         if name not in takes:
@@ -281,7 +292,7 @@ def load(
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
     if (said := random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", said)
-    return Model(module, device, decoding=decoding)
+    return module
 
 
 def _refuse_unknown(source: str) -> None:
@@ -316,12 +327,15 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
     return built
 
 
-def as_mteb(model: str | Path | Model, name: str | None = None) -> MtebEncoder:
+def as_mteb(
+    model: str | Path | Model, name: str | None = None, trust_code: bool = False
+) -> MtebEncoder:
     """Makes of a model an encoder that MTEB measures.
 
     Args:
         model: A Model, or what `load` takes.
         name: What MTEB's results call it, ORGANIZATION/NAME; zoo/ARCHITECTURE where None.
+        trust_code: As in `load`.
 
     Returns:
         The encoder. Its revision in MTEB's results is that of its weights, so that two checkpoints
@@ -331,7 +345,7 @@ def as_mteb(model: str | Path | Model, name: str | None = None) -> MtebEncoder:
         ZooError: The model's head does not score by the cosine of pooled vectors, which is all that
             MTEB compares.
     """
-    model = model if isinstance(model, Model) else load(model)
+    model = model if isinstance(model, Model) else load(model, trust_code=trust_code)
     head, backbone = model.module.head, model.module.backbone
     if type(head) is not Cosine:
         raise ZooError(
@@ -351,6 +365,7 @@ def evaluate(
     cache: "EmbeddingCache | None" = None,
     beside: str | Sequence[str] = (),
     require: bool = False,
+    trust_code: bool = False,
 ) -> "Results":
     """Measures a model on benchmarks.
 
@@ -367,6 +382,7 @@ def evaluate(
             further runs need not encode them; None encodes all anew.
         beside: Models whose published figures stand beside these results, in a list or by commas.
         require: Whether it is an error that something cannot be measured, as its files are missing.
+        trust_code: As in `load`.
 
     Returns:
         The results.
@@ -391,7 +407,7 @@ def evaluate(
         require=require,
     )
     if isinstance(model, str | Path):
-        model = load(model)
+        model = load(model, trust_code=trust_code)
     if not isinstance(model, Model | ZooModule):
         return data.evaluation.run(*scorer(model))
     module, device = (

@@ -18,6 +18,7 @@ from torch import nn
 
 from zoo.backbones.hub import quick_hub
 from zoo.errors import ZooError, near
+from zoo.support.class_paths import refuse_remote_code
 from zoo.support.text_files import NotJson, json_value
 
 Activation = Literal["gelu", "quickgelu"]
@@ -60,13 +61,14 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
         The name that open_clip knows it by, and its configuration.
 
     Raises:
-        ZooError: The name is unknown, or the file is broken.
+        ZooError: The name is unknown, or the file is broken or would run code of its own.
     """
     import open_clip
 
     file = Path(name) if name.endswith(".json") else SHIPPED / f"{name}.json"
     if name.endswith(".json") or file.is_file():
         config, known = _read_architecture(file), open_clip.get_model_config(file.stem)
+        refuse_remote_code(config, str(file))
         if known is None:
             open_clip.add_model_config(file)
         elif known != config:

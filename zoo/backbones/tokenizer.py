@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zoo.backbones.factory import quiet
 from zoo.errors import ZooError
+from zoo.support.class_paths import REMOTE_CODE
 
 # what a tokenizer does: ids, lengths and hashes of texts
 Tokenize = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
@@ -126,11 +127,13 @@ def build_tokenizer(
     import open_clip
     from open_clip.tokenizer import HFTokenizer
 
-    settings = text_config.get("tokenizer_kwargs", {})
+    # where it is not set, Hugging Face's library asks the user whether to run a tokenizer's code
+    settings = {REMOTE_CODE: False, **text_config.get("tokenizer_kwargs", {})}
+    own_settings = settings if text_config.get("hf_tokenizer_name") else {}
     try:
         with quiet():
             inner = (
-                open_clip.get_tokenizer(name, context)
+                open_clip.get_tokenizer(name, context, **own_settings)
                 if folder is None
                 else HFTokenizer(folder, context, **settings)
             )

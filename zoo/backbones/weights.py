@@ -1,6 +1,7 @@
 """Files of weights as people have them.
 
-A file is read without running what it holds, and is loaded whole or not at all.
+A file is read without running what it holds, and is loaded whole or not at all. The class of a
+checkpoint's head is imported only if `zoo.support.class_paths` allows it.
 """
 
 import json
@@ -16,8 +17,9 @@ from torch import Tensor, nn
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
 from zoo.backbones.lora import LoRA, adapted, merged
 from zoo.errors import ZooError
+from zoo.support.class_paths import refuse_code
 from zoo.support.names import imported
-from zoo.support.spec import is_recipe
+from zoo.support.spec import Recorded, is_recipe
 from zoo.support.tensors import read_tensors
 
 logger = logging.getLogger(__name__)
@@ -127,7 +129,7 @@ def read_weights(file: Path) -> Weights:
     beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
         # the head owns the temperature; the backbone's own is where training started
-        own |= _temperature(beside) if _scales_cosine(held) else {}
+        own |= _temperature(beside) if _scales_cosine(file, held) else {}
         beside = {
             key: value
             for key, value in beside.items()
@@ -245,12 +247,17 @@ def _recorded_origin(held: dict[str, Any]) -> dict[str, str] | None:
     return found if isinstance(found, dict) else None
 
 
-def _scales_cosine(held: dict[str, Any]) -> bool:
+def _scales_cosine(file: Path, held: dict[str, Any]) -> bool:
     """Returns whether a checkpoint of zoo has a head whose scale is the towers' temperature.
 
     It is false where the head's class cannot be imported.
+
+    Raises:
+        ZooError: The class is not trusted.
     """
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
+    if path:
+        refuse_code({"class_path": path}, Recorded, str(file), "--model.head")
     try:
         return bool(imported(path).scales_cosine)
     except (ImportError, AttributeError, ValueError):

@@ -14,6 +14,7 @@ from zoo.checkpoints.files import located, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
+from zoo.support.class_paths import refuse_code
 
 
 def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -> ZooModule:
@@ -28,11 +29,13 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
         The module.
 
     Raises:
-        ZooError: The checkpoint cannot be read, its classes cannot be built, or its weights are NaN
-            or infinite.
+        ZooError: The checkpoint cannot be read, its classes are not trusted or cannot be built, or
+            its weights are NaN or infinite.
     """
     path = located(path)
     checkpoint = read_checkpoint(Path(path))
+    recipe = recipe or recipe_of(checkpoint)
+    refuse_code(recipe, ZooModule, str(path))
     refuse_not_finite(
         Path(path),
         {
@@ -47,7 +50,7 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
     try:
-        parsed = parser.parse_object({"module": recipe or recipe_of(checkpoint)})
+        parsed = parser.parse_object({"module": recipe})
         module: ZooModule = parser.instantiate(parsed).module
         module.teacher = None  # training alone asks it
         checkpoint["state_dict"] = {
@@ -99,6 +102,7 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
     if checkpoint is not None:
         module = load_checkpoint(checkpoint, recipe)
     elif recipe is not None:
+        refuse_code(recipe, ZooModule, "the recipe of the model in these results")
         module = _built(recipe, "the model that was measured")
     else:
         raise ZooError(f"{model.get('model')} is no model of zoo, and cannot be loaded")

@@ -16,10 +16,12 @@ from torch import Tensor
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.published.base import PublishedWeights
+from zoo.backbones.weights import weights_file
 from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.support.class_paths import refuse_code
 from zoo.support.files import check_place
 from zoo.support.spec import built, spec
 
@@ -133,6 +135,8 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
             f"the recipe of {checkpoint} names no weights that training started from: give --base "
             "a tag or a file of them"
         )
+    if base is None and not (isinstance(source, str) and weights_file(source)):
+        refuse_code({"pretrained": source}, Backbone, str(checkpoint))
     bare = replace(module.backbone.tuning, lora=None)
     try:
         given = built(source, PublishedWeights) if isinstance(source, dict) else source

@@ -7,6 +7,7 @@ import importlib
 import sys
 
 from zoo import __version__
+from zoo.cli.user_code import user_code
 from zoo.errors import Stopped, ZooError, near
 from zoo.support.signals import AtOnce, signals_raise
 
@@ -110,10 +111,11 @@ def main(argv: list[str] | None = None) -> int:
         plus the signal's number where a signal ended it (docs/guides/exit_codes.md).
     """
     argv = list(sys.argv[1:] if argv is None else argv)
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a class of the working directory can be named by its dotted path
-    with signals_raise(NOTHING_KEPT.get(argv[0], "") if argv else "") as ending:
-        return answered(argv, ending)
+    with (
+        signals_raise(NOTHING_KEPT.get(argv[0], "") if argv else "") as ending,
+        user_code(argv) as words,
+    ):
+        return answered(words, ending)
 
 
 def answered(argv: list[str], ending: AtOnce) -> int:
@@ -222,6 +224,10 @@ def usage() -> str:
     lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
     lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
     lines += [
+        "",
+        "--trust_code, with any command, lets checkpoints, exported models, results and model YAML "
+        "files name",
+        "classes that neither zoo nor an installed package offers, and runs their code",
         "",
         "`zoo --print_completion bash`, or zsh, prints what the shell completes commands by",
     ]

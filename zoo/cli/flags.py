@@ -175,5 +175,11 @@ FLAGS = (
         type=switched,
         commands=("validate",),
     ),
+    Flag(
+        "trust_code",
+        "",
+        "let checkpoints, exported models and model YAML files name classes that neither zoo nor "
+        "an installed package offers, and run their code",
+    ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )

@@ -20,13 +20,17 @@ from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_of
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.recipes import filled, refuse_nested, shipped_recipes
+from zoo.cli.user_code import trust_flags
 from zoo.errors import ZooError, near
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
 from zoo.mistakes import sentence
+from zoo.module import ZooModule
 from zoo.support.arguments import listed
+from zoo.support.class_paths import refuse_code
 from zoo.support.names import class_of, paths
 from zoo.support.spec import class_path
+from zoo.support.trust import trust_names
 
 # where a command keeps what it measures, and the class that measures
 EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
@@ -69,6 +73,7 @@ def arranged(argv: list[str]) -> list[str]:
         else:
             flags[-1].append(argument)
     _refuse_two_models(flags)
+    _trust_named_classes(after, flags)
     _refuse_tokens_of_no_cache(flags)
     recipe, path = checkpoint_of(command, flags)
     by_layer = sorted(flags, key=_layer)
@@ -76,9 +81,18 @@ def arranged(argv: list[str]) -> list[str]:
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
 
 
+def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
+    """Trusts the classes that flags and recipes name, which may lie beside their recipe too."""
+    trust_flags(words)
+    for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
+        if value:
+            name, settings = filled(value, None)
+            trust_names(settings, Path(name).parent if Path(name).is_file() else Path.cwd())
+
+
 def _published(flag: list[str]) -> list[str]:
     """Returns the recipe of the published model that a flag names, as a flag."""
-    return ["--config", json.dumps({"model": settings_of_model(_value(flag))})]
+    return ["--config", json.dumps({"model": settings_of_model(_value(flag), "--model")})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
@@ -139,7 +153,8 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
         The arguments that come first, and those that come last.
 
     Raises:
-        ZooError: `fit` is to go on from a checkpoint without an optimiser, or it cannot be read.
+        ZooError: `fit` is to go on from a checkpoint without an optimiser, it cannot be read, or
+            it names a class that is not trusted.
     """
     given = [_value(flag) for flag in flags if _name(flag) == "--ckpt_path" and flag[0] != flag[-1]]
     if not given or (command == "fit" and given[-1] in NAMES):
@@ -155,8 +170,9 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
                 "by --model.backbone.pretrained"
             )
         raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
-    recipe = json.dumps({"model": recipe_of(checkpoint)})
-    return ["--config", recipe], ["--ckpt_path", str(path)]
+    recipe = recipe_of(checkpoint)
+    refuse_code(recipe, ZooModule, str(path), "--model")
+    return ["--config", json.dumps({"model": recipe})], ["--ckpt_path", str(path)]
 
 
 def runs_folder(flags: list[list[str]]) -> Path:

@@ -12,6 +12,7 @@ from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.parquet_table import parquet_file
+from zoo.support.class_paths import refuse_code
 from zoo.support.spec import built, class_path
 from zoo.support.text_files import sha256, text_lines
 from zoo.units.extract import UnitExtractor
@@ -117,10 +118,12 @@ def trained_reader(described: Mapping[str, Any] | None, mend: str) -> Reader:
         mend: What the user can do where they cannot be had.
 
     Raises:
-        ZooError: It does not say, or the file is not there or another one.
+        ZooError: It does not say, its reader is not trusted, or the file is not there or another
+            one.
     """
     if described is None:
         raise ZooError(f"the model does not say which captions it was trained on: {mend}")
+    refuse_code(described["reader"], Reader, "the record of the captions that were trained on")
     reader: Reader = built(described["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
         there = file.is_file()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
@@ -16,7 +17,9 @@ from zoo.results.outcomes import SCHEMA
 from zoo.results.presets.shipped import Official
 from zoo.results.report import CASES, HEADER, RESULTS, SCHEMA_VERSION, Counted, Results, count
 from zoo.results.runs import BenchmarkRun
+from zoo.support.class_paths import refuse_code
 from zoo.support.text_files import json_value
+from zoo.support.trust import trusting_code
 
 TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
 # names in older schemas
@@ -29,16 +32,19 @@ FORMER = {
 }
 
 
-def read(run: Path) -> Results:
+def read(run: Path, trust_code: bool = False) -> Results:
     """Reads the results that a run wrote.
 
     They are counted as results.json says or, where that is not there, under `official`.
 
     Args:
         run: Folder of the results.
+        trust_code: Whether a protocol may be a class that neither zoo nor an installed package
+            offers.
 
     Raises:
-        ZooError: The cases are missing, or a file is broken or of a newer schema.
+        ZooError: The cases are missing, a file is broken or of a newer schema, or a protocol is
+            not trusted.
     """
     if not (run / CASES).is_file():
         raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
@@ -72,7 +78,10 @@ def read(run: Path) -> Results:
         raise ZooError(
             f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
         ) from error
-    return Results(header, counted or count(cases, [Official()], header), cases)
+    with trusting_code(trust_code):
+        for protocol in pc.unique(cases["protocol"]).to_pylist():
+            refuse_code(protocol, Any, str(run / CASES))
+        return Results(header, counted or count(cases, [Official()], header), cases)
 
 
 def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:

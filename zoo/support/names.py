@@ -12,11 +12,12 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import ZooError, near
+from zoo.support.trust import user_folders
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ FACES = {  # kinds that another room shows
     "protocols": "benchmarks",
     "presets": "results",
 }
+BACKBONE = "zoo.backbones.Backbone"  # the one class that recipes name and no list has
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
@@ -57,7 +59,11 @@ def classes(what: str) -> list[tuple[str, str, str]]:
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    return [*_built_in(what), *_offered(what, tuple(map(_state, sys.path)))]
+    return [*_built_in(what), *_offered_now(what)]
+
+
+def _offered_now(what: str) -> list[tuple[str, str, str]]:
+    return _offered(what, tuple(map(_state, sys.path)))
 
 
 @cache
@@ -75,7 +81,43 @@ def _offered(what: str, places: tuple[tuple[str, int], ...]) -> list[tuple[str, 
             f"from {offered.dist.name if offered.dist else 'an installed package'}",
         )
         for offered in entry_points(group=f"zoo.{what}")
+        if _is_installed(offered)
     ]
+
+
+def _is_installed(offered: EntryPoint) -> bool:
+    """Returns whether a package is installed, and does not just lie in a folder of the user."""
+    return (
+        offered.dist is None
+        or Path(str(offered.dist.locate_file(""))).resolve() not in user_folders()
+    )
+
+
+def is_offered(path: str) -> bool:
+    """Returns whether a class is one that zoo or an installed package offers, and imports nothing.
+
+    It may be named by its file or by a package that shows it, as zoo.heads.cosine.Cosine and
+    zoo.heads.Cosine.
+
+    Args:
+        path: The dotted path of the class.
+    """
+    module, _, name = path.rpartition(".")
+    if path.startswith("zoo."):
+        known = [BACKBONE]
+        for what in ROOMS:
+            if module.startswith(f"zoo.{FACES.get(what, what)}"):
+                known += [listed for _, listed, _ in _built_in(what)]
+    else:
+        known = [listed for what in ROOMS for _, listed, _ in _offered_now(what)]
+    return any(_is_same(module, name, listed) for listed in known)
+
+
+def _is_same(module: str, name: str, listed: str) -> bool:
+    """Returns whether a class of a module is a listed one; a package may show what is within it."""
+    other, _, other_name = listed.rpartition(".")
+    within = f"{module}.".startswith(f"{other}.") or f"{other}.".startswith(f"{module}.")
+    return name == other_name and within
 
 
 def _state(place: str) -> tuple[str, int]:

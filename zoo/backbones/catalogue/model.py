@@ -3,26 +3,31 @@
 from pathlib import Path
 from typing import Any
 
+from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import Entry, entries, read, tags
 from zoo.backbones.catalogue.files import found, given
 from zoo.errors import ZooError, near
+from zoo.support.class_paths import refuse_code
 from zoo.support.names import paths
+from zoo.support.spec import Recorded
 
 YAML = (".yaml", ".yml")
 
 
-def settings(named: str) -> dict[str, Any]:
+def settings(named: str, flag: str = "") -> dict[str, Any]:
     """Returns the settings of a published model, its files found, fetched and checked.
 
     Args:
         named: A name of `zoo ls models`, or a user's own entry, a YAML file. Either may be followed
             by a colon and the file of its weights. A name TAG/ARCHITECTURE is one of open_clip's.
+        flag: The flag of the command line that takes the same settings; empty where there is none.
 
     Returns:
         Settings of ZooModule: those of the backbone, and of a head where the model has one.
 
     Raises:
-        ZooError: There is no such model, it cannot be loaded, or its weights cannot be had.
+        ZooError: There is no such model, it cannot be loaded, its weights cannot be had, or a
+            YAML file names a class that is not trusted.
     """
     if not isinstance(named, str) or not named:
         raise ZooError(f"{named!r} names no model: give a name of `zoo ls models`")
@@ -32,6 +37,8 @@ def settings(named: str) -> dict[str, Any]:
         return _of_open_clip(name, file)
     if entry.refused is not None:
         raise ZooError(f"{name} cannot be loaded: {entry.refused}")
+    if name not in entries():
+        _refuse_code(name, _built(entry, Path(file)), flag)
     weights = given(name, entry, Path(file)) if file else found(name, entry)
     return _built(entry, weights)
 
@@ -44,6 +51,13 @@ def is_published(named: str) -> bool:
     """
     name = named.partition(":")[0]
     return name in entries() or Path(name).suffix in YAML or name in tags()
+
+
+def _refuse_code(name: str, settings: dict[str, Any], flag: str) -> None:
+    """Refuses classes of an entry that may have been downloaded, before its weights are fetched."""
+    kinds = {"backbone": Backbone, "head": Recorded}
+    for part, described in settings.items():
+        refuse_code(described, kinds[part], name, f"{flag}.{part}" if flag else "")
 
 
 def entry_of(named: str) -> Entry | None:

@@ -18,6 +18,7 @@ from zoo.cli.studies.runs import Run, asked_of, fit_arguments
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
 from zoo.support.files import write_beside
+from zoo.support.trust import FLAG, current_trust
 
 GIGA = 1e9
 FILE = "trial.json"
@@ -169,7 +170,11 @@ def _told(asked: dict[str, Any]) -> tuple[dict[str, float], str]:
         question, answer = Path(folder) / "asked.json", Path(folder) / "told.json"
         question.write_text(json.dumps(asked), "utf-8")
         ended = subprocess.run(
-            [sys.executable, "-m", "zoo.cli.studies.trial", str(question), str(answer)],
+            [
+                *(sys.executable, "-P", "-m", "zoo.cli.studies.trial"),
+                *(str(question), str(answer)),
+                *([FLAG] if current_trust().all_code else []),
+            ],
             capture_output=True,
             text=True,
         )

@@ -9,6 +9,7 @@ import yaml
 
 from zoo.cli.studies.runs import Place
 from zoo.errors import ZooError, need
+from zoo.support.trust import FLAG, current_trust
 
 
 def settings(given: Sequence[str]) -> dict[str, Any]:
@@ -50,13 +51,15 @@ def submit(
         ZooError: submitit is not installed, or does not know a parameter.
     """
     submitit: Any = need("submitit", "slurm")
+    trust = [FLAG] if current_trust().all_code else []
 
     class Task(submitit.helpers.Checkpointable):  # type: ignore[misc]
         """Does one run; it is pickled with its arguments."""
 
         def __call__(self, number: int) -> int:
             """Does the run of a number, and fails where the run does."""
-            command = [sys.executable, "-m", "zoo.cli", "study", *arguments, "--only", str(number)]
+            command = [sys.executable, "-P", "-m", "zoo.cli", "study", *arguments]
+            command += ["--only", str(number), *trust]
             return subprocess.run(command, check=True).returncode
 
     parameters = dict(given)

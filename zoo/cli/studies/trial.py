@@ -14,6 +14,7 @@ from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
 from zoo.cli.fit import ZooCLI, data_of, run_as, settings_of
+from zoo.cli.user_code import user_code
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.support.files import write_beside
 from zoo.training.run_folder import RunFolder
@@ -139,4 +140,5 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with user_code(sys.argv[1:]) as words:
+        sys.exit(main(words))

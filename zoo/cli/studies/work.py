@@ -22,6 +22,7 @@ from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records, digests
 from zoo.cli.studies.runs import DATA_ROOT, Place, Run, fit_arguments, validate_arguments
 from zoo.errors import ZooError
 from zoo.support.files import write_beside
+from zoo.support.trust import FLAG, current_trust
 
 PLAN = "study.json"
 TOLD = "zoo: "  # what the line begins with in which a command says its mistake
@@ -43,11 +44,13 @@ def command(arguments: list[str], log: Path, lock: int) -> int:
         The exit status; less than 0 is minus the signal that killed it.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
+    trust = [FLAG] if current_trust().all_code else []
     with log.open("ab") as out:
         out.write(f"$ zoo {shlex.join(arguments)}\n".encode())
         out.flush()
         child = subprocess.Popen(
-            [sys.executable, "-m", "zoo.cli", *arguments],
+            # without the working folder on the import path
+            [sys.executable, "-P", "-m", "zoo.cli", *arguments, *trust],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -20,6 +20,7 @@ from zoo.results.ranks import SIGNIFICANT, flips, split_tests
 from zoo.results.reading import read
 from zoo.results.report import Results
 from zoo.support.provenance import random_weights
+from zoo.support.trust import trusting_code
 
 PRESETS = ("official",)
 
@@ -36,6 +37,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
     aside: Sequence[str] = (),
+    trust_code: bool = False,
 ) -> Comparison:
     """Compares runs over the questions that all were asked and scored.
 
@@ -52,6 +54,8 @@ def compare(
         seed: Seed of the resamples.
         aside: Names of runs or groups that are shown and take part in no test and no choice of the
             best, as the weights that the others start from.
+        trust_code: Whether results may name protocols that neither zoo nor an installed package
+            offers.
 
     Raises:
         ZooError: There are not two runs to test, a run cannot be read, the runs have no case in
@@ -63,7 +67,8 @@ def compare(
         raise ZooError(f"--resamples {resamples}: give a whole number from 1 up")
     others = {model: figures(model) for model in beside}
     counted_by = [preset_of(preset) for preset in presets]
-    results = named(runs)
+    with trusting_code(trust_code):
+        results = named(runs)
     groups = _groups(results, group)
     check_aside(list(groups), aside)
     shared = common([one.cases for one in results.values()], list(results))

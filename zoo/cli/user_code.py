@@ -1,0 +1,58 @@
+"""Code that a command may import because the user named it, or trusts all of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from zoo.support.trust import FLAG, trust_names, trusting_code, user_modules
+
+# the first words of flags that name classes, or have arguments that do
+NAMING_FLAGS = {
+    "benchmarks",
+    "corpus_reader",
+    "data",
+    "extractor",
+    "generator",
+    "head",
+    "model",
+    "objective",
+    "optimizer",
+    "preset",
+    "presets",
+    "reader",
+    "tagger",
+    "trainer",
+}
+
+
+@contextmanager
+def user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Lets a command import the classes that its flags name, from the working folder too.
+
+    Args:
+        arguments: The words of the command.
+
+    Yields:
+        The words without `--trust_code`.
+    """
+    with user_modules(), trusting_code(FLAG in arguments):
+        trust_flags(arguments)
+        yield [word for word in arguments if word != FLAG]
+
+
+def trust_flags(arguments: Sequence[str]) -> None:
+    """Trusts the classes that flags name. Flags of files and folders name none.
+
+    Args:
+        arguments: The words of a command.
+    """
+    values, names_classes = list[str](), False
+    for word in arguments:
+        flag, _, value = word.partition("=")
+        if word.startswith("--"):
+            names_classes = flag.removeprefix("--").partition(".")[0] in NAMING_FLAGS
+        else:
+            value = word
+        if names_classes:
+            values.append(value)
+    trust_names(values, Path.cwd())
