@@ -37,7 +37,8 @@ class Trust:
     folders: tuple[Path, ...] = ()
 
 
-_TRUST: ContextVar[Trust] = ContextVar("zoo_trust", default=Trust())
+NOTHING = Trust()
+_TRUST: ContextVar[Trust] = ContextVar("zoo_trust", default=NOTHING)
 
 
 def current_trust() -> Trust:
