@@ -125,8 +125,8 @@ FLAGS = (
     Flag(
         "cache",
         "DIR",
-        "where the vectors of images and texts are kept, so that further runs need not encode "
-        "them, or `off`; `zoo doctor` says where that is and how much it holds",
+        "where vectors are kept for further runs, or `off`; `zoo doctor` shows the folder and its "
+        "size",
         type=kept_in,
         commands=("validate",),
     ),
@@ -178,8 +178,7 @@ FLAGS = (
     Flag(
         "trust_code",
         "",
-        "let checkpoints, exported models and model YAML files name classes that neither zoo nor "
-        "an installed package offers, and run their code",
+        "run the code that checkpoints and other files name",
     ),
     Flag("overwrite", "", "write over the results of a run or a measurement"),
 )
