@@ -20,6 +20,11 @@ def cards(tab: Any) -> Any:
     return tab.locator(".card")
 
 
+def expect(found: Any) -> Any:
+    """Playwright's assertions, which wait until the page has the state that they name."""
+    return pytest.importorskip("playwright.sync_api").expect(found)
+
+
 def column(tab: Any, table: str, number: int) -> list[str]:
     cells = tab.locator(f"{table} tbody tr:visible > :nth-child({number})")
     return [cell.get_attribute("data-value") or "" for cell in cells.all()]
@@ -55,14 +60,15 @@ def test_a_table_is_sorted_by_keyboard_and_filtered(tab: Any, site: Path) -> Non
     head = tab.locator("#all thead th").nth(1)
     head.locator("button").focus()
     tab.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "descending")
     found = list(map(float, column(tab, "#all", 2)))
     assert found == sorted(found, reverse=True)
-    assert head.get_attribute("aria-sort") == "descending"
     tab.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
     assert list(map(float, column(tab, "#all", 2))) == sorted(found)
     tab.locator("input.filter[data-table=all]").fill("sugarcrepe swap_obj")
-    assert tab.locator("#all tbody tr:visible").count() == 1
-    assert re.fullmatch(r"1 of \d+ rows", tab.locator("[data-count=all]").inner_text())
+    expect(tab.locator("[data-count=all]")).to_have_text(re.compile(r"^1 of \d+ rows$"))
+    expect(tab.locator("#all tbody tr:visible")).to_have_count(1)
 
 
 def test_a_number_leads_to_its_cases(tab: Any, site: Path, runs: dict[str, Path]) -> None:
@@ -72,25 +78,28 @@ def test_a_number_leads_to_its_cases(tab: Any, site: Path, runs: dict[str, Path]
         for name in ("first", "second")
     )
     tab.locator("#all tbody tr").first.locator("a").nth(1).click()
-    assert cards(tab).count() == 12
-    said = tab.locator("#count").inner_text()
-    told = [
+    cards(tab)
+    counts = [
         f"{name} is right in {round(12 * of['value'] / 100)} of 12 ({of['value']:.1f} %)"
         for name, of in (("second", metric), ("first", first))
     ]
     place = f"{metric['benchmark']}/{metric['subset']}/{metric['metric']}"
-    assert said == f"{place}: 12 cases of 12 shown. {', '.join(told)}."
-    assert tab.locator("#b").input_value() == "0"  # beside the first, which others are compared to
+    text = f"{place}: 12 cases of 12 shown. {', '.join(counts)}."
+    expect(tab.locator("#count")).to_have_text(text)
+    expect(tab.locator(".card")).to_have_count(12)
+    expect(tab.locator("#b")).to_have_value("0")  # beside the first, which others are compared to
 
 
 def test_the_number_of_an_average_leads_to_the_cases_of_its_members(tab: Any, site: Path) -> None:
     tab.goto((site / "index.html").as_uri())
     tab.get_by_role("row", name="sugarcrepe, by cases").locator("a").first.click()
     cards(tab)
-    assert tab.locator("#count").inner_text().startswith("84 cases of 84 shown.")
-    assert "their average weighs metrics" in tab.locator("#count").inner_text()
+    count = tab.locator("#count")
+    expect(count).to_have_text(
+        re.compile(r"^84 cases of 84 shown\..*their average weighs metrics", re.DOTALL)
+    )
     tab.locator("#members").click()
-    assert not tab.locator("#count").inner_text().startswith("84 cases")
+    expect(count).not_to_have_text(re.compile("^84 cases"))
 
 
 def test_cases_begin_with_one_metric_and_back_returns_to_what_was_chosen_before(
@@ -106,14 +115,17 @@ def test_cases_begin_with_one_metric_and_back_returns_to_what_was_chosen_before(
     assert began.startswith(f"{metric}: {kept[metric]} cases of 12 shown")
     assert all(tab.locator(f"#{name}").input_value() for name in ("benchmark", "subset", "metric"))
     tab.locator("#show").select_option("wrong")
-    chosen = tab.locator("#count").inner_text()
-    assert chosen != began
-    tab.locator("#benchmark").select_option("half_truth")
+    count = tab.locator("#count")
+    expect(count).not_to_have_text(began)
+    chosen = count.inner_text()
+    assert not began.startswith("sugarcrepe")
+    tab.locator("#benchmark").select_option("sugarcrepe")
+    expect(count).not_to_have_text(chosen)
     tab.go_back()
-    assert tab.locator("#count").inner_text() == chosen
-    assert tab.locator("#show").input_value() == "wrong"
+    expect(count).to_have_text(chosen)
+    expect(tab.locator("#show")).to_have_value("wrong")
     tab.go_back()
-    assert tab.locator("#count").inner_text() == began
+    expect(count).to_have_text(began)
 
 
 def test_a_difference_leads_to_the_cases_that_one_of_both_has_right(tab: Any, site: Path) -> None:
@@ -121,19 +133,22 @@ def test_a_difference_leads_to_the_cases_that_one_of_both_has_right(tab: Any, si
     row = tab.locator("#apart tbody tr", has_text="sugarcrepe/").first
     alone = [cell.get_attribute("data-value") for cell in row.locator("td").all()[-2:]]
     row.locator("a").first.click()
-    assert cards(tab).count() == sum(map(int, alone)) > 0
+    assert sum(map(int, alone)) > 0
+    expect(tab.locator(".card")).to_have_count(sum(map(int, alone)))
 
 
 def test_a_run_beside_itself_is_said_to_be_the_same(tab: Any, site: Path) -> None:
     tab.goto((site / "cases.html").as_uri())
     cards(tab)
     tab.locator("#b").select_option("0")
-    assert "A and B are the same run" in tab.locator("#count").inner_text()
+    expect(tab.locator("#count")).to_contain_text("A and B are the same run")
 
 
 def test_p_is_sorted_from_the_least(tab: Any, site: Path) -> None:
     tab.goto((site / "index.html").as_uri())
-    tab.locator("#apart thead th button").nth(3).click()
+    head = tab.locator("#apart thead th").nth(3)
+    head.locator("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
     found = list(map(float, column(tab, "#apart", 4)))
     assert found == sorted(found)
 
@@ -145,6 +160,7 @@ def test_what_one_has_wrong_and_the_other_right_is_filtered_and_sorted(
     tab.locator("#benchmark").select_option("half_truth")
     tab.locator("#metric").select_option("half_truth")
     tab.locator("#sort").select_option("gain")
+    expect(tab.locator("#count")).to_contain_text("/half_truth:")
     margins = []
     for said in cards(tab).all_text_contents():
         assert "half_truth/" in said
@@ -154,25 +170,27 @@ def test_what_one_has_wrong_and_the_other_right_is_filtered_and_sorted(
     assert margins == sorted(margins, reverse=True)
     assert len(margins) > 1
     tab.locator("#subset").select_option("Swap")
-    assert "half_truth/Swap" in cards(tab).first.text_content()
+    expect(tab.locator(".card").first).to_contain_text("half_truth/Swap")
 
 
 def test_the_address_keeps_what_is_asked_for(tab: Any, site: Path) -> None:
     tab.goto((site / "cases.html").as_uri())
     tab.locator("#benchmark").select_option("sugarcrepe")
+    cards(tab)
+    count = tab.locator("#count")
+    before = count.inner_text()
     tab.locator("#show").select_option("wrong")
-    cards(tab)
-    said = tab.locator("#count").inner_text()
+    expect(count).not_to_have_text(before)
+    chosen = count.inner_text()
     tab.reload()
-    cards(tab)
-    assert tab.locator("#count").inner_text() == said
-    assert tab.locator("#show").input_value() == "wrong"
+    expect(count).to_have_text(chosen)
+    expect(tab.locator("#show")).to_have_value("wrong")
 
 
 def test_texts_are_shown_as_they_are_written(tab: Any, site: Path) -> None:
     tab.goto(f"{(site / 'cases.html').as_uri()}#benchmark=sugarcrepe&show=all")
-    assert "a <b>red</b> square" in cards(tab).first.text_content()
-    assert tab.locator(".card b:text-is('red')").count() == 0
+    expect(tab.locator(".card").first).to_contain_text("a <b>red</b> square")
+    expect(tab.locator(".card b:text-is('red')")).to_have_count(0)
 
 
 def test_a_query_of_a_gallery_shows_what_each_run_ranks_above_all_other_wrong_answers(
@@ -183,9 +201,8 @@ def test_a_query_of_a_gallery_shows_what_each_run_ranks_above_all_other_wrong_an
     row = first.filter(wanted).to_pylist()[0]
     told = {"metric": "i2t_r@1", "benchmark": "retrieval", "a": 0, "show": "wrong"}
     tab.goto(f"{(site / 'cases.html').as_uri()}#{urlencode(told)}")
-    cards(tab)
-    texts = tab.locator(".card .found").all_text_contents()
-    assert row["wrong_text"] in texts
+    wrong_texts = tab.locator(".card .found", has_text=row["wrong_text"])
+    expect(wrong_texts.first).to_be_attached()
     told |= {"metric": "t2i_r@1"}
     tab.goto(f"{(site / 'cases.html').as_uri()}#{urlencode(told)}")
     tab.wait_for_function("document.querySelector('.card figure.found img')?.naturalWidth > 0")
@@ -206,11 +223,12 @@ def test_ten_thousand_cases_are_laid_out_as_they_come_near(tab: Any, site: Path)
     tab.route("**/data/index.js", lambda route: route.fulfill(body=body))
     tab.route("**/data/cases_0.js", lambda route: route.fulfill(body=f"zoo.page(0, {rows});"))
     tab.goto(f"{(site / 'cases.html').as_uri()}#show=all")
-    assert "case number 0 " in cards(tab).first.text_content()
+    expect(tab.locator(".card").first).to_contain_text("case number 0 ")
     tab.keyboard.press("End")
-    assert tab.evaluate("scrollY") > 100_000  # at once: a glide past growing cards may end short
+    # at once: a glide past growing cards may end short
+    tab.wait_for_function("scrollY > 100_000")
     tab.wait_for_function("document.body.textContent.includes('case number 9999 ')")
-    assert tab.locator(".card").count() < 500
+    tab.wait_for_function("document.querySelectorAll('.card').length < 500")
     tab.keyboard.press("Home")
-    assert tab.evaluate("scrollY") == 0
+    tab.wait_for_function("scrollY === 0")
     tab.wait_for_function("document.querySelector('.card')?.textContent.includes('case number 0 ')")
