@@ -30,7 +30,7 @@ from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, near
-from zoo.evaluation.foreign import scorer
+from zoo.evaluation.foreign import TwoTowers, adapt_model
 from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
 from zoo.evaluation.mteb import MtebEncoder
 from zoo.evaluation.patch_words import patch_words
@@ -371,15 +371,18 @@ def evaluate(
 
     Args:
         model: A Model, a ZooModule, what `load` takes, a model of open_clip, a CLIP of Hugging
-            Face, an object with score(images: list of PIL images, texts: list of str) -> `[n, m]`,
-            or a function of the same.
+            Face, or an object with encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`,
+            preprocess (a PIL image to pixels `[3, H, W]`) and tokenizer (texts to ids `[m, L]`):
+            each distinct image and text is encoded once. Or an object with
+            score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a function of the
+            same, which are asked case by case.
         benchmarks: Names, in a list or by commas, or Benchmark objects.
         data_root: Where annotations and images are, one folder or several.
         out: A folder for results.json and cases.parquet; None writes nothing.
         presets: Ways of counting: names, in a list or by commas, or Preset objects.
         overwrite: Whether results that are in `out` already may be lost.
-        cache: Where the vectors that a model of zoo makes of images and texts are kept, so that
-            further runs need not encode them; None encodes all anew.
+        cache: Where the vectors of images and texts are kept, so that further runs need not encode
+            them; None encodes all again.
         beside: Models whose published figures stand beside these results, in a list or by commas.
         require: Whether it is an error that something cannot be measured, as its files are missing.
         trust_code: As in `load`.
@@ -409,7 +412,10 @@ def evaluate(
     if isinstance(model, str | Path):
         model = load(model, trust_code=trust_code)
     if not isinstance(model, Model | ZooModule):
-        return data.evaluation.run(*scorer(model))
+        adapted, name = adapt_model(model)
+        if isinstance(adapted, TwoTowers):
+            return data.evaluation.run_towers(adapted, name, cache)
+        return data.evaluation.run(adapted, name)
     module, device = (
         (model.module, model.device) if isinstance(model, Model) else (model, model.device)
     )

@@ -105,9 +105,63 @@ def computation_of(
         "channels_last": backbone.compute.channels_last,
         "packed": backbone.compute.packed,
         "precision": precision,
+        **_surroundings(on, files),
+    }
+
+
+def computation_of_module(
+    model: nn.Module, preprocessing: str, *adapters: type
+) -> dict[str, Any] | None:
+    """Returns all that a vector of another library's model depends on besides its input.
+
+    Args:
+        model: The model.
+        preprocessing: Describes how its images are prepared, and what it is otherwise built by.
+        adapters: Classes that stand between the model and the engine.
+
+    Returns:
+        It, by name. None where the model has hooks or functions of its own, or a class in no file,
+        so that a change of them would not be seen.
+    """
+    parts = dict(model.named_modules())
+    settings = {name: _settings(part) for name, part in parts.items()}
+    sources = [_files(kind) for kind in {*map(type, parts.values()), *adapters}]
+    if None in settings.values() or None in sources:
+        return None
+    weight = next(model.parameters())
+    return {
+        "class": class_path(type(model)),
+        "modules": settings,
+        "weights": weights_hash(model),
+        "autocast": torch.is_autocast_enabled(weight.device.type),
+        "dtypes": sorted({str(tensor.dtype) for tensor in model.state_dict().values()}),
+        "preprocessing": preprocessing,
+        **_surroundings(weight.device, frozenset().union(*filter(None, sources))),
+    }
+
+
+def _settings(part: nn.Module) -> dict[str, Any] | None:
+    """Returns the class and the plain attributes of a module, None where it was changed by code."""
+    if part._forward_hooks or part._forward_pre_hooks:
+        return None
+    found: dict[str, Any] = {"class": class_path(type(part))}
+    for name, value in vars(part).items():
+        if inspect.isroutine(value):
+            # a method that was replaced, or a function whose source is in no place of its own
+            if hasattr(type(part), name) or "<" in value.__qualname__:
+                return None
+            found[name] = f"{value.__module__}.{value.__qualname__}"
+        elif isinstance(value, bool | int | float | str | tuple | list) and name != "training":
+            found[name] = repr(value)
+    return found
+
+
+def _surroundings(device: torch.device, files: frozenset[str]) -> dict[str, Any]:
+    """Returns what a computation depends on besides model and input."""
+    return {
         "products": torch.get_float32_matmul_precision(),
         "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],
-        "device": torch.cuda.get_device_name(on) if on.type == "cuda" else on.type,
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "libraries": {name: _version(name) for name in LIBRARIES},
         "code": _code(files),
     }

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils.data import DataLoader
@@ -20,12 +20,14 @@ from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.evaluation.case_by_case import scores_of
 from zoo.evaluation.encoder import Encoder
-from zoo.evaluation.kept import KeptVectors
+from zoo.evaluation.foreign import TwoTowers
+from zoo.evaluation.kept import KeptVectors, kept_vectors_of_towers
 from zoo.evaluation.kept_tokens import KeptTokens, find_known
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts
 from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
+from zoo.evaluation.store import EmbeddingCache
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import Known
 from zoo.evaluation.windowed import Windowed, windows
@@ -55,11 +57,13 @@ from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.collector import collector_off
 from zoo.support.distributed import gather_made, gather_objects, rank
+from zoo.support.progress import counting, tracked
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 log = logging.getLogger(__name__)
 
 KEPT = "kept vectors"
+WEIGHTS = "weights_sha256"
 
 
 class Evaluation(Ranged):
@@ -310,7 +314,8 @@ class Evaluation(Ranged):
         def reported() -> Results | None:
             if rank() != 0:
                 return None
-            model = {**about, "weights_sha256": self._weights}
+            weights = {} if next(backbone.parameters(), None) is None else {WEIGHTS: self._weights}
+            model = {**about, **weights}
             notes = self._notes(head, towers)
             with collector_off():
                 return self._report(chain.from_iterable(judged), model, notes)
@@ -321,7 +326,7 @@ class Evaluation(Ranged):
         return self.results
 
     def run(self, model: Any, name: str | None = None) -> Results:
-        """Measures any object with score(images, texts) -> [n, m] case by case.
+        """Measures any object with score(images, texts) -> [n, m], case by case.
 
         Args:
             model: The object. It gets PIL images in RGB.
@@ -331,12 +336,7 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run that may not be lost, or the object's
                 scores are no numbers, or of another shape.
         """
-        self.check_out()
-        if self.decoder != "pil":
-            raise ZooError(
-                "Evaluation(fast_images=True) is of images that zoo prepares, and an object with "
-                "score(images, texts) gets PIL's: leave it out"
-            )
+        self._check_other_library()
         named = name or f"{type(model).__module__}.{type(model).__qualname__}"
         about = {"model": named}
         self._leave_out_whole_texts(
@@ -345,12 +345,53 @@ class Evaluation(Ranged):
         self.find_familiar(training_captions(about))
         self.find_seen(training_captions(about))
 
+        questions = tracked(self.plan.questions, "cases", len(self.plan.questions))
         judged = (
             (q, asked.case.judge(scores_of(model, named, asked, self.finder, self.image_batch)))
-            for q, asked in enumerate(self.plan.questions)
+            for q, asked in enumerate(questions)
         )
         self.results = self._report(judged, about, {"pairs": "as the model gives them"})
         return self.results
+
+    def run_towers(
+        self, model: TwoTowers, name: str, cache: EmbeddingCache | None = None
+    ) -> Results:
+        """Measures a model of another library by the vectors of its two towers.
+
+        Args:
+            model: The model.
+            name: What results call it.
+            cache: Where its vectors are kept; None keeps none.
+
+        Raises:
+            ZooError: `out` holds results of another run that may not be lost, or the model does
+                not return a vector per image and per text.
+        """
+        self._check_other_library()
+        backbone, head = cast(Backbone, model), model.head
+        with model.evaluating():
+            kept = None if cache is None else kept_vectors_of_towers(cache, model)
+            loaders = self.loaders(backbone, head, kept)
+            self.start(backbone, head, {"model": name})
+            for loader, what in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
+                with counting(f"encoding {what}", len(cast(Any, loader.dataset))) as done:
+                    for portion in loader:
+                        self.step(backbone, head, portion.to(model.device))
+                        done(max(len(portion.image_rows), len(portion.text_rows)))
+            return self.finish(backbone, head, {"model": name})
+
+    def _check_other_library(self) -> None:
+        """Makes sure that a model of another library can be measured as this run is set up.
+
+        Raises:
+            ZooError: `out` holds results that may not be lost, or torchvision decodes images.
+        """
+        self.check_out()
+        if self.decoder != "pil":
+            raise ZooError(
+                "Evaluation(fast_images=True) is for models of zoo, and models of other libraries "
+                "prepare the images that PIL decodes: leave it out"
+            )
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
         plan, needs = self._asked or self.plan, head.needs

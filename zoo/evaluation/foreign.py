@@ -1,47 +1,47 @@
-"""Models of other libraries, as objects that score images against texts."""
+"""Models of other libraries: vectors of two towers for the engine, or scores of pairs."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 import torch
-import torch.nn.functional as F
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from zoo.backbones.fingerprint import computation_of_module
 from zoo.backbones.hugging_face import features
+from zoo.backbones.tokenizer import TextEnd, Tokenize, Tokenizer
+from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError, need
+from zoo.heads.cosine import Cosine
 
 logger = logging.getLogger(__name__)
 
-TEXTS_AT_ONCE = 256
 CLIP_VOCABULARY = 49408
-LOAD = "load it by zoo.load(NAME, PRETRAINED), or give an object with score(images, texts)"
+LOAD = "load it by zoo.load(NAME, PRETRAINED), or set its {}"
 
 
 class Scorer(Protocol):
-    """What is measured."""
+    """What is measured pair by pair."""
 
     def score(self, images: list[Image.Image], texts: list[str]) -> Any:
         """Returns the scores of n images against m texts, `[n, m]`; higher is a better match."""
 
 
-def scorer(model: Any) -> tuple[Scorer, str]:
-    """Makes of a model what can be measured.
+def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
+    """Makes of a model what the engine can measure.
 
     Args:
-        model: An object with `score(images, texts)`, a model of open_clip, a CLIP of Hugging Face,
-            or a function of images and texts.
+        model: An object with `score(images, texts)`, a CLIP of Hugging Face, a model of open_clip,
+            another object with `encode_image` and `encode_text`, or a function of images and texts.
 
     Returns:
-        What scores, and the model's name.
+        Its two towers where it has any, else what scores pairs; and the model's name.
 
     Raises:
-        ZooError: It is none of these, or does not bring what images and texts are prepared by.
+        ZooError: It is none of these, or does not bring what prepares its images and texts.
     """
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     if isinstance(model, type):
@@ -50,13 +50,14 @@ def scorer(model: Any) -> tuple[Scorer, str]:
         return model, kind
     if isinstance(model, nn.Module) and _has(model, "get_image_features", "get_text_features"):
         return _hugging_face(model), kind
-    if isinstance(model, nn.Module) and _has(model, "encode_image", "encode_text", "visual"):
-        return _open_clip(model), kind
+    if _has(model, "encode_image", "encode_text"):
+        return _two_encoders(model), kind
     if callable(model) and not isinstance(model, nn.Module):
         return Function(model), _name_of(model, kind)
     raise ZooError(
         f"a {type(model).__qualname__} cannot be measured: give a path, a model of zoo, open_clip "
-        "or Hugging Face, a function of images and texts, or an object with score(images, texts)"
+        "or Hugging Face, an object with encode_image and encode_text or with "
+        "score(images, texts), or a function of images and texts"
     )
 
 
@@ -75,93 +76,219 @@ class Function:
         return self.function(images, texts)
 
 
-class TwoTowers:
-    """A model of two towers, by the cosine of what they give, scaled as the model scales it.
+class TwoTowers(nn.Module):
+    """A model with one tower per side, in the place of a backbone of zoo in an evaluation.
 
     Args:
-        model: The model, whose mode is left as it was.
-        images: From images to what the image tower gives, `[n, D]`.
-        texts: From texts to what the text tower gives, `[m, D]`.
+        model: The model.
+        transform: From an image to the tensor `[3, H, W]` that the image tower reads.
+        tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
+        images: From tensors `[n, 3, H, W]` to vectors `[n, D]`.
+        texts: From ids `[n, L]` to vectors `[n, D]`.
+        preprocessing: Describes the transform; None where nothing is known of it.
     """
 
     def __init__(
         self,
-        model: nn.Module,
-        images: Callable[[list[Image.Image]], Tensor],
-        texts: Callable[[list[str]], Tensor],
+        model: Any,
+        transform: Callable[[Image.Image], Tensor],
+        tokenizer: Tokenize,
+        images: Callable[[Tensor], Any],
+        texts: Callable[[Tensor], Any],
+        preprocessing: str | None = None,
     ) -> None:
-        self.model, self.images, self.texts = model, images, texts
-        # the texts of a gallery, whose images come in parts
-        self._last: tuple[list[str], Tensor] | None = None
+        super().__init__()
+        self.model = model
+        self.eval_transform, self.tokenizer = transform, tokenizer
+        self._images, self._texts, self._preprocessing = images, texts, preprocessing
 
-    @torch.no_grad()
-    def score(self, images: list[Image.Image], texts: list[str]) -> NDArray[np.float32]:
-        """Returns the scores, `[n, m]`."""
-        with _evaluating(self.model):
-            if self._last is None or self._last[0] != texts:
-                parts = [
-                    F.normalize(self.texts(texts[i : i + TEXTS_AT_ONCE]).float(), dim=-1)
-                    for i in range(0, len(texts), TEXTS_AT_ONCE)
-                ]
-                self._last = texts, torch.cat(parts)
-            cosines = F.normalize(self.images(images).float(), dim=-1) @ self._last[1].T
-        scale, bias = (getattr(self.model, name, None) for name in ("logit_scale", "logit_bias"))
+    @property
+    def device(self) -> torch.device:
+        """Where inputs are expected: the device of the weights, the CPU where none are known."""
+        return next((weight.device for weight in self.parameters()), torch.device("cpu"))
+
+    @property
+    def head(self) -> Cosine:
+        """The cosine of vectors, with the scale and the bias of the model where it has them."""
+        scale, bias = (getattr(self.model, n, None) for n in ("logit_scale", "logit_bias"))
+        head = Cosine(scale=1, learn_scale=False, bias=None if bias is None else _number(bias))
+        head.attach(TowerShapes(0, 0, 0, None, 0, 0, 1.0))
         if scale is not None:
-            cosines = cosines * scale.float().exp()
-        if bias is not None:
-            cosines = cosines + bias.float()
-        return np.asarray(cosines.cpu())
+            head.start_scale(_number(scale))
+        return head.to(self.device)
+
+    def computation(self) -> dict[str, Any] | None:
+        """Returns all that a vector depends on besides its input, None where that is not known."""
+        if self._preprocessing is None or not isinstance(self.model, nn.Module):
+            return None
+        return computation_of_module(self.model, self._preprocessing, type(self))
+
+    def encode_images(self, pixels: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
+        """Encodes prepared images; tokens are never asked for.
+
+        Raises:
+            ZooError: The model does not return a vector per image.
+        """
+        weight = next(self.parameters(), None)
+        given = pixels if weight is None else pixels.to(weight)
+        return Encoded(self._vectors(self._images(given), len(pixels), "images"))
+
+    def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
+        """Encodes tokenized texts; tokens are never asked for.
+
+        Raises:
+            ZooError: The model does not return a vector per text.
+        """
+        return Encoded(self._vectors(self._texts(bank.ids), len(bank), "texts"))
+
+    def _vectors(self, returned: Any, n: int, what: str) -> Tensor:
+        try:
+            vectors = torch.as_tensor(returned)
+        except (TypeError, ValueError, RuntimeError):
+            vectors = torch.zeros(())
+        if vectors.ndim != 2 or len(vectors) != n:
+            shape = getattr(returned, "shape", None)
+            described = type(returned).__name__ if shape is None else f"shape {tuple(shape)}"
+            raise ZooError(
+                f"{type(self.model).__name__} returned {described} for {n} {what}: it must return "
+                f"one vector for each, ({n}, width)"
+            )
+        return vectors.to(self.device)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Puts the model in evaluation mode, and every part of it back into its own."""
+        training = [part for part in self.modules() if part.training]
+        self.eval()
+        try:
+            yield
+        finally:
+            for part in training:
+                part.training = True
 
 
-def _open_clip(model: Any) -> TwoTowers:
-    from open_clip import SimpleTokenizer
-    from open_clip.hf_model import HFTextEncoder
+def _two_encoders(model: Any) -> TwoTowers:
+    """Returns the towers of a model of open_clip, or of an object with the same two methods.
+
+    Its attributes `preprocess` and `tokenizer` come first, since the user set them.
+    """
+    transform, tokenizer = getattr(model, "preprocess", None), getattr(model, "tokenizer", None)
+    described = None
+    if transform is None:
+        described, transform = _open_clip_transform(model)
+    if tokenizer is None:
+        tokenize: Tokenize = _clip_tokenizer(model)
+    else:
+        tokenize = _Tokens(tokenizer, type(model).__name__)
+    return TwoTowers(
+        model,
+        transform,
+        tokenize,
+        lambda x: model.encode_image(x),
+        lambda x: model.encode_text(x),
+        described,
+    )
+
+
+def _open_clip_transform(model: Any) -> tuple[str, Callable[[Image.Image], Tensor]]:
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
-    settings = getattr(model.visual, "preprocess_cfg", None)
+    settings = getattr(getattr(model, "visual", None), "preprocess_cfg", None)
     if settings is None:
         raise ZooError(
             f"a {type(model).__name__} does not say how its images are prepared, "
-            f"as models of open_clip.create_model do: {LOAD}"
+            "as models of open_clip.create_model do: "
+            + LOAD.format("attribute preprocess to a function from a PIL image to [3, H, W]")
         )
+    transform: Any = image_transform_v2(PreprocessCfg(**settings), is_train=False)
+    return repr(sorted(settings.items())), transform
+
+
+def _clip_tokenizer(model: Any) -> Tokenizer:
+    from open_clip import SimpleTokenizer
+    from open_clip.hf_model import HFTextEncoder
+
     text = getattr(model, "text", model)
     vocabulary = getattr(text, "vocab_size", getattr(model, "vocab_size", None))
     if vocabulary != CLIP_VOCABULARY or isinstance(text, HFTextEncoder):
         raise ZooError(
             f"a {type(model).__name__} does not bring its tokenizer, "
-            f"and with {vocabulary} ids it is not CLIP's own: {LOAD}"
+            f"and with {vocabulary} ids it is not CLIP's own: "
+            + LOAD.format("attribute tokenizer to a function from texts to ids [n, L]")
         )
-    transform: Any = image_transform_v2(PreprocessCfg(**settings), is_train=False)
-    tokenize = SimpleTokenizer(context_length=getattr(text, "context_length", model.context_length))
-    weight = next(model.parameters())
-    return TwoTowers(
-        model,
-        lambda images: model.encode_image(torch.stack([transform(i) for i in images]).to(weight)),
-        lambda texts: model.encode_text(tokenize(texts).to(weight.device)),
-    )
+    context = getattr(text, "context_length", None) or model.context_length
+    return Tokenizer(SimpleTokenizer(context_length=context), context, TextEnd())
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """A user's tokenizer. Where its texts end is not known, so that none counts as too long."""
+
+    tokenizer: Callable[[list[str]], Any]
+    model: str
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        ids = self.tokenizer(list(texts)) if texts else torch.zeros(0, 1, dtype=torch.long)
+        if not isinstance(ids, Tensor) or ids.ndim != 2 or len(ids) != len(texts):
+            raise ZooError(
+                f"the tokenizer of a {self.model} returned a {type(ids).__name__} for "
+                f"{len(texts)} texts: it must return a tensor of ids, ({len(texts)}, length)"
+            )
+        return ids.cpu(), torch.zeros(len(ids), dtype=torch.long), torch.arange(len(ids))
+
+
+@dataclass(frozen=True)
+class _HuggingFaceTokens:
+    """A tokenizer of Hugging Face; an id of padding is held as -1 - id, which keeps the mask."""
+
+    tokenizer: Any
+    longest: int
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        if not texts:
+            return torch.zeros(0, self.longest, dtype=torch.long), *torch.zeros(2, 0).long()
+        tokens = self.tokenizer(
+            list(texts),
+            padding="max_length",
+            truncation=True,
+            max_length=self.longest,
+            return_tensors="pt",
+        )
+        ids, mask = tokens["input_ids"], tokens.get("attention_mask")
+        if mask is None:
+            return ids, torch.zeros(len(ids), dtype=torch.long), torch.arange(len(ids))
+        return torch.where(mask.bool(), ids, -1 - ids), mask.sum(1), torch.arange(len(ids))
+
+    def inputs(self, ids: Tensor) -> dict[str, Tensor]:
+        """Returns what the text tower gets for ids `[n, L]`."""
+        if "attention_mask" not in self.tokenizer.model_input_names:
+            return {"input_ids": ids}
+        return {
+            "input_ids": torch.where(ids < 0, -1 - ids, ids),
+            "attention_mask": (ids >= 0).long(),
+        }
 
 
 def _hugging_face(model: Any) -> TwoTowers:
     need("transformers", "hf")
     processor: Any = _processor(model)
-    weight = next(model.parameters())
-    longest = model.config.text_config.max_position_embeddings
+    prepare = processor.image_processor
+    tokens = _HuggingFaceTokens(
+        processor.tokenizer, model.config.text_config.max_position_embeddings
+    )
 
-    def images(given: list[Image.Image]) -> Tensor:
-        pixels = processor.image_processor(images=given, return_tensors="pt")["pixel_values"]
-        return features(model.get_image_features(pixel_values=pixels.to(weight)))
+    def transform(image: Image.Image) -> Tensor:
+        pixels: Tensor = prepare(images=[image], return_tensors="pt")["pixel_values"][0]
+        return pixels
 
-    def texts(given: list[str]) -> Tensor:
-        tokens = processor.tokenizer(
-            given,
-            padding="max_length",
-            truncation=True,
-            max_length=longest,
-            return_tensors="pt",
-        )
-        return features(model.get_text_features(**tokens.to(weight.device)))
-
-    return TwoTowers(model, images, texts)
+    return TwoTowers(
+        model,
+        transform,
+        tokens,
+        lambda pixels: features(model.get_image_features(pixel_values=pixels)),
+        lambda ids: features(model.get_text_features(**tokens.inputs(ids))),
+        prepare.to_json_string() + model.config.to_json_string(),
+    )
 
 
 def _processor(model: Any) -> Any:
@@ -203,30 +330,23 @@ def _clip_processor(size: int) -> Any:
 
     from zoo.backbones.hugging_face import vocabulary
 
-    made: Any = transformers.CLIPProcessor
+    processors: Any = transformers.CLIPProcessor
     ids, merges = vocabulary()
     images = transformers.CLIPImageProcessor(
         size={"shortest_edge": size}, crop_size={"height": size, "width": size}
     )
-    return made(
+    return processors(
         image_processor=images, tokenizer=transformers.CLIPTokenizer(vocab=ids, merges=merges)
     )
 
 
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Puts a model in evaluation mode, and every part of it back into its own."""
-    training = [part for part in model.modules() if part.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for part in training:
-            part.training = True
-
-
 def _has(model: Any, *names: str) -> bool:
     return all(hasattr(model, name) for name in names)
+
+
+def _number(value: Any) -> float:
+    """Returns a parameter of one element, or a number."""
+    return float(torch.as_tensor(value).float().item())
 
 
 def _name_of(function: Any, otherwise: str) -> str:

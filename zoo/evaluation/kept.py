@@ -20,6 +20,7 @@ from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded
 from zoo.errors import ZooError
+from zoo.evaluation.foreign import TwoTowers
 from zoo.evaluation.portions import FILLING, Portion
 from zoo.evaluation.store import Damaged, EmbeddingCache, VectorStore
 from zoo.evaluation.vectors import Encodings, Known, RankVectors
@@ -70,6 +71,30 @@ def kept_vectors(
         )
         return None
     return KeptVectors(store, computation, weights)
+
+
+def kept_vectors_of_towers(cache: EmbeddingCache, model: TwoTowers) -> "KeptVectors | None":
+    """Returns the vectors of a model of another library.
+
+    Args:
+        cache: Where they are kept.
+        model: Encodes what is not kept.
+
+    Returns:
+        The vectors. None where the environment turns the cache off, or a change of the model or of
+        its preprocessing could not be seen, which a warning says.
+    """
+    if cache.store is None:
+        return None
+    computation = model.computation()
+    if computation is None:
+        log.warning(
+            "vectors are not kept: a change in the code or the preprocessing of this %s could not "
+            "be seen",
+            type(model.model).__name__,
+        )
+        return None
+    return KeptVectors(cache.store, computation)
 
 
 class KeptVectors:
