@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,14 @@ def test_a_process_that_is_killed_ends_the_packing_with_a_sentence(tmp_path: Pat
     with pytest.raises(ZooError, match="was killed: run the same command again with fewer"):
         packed(samples, tmp_path / "out", Deadly([tmp_path]), workers=1)
     assert not list(tmp_path.glob("*out*"))
+
+
+def test_the_processes_of_a_packing_end_before_a_broken_image_is_reported(tmp_path: Path) -> None:
+    samples = JsonLines(captions(tmp_path)).read()
+    (tmp_path / "c.jpg").write_bytes(b"no image")
+    with pytest.raises(ZooError, match="is not a whole image") as _kept:
+        packed(samples, tmp_path / "out", ImageFinder([tmp_path]), workers=1)
+    assert not active_children()
 
 
 def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_found(

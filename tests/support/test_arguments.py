@@ -71,3 +71,17 @@ def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         parser.parse_args(["--data_root=a", "--data_root", "b"])
     assert capsys.readouterr().err == "zoo: --data_root is given 2 times: name all after one\n"
+
+
+@pytest.mark.parametrize("words", [["make", "--splits", ""], ["make", "--splits="]])
+def test_an_empty_value_of_a_flag_is_refused(
+    words: list[str], parser: Parser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser.parse_args(words)
+    assert "--splits is given an empty text" in capsys.readouterr().err
+
+
+def test_a_name_that_is_listed_twice_is_refused() -> None:
+    with pytest.raises(ZooError, match="--beside 'negclip,negclip' names negclip more than once"):
+        listed("negclip,negclip", "--beside")

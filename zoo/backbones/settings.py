@@ -9,6 +9,7 @@ from zoo.errors import ZooError
 from zoo.support.ranges import PositiveInt, RangedType
 
 SHORTEST = 3  # tokens of a context: a start, a word, an end
+LONGEST = 1 << 16  # tokens; a longer table of positions is a slip of the keyboard
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class TextInput(metaclass=RangedType):
     Args:
         tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
             checkpoint of zoo was trained with, or else the architecture's own.
-        context_length: The longest text in tokens, at least 3. The table of text positions of the
-            weights is interpolated to it. None takes the publication's length, or else the
+        context_length: The longest text in tokens, from 3 to 65,536. The table of text positions of
+            the weights is interpolated to it. None takes the publication's length, or else the
             architecture's.
         lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
             holds it. The context length is always one of them, so an empty list cuts no text.
@@ -61,10 +62,10 @@ class TextInput(metaclass=RangedType):
     lengths: Sequence[PositiveInt] = (8, 16, 24, 32, 48)
 
     def __post_init__(self) -> None:
-        if self.context_length is not None and self.context_length < SHORTEST:
+        if self.context_length is not None and not SHORTEST <= self.context_length <= LONGEST:
             raise ZooError(
-                f"backbone.text.context_length is {self.context_length}: give {SHORTEST} or more, "
-                "room for a start, a word and an end"
+                f"backbone.text.context_length is {self.context_length}: give a whole number from "
+                f"{SHORTEST}, room for a start, a word and an end, to {LONGEST:,}"
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.cli.naming import NamingParser
 from zoo.familiarity.captions import COCO, familiar_table, of_captions
 from zoo.familiarity.table import write
-from zoo.support.files import check_place
+from zoo.support.files import check_ending, check_place
 from zoo.support.log import speak
 from zoo.support.names import import_all
 
@@ -20,6 +20,7 @@ def main(argv: list[str]) -> int:
     declared = parser()
     given = declared.instantiate(declared.parse_args(argv))
     out = Path(given.out)
+    check_ending(out, ".csv")
     check_place(out, given.overwrite)
     if given.reader is None:
         table = familiar_table(given.captions, [Path(root) for root in given.data_root])

@@ -184,6 +184,10 @@ def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
 def _named(text: str) -> tuple[str, Path]:
     """Splits NAME=FOLDER; a folder with such a name is itself."""
     name, joint, folder = text.partition("=")
+    if joint and not (name and folder) and not Path(text).exists():
+        raise ZooError(
+            f"{text} has nothing {'after' if name else 'before'} its =: write NAME=FOLDER"
+        )
     return (name, Path(folder)) if joint and not Path(text).exists() else ("", Path(text))
 
 

@@ -15,7 +15,7 @@ from zoo.support.files import check_place
 from zoo.support.log import speak
 from zoo.support.names import import_all
 from zoo.support.progress import counting
-from zoo.support.ranges import NonNegativeInt, PositiveInt
+from zoo.support.ranges import JpegQuality, NonNegativeInt, PositiveInt
 from zoo.units.reader import read_units
 
 log = logging.getLogger(__name__)
@@ -39,8 +39,13 @@ def main(argv: list[str]) -> int:
     source = with_images(read(reader), finder, made.tolerate_missing)
     kept = source.kept.tolist()
     beside = {**_units(made.units, source), **_negatives(made.negatives, source)}
+    if made.quality and made.side is None and all(image.crop is None for image in source.images):
+        raise ZooError(
+            f"--quality {made.quality} has no effect without --side, since images are copied as "
+            "they are: leave it out, or give --side"
+        )
     packing = Packing(
-        finder, made.side, made.quality, made.per_shard, made.workers, made.tolerate_broken
+        finder, made.side, made.quality or 95, made.per_shard, made.workers, made.tolerate_broken
     )
     n = len(source.images)
     _tell(out, packing.expected(source.images), n, -(-n // made.per_shard))
@@ -125,7 +130,9 @@ def parser() -> NamingParser:
         "they are by default",
     )
     packing.add_argument(
-        "--quality", type=PositiveInt, default=95, help="of the JPEGs that resizing makes, up to 95"
+        "--quality",
+        type=JpegQuality | None,
+        help="of the JPEGs that --side and crops make, from 1 to 95 (95 by default)",
     )
     packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images of a tar")
     packing.add_argument("--units", type=str, help="a units file to put beside the tars")

@@ -45,6 +45,7 @@ from zoo.training.trainer import ZooTrainer
 
 log = logging.getLogger(__name__)
 GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
+LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
 LOGGER = {
     "class_path": "zoo.training.MetricsLog",
     "init_args": {"save_dir": str(RUNS), "name": None, "flush_logs_every_n_steps": 1},
@@ -85,13 +86,14 @@ class ZooCLI(LightningCLI):
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses, and refuses what jsonargparse takes without a word.
 
-        That is a seed below 0, and an unknown name over an empty mapping.
+        That is a seed out of its range, and an unknown name over an empty mapping.
         """
         super().parse_arguments(parser, args)
         command = self.config.subcommand
         seed = self.config[command].seed_everything
-        if seed is not True and seed < 0:
-            parser.error(f"seed_everything: {seed} is not {wanted('NonNegativeInt', 'v>=0')}")
+        if seed is not True and not 0 <= seed <= LARGEST_SEED:
+            allowed = wanted("SeedInt", f"v>=0 and v<={LARGEST_SEED}")
+            parser.error(f"seed_everything: {seed} is not {allowed}")
         for settings in self._parser(command).recipes:
             problem = empty_and_unknown(settings, self.config[command])
             if problem is not None:

@@ -25,7 +25,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.files import check_place, write_beside
+from zoo.support.files import check_ending, check_place, write_beside
 from zoo.support.names import import_all
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
@@ -40,6 +40,7 @@ def main(argv: list[str]) -> int:
     declared = parser()
     given = declared.parse_args(argv)
     if given.command == "build":
+        check_ending(Path(given.build.out), ".jsonl")
         check_place(Path(given.build.out), given.build.overwrite)
         build(declared.made(given))
     elif given.command == "show":

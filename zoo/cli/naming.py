@@ -15,7 +15,7 @@ from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.arguments import twice
+from zoo.support.arguments import empty, twice
 
 
 class _Plain(DefaultHelpFormatter):  # type: ignore[misc]
@@ -43,13 +43,13 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Plain, **given})
 
     def parse_args(self, args: Any = None, *more: Any, **named: Any) -> Any:
-        """Parses; a list that is given twice is a mistake, since the last alone would count."""
+        """Parses, and refuses an empty value and a list that is given twice."""
         words = sys.argv[1:] if args is None else args
         commands = self._subcommands_action.choices if self._subcommands_action else {}
         asked = [commands[word] for word in words[:1] if word in commands]
         for parser in (self, *asked):
-            if (said := twice(parser._actions, words)) is not None:
-                print(f"zoo: {said}", file=sys.stderr)
+            if (message := twice(parser._actions, words) or empty(words)) is not None:
+                print(f"zoo: {message}", file=sys.stderr)
                 sys.exit(2)
         return super().parse_args(args, *more, **named)
 

@@ -5,7 +5,6 @@ below whole flags, wherever it is typed.
 """
 
 import argparse
-import json
 import re
 import sys
 from itertools import accumulate
@@ -19,14 +18,14 @@ from zoo.backbones.catalogue.model import settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_of
 from zoo.cli.flags import FLAGS, Flag
-from zoo.cli.recipes import filled, refuse_nested, shipped_recipes
+from zoo.cli.recipes import as_yaml, filled, refuse_nested, shipped_recipes
 from zoo.cli.user_code import trust_flags
 from zoo.errors import ZooError, near
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
-from zoo.support.arguments import listed
+from zoo.support.arguments import empty, listed
 from zoo.support.class_paths import refuse_code
 from zoo.support.names import class_of, paths
 from zoo.support.spec import class_path
@@ -92,7 +91,7 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
 
 def _published(flag: list[str]) -> list[str]:
     """Returns the recipe of the published model that a flag names, as a flag."""
-    return ["--config", json.dumps({"model": settings_of_model(_value(flag), "--model")})]
+    return ["--config", as_yaml({"model": settings_of_model(_value(flag), "--model")})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
@@ -172,7 +171,7 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
         raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
     recipe = recipe_of(checkpoint)
     refuse_code(recipe, ZooModule, str(path), "--model")
-    return ["--config", json.dumps({"model": recipe})], ["--ckpt_path", str(path)]
+    return ["--config", as_yaml({"model": recipe})], ["--ckpt_path", str(path)]
 
 
 def runs_folder(flags: list[list[str]]) -> Path:
@@ -373,6 +372,8 @@ class ZooParser(LightningArgumentParser):
         Raises:
             ZooError: A flag is of benchmarks, and none is named, or a value nests too deep.
         """
+        if (message := empty(args or ())) is not None:
+            raise ZooError(message)
         for argument in args or ():
             refuse_nested(argument)
             option = argument.partition("=")[0]
@@ -407,7 +408,7 @@ class ZooParser(LightningArgumentParser):
         """
         for name in reversed(setting.split(".")):
             value = {name: value}
-        ActionConfigFile.apply_config(self, settings, "config", json.dumps(value))
+        ActionConfigFile.apply_config(self, settings, "config", as_yaml(value))
 
     def hand_on(self, settings: Namespace, setting: str, value: str) -> None:
         """Gives a value to the whole flag of a setting, or of the class whose setting it is.

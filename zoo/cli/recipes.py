@@ -99,7 +99,7 @@ def filled(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str,
     name, settings = _read(value)
     text = value if name == INLINE else name
     try:
-        plain = json.dumps(settings, default=str)
+        plain = as_yaml(settings)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is no text ({error}): mend it") from error
     if PLACE not in plain or data_roots is None:
@@ -114,9 +114,17 @@ def filled(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str,
             f"{Path(name).name} has one place for the data root, and --data_root names "
             f"{len(data_roots)}: list them in the file"
         )
-    root = json.dumps(str(Path(data_roots[0]).expanduser()))[1:-1]
+    root = as_yaml(str(Path(data_roots[0]).expanduser()))[1:-1]
     plain = plain.replace(PLACE, root)
     return plain, json.loads(plain)
+
+
+def as_yaml(settings: Any) -> str:
+    """Returns settings as JSON that YAML's reader takes too.
+
+    That reader refuses the pairs of escapes by which JSON may write signs such as emoji.
+    """
+    return json.dumps(settings, default=str, ensure_ascii=False)
 
 
 def refuse_nested(argument: str) -> None:

@@ -22,6 +22,7 @@ from zoo.support.text_files import json_value
 from zoo.support.trust import trusting_code
 
 TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
+NEVER_EMPTY = ("subset", "case", "protocol", "metric", "images", "trained", "texts")
 # names in older schemas
 FORMER = {
     "figure": "metric",
@@ -66,6 +67,9 @@ def read(run: Path, trust_code: bool = False) -> Results:
                 f"{run} has results of schema {header['schema']}, "
                 f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
             )
+        if not isinstance(header["model"], Mapping):
+            raise TypeError(f"the model is {header['model']!r} and not described by names")
+        _check_columns(cases)
         header, cases = _of_this_schema(header, cases)
     except (
         OSError,
@@ -82,6 +86,23 @@ def read(run: Path, trust_code: bool = False) -> Results:
         for protocol in pc.unique(cases["protocol"]).to_pylist():
             refuse_code(protocol, Any, str(run / CASES))
         return Results(header, counted or count(cases, [Official()], header), cases)
+
+
+def _check_columns(cases: pa.Table) -> None:
+    """Makes sure that outcomes have what all that counts them relies on.
+
+    Raises:
+        ValueError: A cell is empty, or scores are not as many as the answers that they are of.
+    """
+    for name in set(NEVER_EMPTY) & set(cases.column_names):
+        column = cases[name]
+        lists = pa.types.is_list(column.type)
+        if column.null_count or (lists and pc.list_flatten(column).null_count):
+            raise ValueError(f"column {name} of {CASES} has empty cells")
+    if "match" in cases.column_names:
+        counts = [pc.list_value_length(cases[name]) for name in ("scores", "match")]
+        if pc.any(pc.not_equal(*counts)).as_py():
+            raise ValueError(f"{CASES} has a row with more or fewer scores than answers in match")
 
 
 def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -163,8 +164,11 @@ def pack(
     broken: list[str] = []
     images = list(captions)
     count = ceil(len(images) / packing.per_shard)
-    with whole(out, "which begins anew", folder=True, over=True) as part:
-        files = zip(images, _keys(images), packing.files(images), strict=True)
+    with (
+        whole(out, "which begins anew", folder=True, over=True) as part,
+        closing(packing.files(images)) as packed,  # its processes end before an error is printed
+    ):
+        files = zip(images, _keys(images), packed, strict=True)
         for number in range(count):
             place = part / f"{number:05}.tar"
             with tarfile.open(place, "w") as tar:

@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from zoo.errors import ZooError, near
@@ -21,9 +22,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parses; a list that is given twice is a mistake, since the last alone would count."""
-        if (said := twice(self._actions, sys.argv[1:] if args is None else args)) is not None:
-            self.error(said)
+        """Parses, and refuses an empty value and a list that is given twice."""
+        words = sys.argv[1:] if args is None else args
+        if (message := twice(self._actions, words) or empty(words)) is not None:
+            self.error(message)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -48,6 +50,22 @@ def twice(actions: Iterable[argparse.Action], given: Sequence[object]) -> str | 
         times = sum(map(words.count, action.option_strings))
         if action.nargs in ("+", "*") and times > 1:
             return f"{action.option_strings[0]} is given {times} times: name all after one"
+    return None
+
+
+def empty(given: Sequence[object]) -> str | None:
+    """Says which flag is given an empty text, as an unset variable of a shell gives it.
+
+    As a path it would be the working folder. Dotted flags are settings, which may be empty.
+
+    Args:
+        given: The words of a command line.
+    """
+    words = [str(word) for word in given]
+    for word, after in pairwise([*words, "-"]):
+        flag, joint, value = word.partition("=")
+        if flag.startswith("--") and "." not in flag and not (value if joint else after):
+            return f"{flag} is given an empty text: give it a value, or leave it out"
     return None
 
 
@@ -85,7 +103,7 @@ def listed(text: str, flag: str) -> list[str]:
         The names, without the space around them.
 
     Raises:
-        ZooError: A name is empty.
+        ZooError: A name is empty, or given more than once.
     """
     names = [name.strip() for name in text.split(",")]
     if not all(names):
@@ -93,4 +111,7 @@ def listed(text: str, flag: str) -> list[str]:
             f"{flag} {text!r} has an empty name: write one name between two commas, as in "
             f"{flag} a,b"
         )
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ZooError(f"{flag} {text!r} names {repeated} more than once: name it once")
     return names

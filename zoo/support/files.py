@@ -194,6 +194,20 @@ def mend_of(error: OSError, then: str = "") -> str:
     return ", ".join(filter(None, ["make room and run the same command again", then]))
 
 
+def check_ending(path: Path, ending: str) -> None:
+    """Makes sure that a file to be written is called as what reads it expects.
+
+    Args:
+        path: The file.
+        ending: How its name has to end, as in `.csv`.
+
+    Raises:
+        ZooError: It is called otherwise.
+    """
+    if path.suffix.lower() != ending:
+        raise ZooError(f"--out {path} has to end in {ending}: name it {path.with_suffix(ending)}")
+
+
 def check_place(path: Path, overwrite: bool = False) -> None:
     """Makes sure, before any work is done, that a file can be written at `path`.
 

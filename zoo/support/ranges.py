@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     ClosedUnitInterval = float
     HalfOpenUnitInterval = float
     OpenUnitInterval = float
+    JpegQuality = int
 else:
     from jsonargparse.typing import (
         ClosedUnitInterval,
@@ -36,6 +37,7 @@ else:
     NonNegativeNumber = restricted_number_type(
         "NonNegativeNumber", float, [(">=", 0), ("<", math.inf)]
     )
+    JpegQuality = restricted_number_type("JpegQualityInt", int, [(">=", 1), ("<=", 95)])
     HalfOpenUnitInterval = restricted_number_type(
         "HalfOpenUnitInterval", float, [(">=", 0), ("<", 1)]
     )
@@ -43,6 +45,7 @@ else:
 __all__ = [
     "ClosedUnitInterval",
     "HalfOpenUnitInterval",
+    "JpegQuality",
     "NonNegativeInt",
     "NonNegativeNumber",
     "Number",

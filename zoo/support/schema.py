@@ -72,9 +72,12 @@ def listed(
         The place of each record, 'FILE[NUMBER]', and the record.
 
     Raises:
-        ZooError: The file cannot be read, or a record is wrong.
+        ZooError: The file cannot be read or holds no record, or a record is wrong.
     """
-    for i, entry in enumerate(record(read_json(path), list[Any], str(path), mend)):
+    entries = record(read_json(path), list[Any], str(path), mend)
+    if not entries:
+        raise ZooError(f"{path} is empty, and must hold a list of entries: {mend}")
+    for i, entry in enumerate(entries):
         place = f"{path}[{i}]"
         yield place, record(entry, schema, place, mend)
 
@@ -93,9 +96,12 @@ def keyed(
         The place of each record, 'FILE[KEY]', its key and the record.
 
     Raises:
-        ZooError: The file cannot be read, or a record is wrong.
+        ZooError: The file cannot be read or holds no record, or a record is wrong.
     """
-    for key, entry in record(read_json(path), dict[str, Any], str(path), mend).items():
+    entries = record(read_json(path), dict[str, Any], str(path), mend)
+    if not entries:
+        raise ZooError(f"{path} is empty, and must hold an object of entries by key: {mend}")
+    for key, entry in entries.items():
         place = f"{path}[{key}]"
         yield place, key, record(entry, schema, place, mend)
 

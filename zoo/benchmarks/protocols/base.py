@@ -14,6 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.errors import ZooError
 from zoo.support.names import check_whole, class_of
 from zoo.support.spec import Recorded, class_path, spec
 
@@ -205,8 +206,13 @@ def protocol_of(named: Protocol | str) -> Protocol:
 def _built(text: str) -> Protocol:
     path, arguments = text, {}
     if text.startswith("{"):
-        described = json.loads(text)
-        path, arguments = described["class_path"], described["init_args"]
+        try:
+            described = json.loads(text)
+            path, arguments = described["class_path"], described["init_args"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ZooError(
+                f"protocol {text!r} does not name a class_path and its init_args"
+            ) from error
     built: Protocol = class_of(path, "protocols", Protocol)(**arguments)
     return built
 

@@ -1,12 +1,12 @@
 """Run: one training of a study, where it lies, and the commands that do it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
+from zoo.cli.recipes import as_yaml
 from zoo.cli.studies.file import FIRST, Layers, Study, filled_in, folder_name
 
 DATA_ROOT = "${data_root}"
@@ -121,7 +121,7 @@ def fit_arguments(run: Run, place: Place) -> list[str]:
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, own):
         filled = place.filled(layer, run)
-        arguments += ["--config", filled if isinstance(filled, str) else json.dumps(filled)]
+        arguments += ["--config", filled if isinstance(filled, str) else as_yaml(filled)]
     return [*arguments, "--seed_everything", str(run.seed)]
 
 

@@ -1,0 +1,92 @@
+"""Values that were accepted silently, or refused without a name: one sentence for each."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_bad_input import fit
+from tests.support.made import make_root
+from tests.support.mistakes import said
+from zoo.cli.fit import settings_of
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made data root with a file of captions, and a SugarCrepe without an entry."""
+    root = make_root(tmp_path_factory.mktemp("refused"))
+    (root / "sugarcrepe").mkdir()
+    (root / "sugarcrepe" / "swap_obj.json").write_text("{}")
+    (root / "null.yaml").write_text("data:\n  init_args:\n    batch_size: null\n")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("compare =m1 m2", "=m1 has nothing before its =: write NAME=FOLDER"),
+        ("compare a= b=m2", "a= has nothing after its =: write NAME=FOLDER"),
+        ("compare m1 m2 --aside m1,m1", "--aside 'm1,m1' names m1 more than once"),
+        ("bindings captions.tsv --out t.json", "--out t.json has to end in .csv: name it t.csv"),
+        (
+            "halftruth build --units units.jsonl --captions captions.tsv --out h.txt",
+            "--out h.txt has to end in .jsonl: name it h.jsonl",
+        ),
+        (
+            "data pack captions.tsv --out tars --side 8 --quality 101",
+            "--quality: 101 is not a whole number from 1 to 95",
+        ),
+        ("data pack captions.tsv --out tars --quality 80", "--quality 80 has no effect without"),
+        (
+            "validate --benchmarks sugarcrepe:swap_obj --data_root . --model.backbone.name zoo-tiny",
+            "swap_obj.json is empty, and must hold an object of entries by key",
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_refused_in_a_sentence(
+    command: str, sentence: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    assert sentence in said(command.split()).sentence
+    assert not (root / "tars").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "m1", "--out", ""],
+        ["rescore", "m1", "--out="],
+        ["bindings", "captions.tsv", "--out", ""],
+        ["data", "pack", "captions.tsv", "--out", ""],
+        ["validate", "--benchmarks", "sugarcrepe", "--out", ""],
+    ],
+)
+def test_an_empty_path_is_not_the_working_folder(command: list[str]) -> None:
+    assert "--out is given an empty text: give it a value" in said(command).sentence
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ["--seed_everything", "99999999999999"],
+            "seed_everything: 99999999999999 is not a whole number from 0 to 4294967295",
+        ),
+        (
+            ["--model.backbone.text.context_length", "100000000000"],
+            "backbone.text.context_length is 100000000000: give a whole number from 3",
+        ),
+        (["--config", "null.yaml"], "batch_size=None): give a whole number from 1 up"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_named_with_what_is_allowed(
+    flags: list[str], sentence: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    assert sentence in said(fit(root, *flags)).sentence
+
+
+def test_benchmarks_take_names_with_signs_of_all_scripts() -> None:
+    names = ["pairs:a 🐕.csv", "zero_shot_folder:ü 🐕"]
+    settings = settings_of(["validate", "--benchmarks", ",".join(names), "--data_root", "d 🐕"])
+    assert settings.data.init_args.benchmarks == names
+    assert settings.data.init_args.data_root == ["d 🐕"]
