@@ -25,10 +25,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("compare =m1 m2", "=m1 has nothing before its =: write NAME=FOLDER"),
         ("compare a= b=m2", "a= has nothing after its =: write NAME=FOLDER"),
-        ("compare m1 m2 --aside m1,m1", "--aside 'm1,m1' names m1 more than once"),
+        ("compare m1 m2 --beside negclip,negclip", "--beside 'negclip,negclip': negclip is asked"),
         ("bindings captions.tsv --out t.json", "--out t.json has to end in .csv: name it t.csv"),
         (
-            "halftruth build --units units.jsonl --captions captions.tsv --out h.txt",
+            "halftruth build units.jsonl --out h.txt",
             "--out h.txt has to end in .jsonl: name it h.jsonl",
         ),
         (
@@ -37,7 +37,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("data pack captions.tsv --out tars --quality 80", "--quality 80 has no effect without"),
         (
-            "validate --benchmarks sugarcrepe:swap_obj --data_root . --model.backbone.name zoo-tiny",
+            "validate --benchmarks sugarcrepe:swap_obj --model.backbone.name zoo-tiny",
             "swap_obj.json is empty, and must hold an object of entries by key",
         ),
     ],
@@ -87,6 +87,7 @@ def test_a_setting_out_of_its_range_is_named_with_what_is_allowed(
 
 def test_benchmarks_take_names_with_signs_of_all_scripts() -> None:
     names = ["pairs:a 🐕.csv", "zero_shot_folder:ü 🐕"]
-    settings = settings_of(["validate", "--benchmarks", ",".join(names), "--data_root", "d 🐕"])
+    command = ["validate", "--benchmarks", ",".join(names), "--data_root", "d 🐕"]
+    settings = settings_of([*command, "--model.backbone.name", "zoo-tiny"])
     assert settings.data.init_args.benchmarks == names
     assert settings.data.init_args.data_root == ["d 🐕"]

@@ -38,19 +38,21 @@ def main(argv: list[str]) -> int:
     for picture_at in filter(None, (given.plot, given.rank_shifts)):
         check_place(picture_at, given.overwrite)
     presets = [preset_of(name) for name in listed(given.preset, "--preset")]
+    beside = listed(given.beside, "--beside") if given.beside else ()
+    aside = listed(given.aside, "--aside") if given.aside else ()
     runs = named(folders(given.runs))
     ranks = None
     if given.rank_shifts is not None:
         ranks = _rank_shifts(runs, presets[0].rules)
     comparison = compare(
         runs,
-        listed(given.beside, "--beside") if given.beside else (),
+        beside,
         given.group,
         presets,
         given.metrics,
         given.resamples,
         given.seed,
-        listed(given.aside, "--aside") if given.aside else (),
+        aside,
     )
     if kind is not None:
         write_beside(given.plot, drawn(comparison, kind))

@@ -113,5 +113,5 @@ def listed(text: str, flag: str) -> list[str]:
         )
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise ZooError(f"{flag} {text!r} names {repeated} more than once: name it once")
+        raise ZooError(f"{flag} {text!r}: {repeated} is asked for twice, name it once")
     return names
