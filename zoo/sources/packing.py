@@ -4,7 +4,7 @@ import io
 import shutil
 import tarfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -89,7 +89,9 @@ class Packing:
         mean = sum(len(content) + PADDED for _, content in files) / max(len(files), 1)
         return round(mean * len(images))
 
-    def files(self, images: Sequence[ImageRef]) -> Iterator[tuple[str, bytes] | BrokenImage]:
+    def files(
+        self, images: Sequence[ImageRef]
+    ) -> Generator[tuple[str, bytes] | BrokenImage, None, None]:
         """Yields what `file` returns of each image, in order."""
         if not self.workers:
             yield from map(self.file, images)
