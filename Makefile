@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 VLLM ?= .venv-vllm
 RAY ?= .venv-ray
 EXTRAS ?= .venv-extras
+LOWEST ?= .venv-lowest
 
-.PHONY: demo docs lint test test-extras test-ray test-slow test-vllm
+.PHONY: demo dist docs lint test test-extras test-lowest test-ray test-slow test-vllm
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -e '.[dev,docs,scenes,tensorboard]'
+	$(BIN)/pip install --quiet --group dev -e '.[llm,scenes]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -62,12 +63,24 @@ $(RAY)/.installed: pyproject.toml
 test-ray: $(RAY)/.installed
 	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py tests/negatives/test_on_ray.py
 
-# what the test command skips for want of an extra, in an environment of its own (7 GB)
+# the tests that `make test` skips because an extra is not installed, in a separate environment (7 GB)
 $(EXTRAS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(EXTRAS)
 	$(EXTRAS)/bin/pip install --quiet --upgrade pip
-	$(EXTRAS)/bin/pip install --quiet -e '.[decoding,dev,hub,onnx,pandas,search,slurm,tensorboard,urls,wandb]'
+	$(EXTRAS)/bin/pip install --quiet --group optional --group test -e '.[export,hf,llm,loggers,search]'
 	touch $@
 
 test-extras: $(EXTRAS)/.installed
 	$(EXTRAS)/bin/pytest -m 'not gpu' tests/cli/test_search.py tests/cli/test_slurm.py tests/pixels/test_decoding.py tests/publishing/test_onnx.py tests/results/test_comparison.py tests/results/test_report.py tests/sources/test_hub_captions.py tests/sources/test_places.py tests/training/test_shards.py tests/training/test_summary.py
+
+# the lowest versions that pyproject.toml allows, in a separate environment
+LOWEST_EXTRAS := export hf llm loggers scenes search
+$(LOWEST)/.installed: pyproject.toml tests/lowest_versions.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet --upgrade pip
+	$(LOWEST)/bin/python tests/lowest_versions.py $(LOWEST_EXTRAS) > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --group test -r $(LOWEST)/lowest.txt -e .
+	touch $@
+
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/pytest TESTS

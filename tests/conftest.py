@@ -73,7 +73,7 @@ def made_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def renderer() -> None:
     """Mitsuba, which renders scenes; its absence skips a test."""
     pytest.importorskip(
-        "mitsuba", reason="scenes are rendered by mitsuba: pip install 'zoo[scenes]' brings it"
+        "mitsuba", reason="scenes are rendered by mitsuba: pip install 'clip-zoo[scenes]'"
     )
 
 

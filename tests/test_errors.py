@@ -15,10 +15,15 @@ def test_nothing_near_offers_nothing() -> None:
 
 def test_an_absent_library_names_the_extra_that_brings_it() -> None:
     with pytest.raises(
-        ZooError, match=r"no_such_module is not installed: pip install 'zoo\[text\]' brings it"
+        ZooError, match=r"no_such_module is not installed: pip install 'clip-zoo\[spacy\]'$"
     ):
-        need("no_such_module", "text")
+        need("no_such_module", "spacy")
+
+
+def test_an_absent_library_that_no_extra_installs_is_named_itself() -> None:
+    with pytest.raises(ZooError, match="no_such_module is not installed: pip install no_such_mod"):
+        need("no_such_module")
 
 
 def test_a_present_library_is_returned() -> None:
-    assert need("json", "text") is json
+    assert need("json", "spacy") is json

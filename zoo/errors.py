@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterable
 
+DISTRIBUTION = "clip-zoo"  # the name to give to pip
 
 class ZooError(Exception):
     """A mistake that the user can mend, which the command line prints without a traceback."""
@@ -50,12 +51,13 @@ def near(name: str, known: Iterable[str], n: int = 3) -> str:
     return f" (near: {', '.join(lower[f] for f in found)})" if found else ""
 
 
-def need(module: str, extra: str) -> object:
+def need(module: str, extra: str | None = None) -> object:
     """Imports an optional module.
 
     Args:
         module: Its name.
-        extra: The extra of this package that brings it.
+        extra: The extra of this package that installs it; None if its own package has to be
+            installed.
 
     Returns:
         The module.
@@ -68,6 +70,5 @@ def need(module: str, extra: str) -> object:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ZooError(
-            f"{module} is not installed: pip install 'zoo[{extra}]' brings it"
-        ) from error
+        package = module if extra is None else f"'{DISTRIBUTION}[{extra}]'"
+        raise ZooError(f"{module} is not installed: pip install {package}") from error

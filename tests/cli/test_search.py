@@ -27,7 +27,7 @@ search:
   ranges: {model.optimizer.lr: {low: 1.0e-5, high: 1.0e-3, log: true}}
 validate: {benchmarks: "pairs:pairs.csv", cache: false}
 """
-NEEDED = "settings are searched by Optuna: pip install 'zoo[search]'"
+NEEDED = "settings are searched by Optuna: pip install 'clip-zoo[search]'"
 
 
 class Trained:
@@ -185,7 +185,7 @@ def test_a_study_without_ranges_and_a_machine_without_optuna_are_one_sentence_ea
     with pytest.raises(ZooError, match="searched has no ranges to search"):
         search(work_of(tmp_path, without))
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ZooError, match="optuna is not installed: pip install 'zoo\\[search\\]'"):
+    with pytest.raises(ZooError, match="optuna is not installed: pip install 'clip-zoo\\[search\\]'"):
         search(work_of(tmp_path))
 
 

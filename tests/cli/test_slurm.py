@@ -8,7 +8,6 @@ import pytest
 from tests.support.made import make_root
 from zoo.cli import main
 
-NEEDED = "submitit sends jobs: `make test-extras` brings it"
 LONGEST = 240.0  # seconds that the jobs may take
 STUDY = """
 recipes:
@@ -25,13 +24,13 @@ ARGUMENTS = ["study", "two.yaml", "--data_root", ".", "--trial", "0"]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with made data, a recipe and a study of two runs."""
-    pytest.importorskip("submitit", reason=NEEDED)
     folder = make_root(tmp_path)
     (folder / "two.yaml").write_text(STUDY)
     monkeypatch.chdir(folder)
     return folder
 
 
+@pytest.mark.slow
 def test_each_run_is_a_job_and_whole_runs_are_not_sent_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

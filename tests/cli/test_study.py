@@ -448,9 +448,6 @@ def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
         slurm.settings(["gpu"])
     kept = ["scenes_first_try", "--work", "x"]
     assert slurm.without_slurm([*kept[:1], "--slurm", "a=b", "c=d", *kept[1:]]) == kept
-    monkeypatch.setitem(sys.modules, "submitit", None)
-    with pytest.raises(ZooError, match="submitit is not installed: pip install 'zoo\\[slurm\\]'"):
-        slurm.submit(Place(tmp_path, "/data", read_study(["methods_on_coco"])), kept, [0], {})
 
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Offsets slice back, tags and chunks are those of a treebank, and mistakes are na
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger, recorded_tagger
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.tokens import spans, words
+from zoo.negatives import AROShuffle, NegCLIPSwap
+from zoo.pieces.segments import Chunks
+from zoo.units.rules.rule import RuleExtractor
 
 VOCABULARY = "a the man men dog 's and red is riding on to very , . two t-shirt"
 CAPTION = "Two men don't ride a man's t-shirt, 3.5 feet (U.S.)..."
@@ -208,13 +212,42 @@ def test_a_tagger_goes_to_another_process_and_finds_the_same() -> None:
     assert moved.tokens(CAPTION) == TextBlobTagger().tokens(CAPTION)
 
 
+@pytest.fixture
+def no_default_yet() -> Iterator[None]:
+    default_tagger.cache_clear()
+    yield
+    default_tagger.cache_clear()
+
+
+@pytest.mark.usefixtures("no_default_yet")
+@pytest.mark.parametrize(
+    "make",
+    [
+        NegCLIPSwap,
+        AROShuffle,
+        RuleExtractor,
+        lambda: Chunks().describe(),
+    ],
+    ids=["NegCLIPSwap", "AROShuffle", "RuleExtractor", "Chunks"],
+)
+def test_whatever_takes_the_default_tagger_logs_once_which_one_it_is(
+    make: Callable[[], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "zoo.language.taggers"):
+        make()
+        make()
+    tagger = default_tagger()
+    assert caplog.messages == [f"default tagger: {tagger.name} {tagger.version}"]
+
+
+@pytest.mark.usefixtures("no_default_yet")
 def test_without_spacy_the_default_is_textblob_and_spacy_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.setattr("zoo.language.taggers.find_spec", lambda name: None)
     assert default_tagger().name == "textblob"
-    with pytest.raises(ZooError, match=r"spacy is not installed: pip install 'zoo\[text\]'"):
+    with pytest.raises(ZooError, match=r"spacy is not installed: pip install 'clip-zoo\[spacy\]'"):
         SpacyTagger()
 
 

@@ -68,5 +68,5 @@ def test_a_worker_of_other_packages_is_refused() -> None:
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray.data", None)
     aro = AROShuffle(tagger=TextBlobTagger())
-    with pytest.raises(ZooError, match=r"ray.data is not installed: pip install 'zoo\[ray\]'"):
+    with pytest.raises(ZooError, match=r"ray.data is not installed: pip install 'clip-zoo\[ray\]'"):
         list(make_on_ray(Ray(workers=1), aro, [("a red dog", "0", "0")]))

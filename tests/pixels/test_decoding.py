@@ -130,7 +130,7 @@ def test_where_torchvision_decodes_no_more_torchcodec_does(
 
 
 def test_where_neither_decodes_it_is_said_how_to_go_on(without_decoder: None, refs: Any) -> None:
-    with pytest.raises(ZooError, match=r"zoo\[decoding\].*data\.decoder: pil"):
+    with pytest.raises(ZooError, match=r"pip install torchcodec.*data\.decoder: pil"):
         pixels_of(ImageFinder([]), refs(coloured("JPEG")))
 
 
@@ -138,7 +138,7 @@ def test_torchcodec_gives_the_same_pixels(
     without_decoder: None, refs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "torchcodec")
-    pytest.importorskip("torchcodec", reason="`pip install 'zoo[decoding]'` brings torchcodec")
+    pytest.importorskip("torchcodec", reason="pip install torchcodec")
     for content in (coloured("JPEG"), coloured("JPEG", progressive=True), jpeg("L"), jpeg("CMYK")):
         ref = refs(content)
         found = pixels_of(ImageFinder([]), ref)

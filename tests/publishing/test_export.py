@@ -418,7 +418,7 @@ def test_graphs_say_what_is_to_be_installed_for_them(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ZooError, match=r"onnx is not installed: pip install 'zoo\[onnx\]' brings"):
+    with pytest.raises(ZooError, match=r"onnx is not installed: pip install 'clip-zoo\[export\]'"):
         export(checkpoint, tmp_path / "out", "onnx")
     assert list(tmp_path.iterdir()) == []
 

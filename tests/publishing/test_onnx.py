@@ -19,9 +19,9 @@ from zoo.publishing.card import CARD
 from zoo.publishing.export import export
 
 onnxruntime = pytest.importorskip(
-    "onnxruntime", reason="graphs are run by onnxruntime: pip install 'zoo[onnx]' brings it"
+    "onnxruntime", reason="graphs are run by onnxruntime: pip install 'clip-zoo[export]'"
 )
-pytest.importorskip("onnxscript", reason="torch writes graphs by onnxscript: pip install zoo[onnx]")
+pytest.importorskip("onnxscript", reason="torch writes graphs by onnxscript: 'clip-zoo[export]'")
 
 
 @pytest.mark.slow

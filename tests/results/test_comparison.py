@@ -422,7 +422,7 @@ def test_csv_and_json_hold_every_number_in_full(sugarcrepe: Comparison) -> None:
 
 
 def test_pandas_holds_a_row_for_each_run_and_number(sugarcrepe: Comparison) -> None:
-    pytest.importorskip("pandas", reason="DataFrames are pandas': pip install 'zoo[pandas]'")
+    pytest.importorskip("pandas", reason="DataFrames are pandas': pip install pandas")
     assert len(sugarcrepe.to_pandas()) == len(sugarcrepe.records())
 
 

@@ -93,13 +93,13 @@ def test_what_is_wrong_is_told_in_a_sentence(asked: list[Any]) -> None:
 
 def test_without_datasets_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ZooError, match=r"datasets is not installed: pip install 'zoo\[hub\]'"):
+    with pytest.raises(ZooError, match=r"datasets is not installed: pip install 'clip-zoo\[hf\]'"):
         HubCaptions("owner/name", "v1").read()
 
 
 @pytest.mark.skipif(
     importlib.util.find_spec("datasets") is None,
-    reason="data sets of the hub are read by datasets: pip install 'zoo[hub]' brings it",
+    reason="data sets of the hub are read by datasets: pip install 'clip-zoo[hf]'",
 )
 def test_a_copy_in_parquet_is_read_by_datasets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,5 @@
 """Files here and at URLs, read in part: a server that is slow, ends early or answers 503."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,6 @@ from zoo.sources.places import expanded, part, size_and_mark
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
-
-http = pytest.mark.skipif(
-    not (importlib.util.find_spec("fsspec") and importlib.util.find_spec("aiohttp")),
-    reason="URLs are read by fsspec and aiohttp: pip install 'zoo[urls]' brings them",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +33,6 @@ def test_braces_stand_for_numbers_and_words(pattern: str, meant: list[str]) -> N
     assert expanded(pattern) == meant
 
 
-@http
 def test_shards_at_a_url_are_those_of_the_folder(tmp_path: Path) -> None:
     folder = write_shards(tmp_path / "shards")
     with served(folder) as (url, asked):
@@ -59,7 +52,6 @@ def test_shards_at_a_url_are_those_of_the_folder(tmp_path: Path) -> None:
         assert not any("GET /00000.tar" in line for line in asked[before:])
 
 
-@http
 @pytest.mark.parametrize(
     ("fault", "told"),
     [("503", "the server answers 503"), ("cut", "payload is not completed"), ("stalled", "imeout")],
@@ -82,7 +74,6 @@ def test_a_server_that_fails_is_asked_again_with_its_reason(
     assert "(3 of 5)" not in caplog.text
 
 
-@http
 @pytest.mark.parametrize(
     ("fault", "told", "times"),
     [
@@ -102,7 +93,6 @@ def test_a_server_that_goes_on_failing_is_told_in_a_sentence(
         assert "\n" not in str(error.value)
 
 
-@http
 def test_a_server_that_is_not_there_and_a_tar_that_is_not_are_named(tmp_path: Path) -> None:
     with served(tmp_path) as (url, _):
         with pytest.raises(ZooError, match=r"none\.tar cannot be read \(it is not there\)"):

@@ -1,6 +1,5 @@
 """A run on shards: killed in mid-epoch and resumed, it has the losses of an unbroken one."""
 
-import importlib.util
 import shutil
 import signal
 from itertools import product
@@ -76,10 +75,6 @@ def fit(folder: Path, arguments: list[str]) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not (importlib.util.find_spec("fsspec") and importlib.util.find_spec("aiohttp")),
-    reason="URLs are read by fsspec and aiohttp: pip install 'zoo[urls]' brings them",
-)
 def test_a_run_on_shards_at_a_url_is_that_on_the_disk_though_the_server_fails_and_it_is_killed(
     tmp_path: Path, made_root: Path
 ) -> None:

@@ -77,7 +77,7 @@ def test_a_run_with_benchmarks_tells_what_it_came_to_and_shows_it_in_tensorboard
 ) -> None:
     events = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator",
-        reason="what TensorBoard was given is read by tensorboard: pip install 'zoo[tensorboard]'",
+        reason="what TensorBoard was given is read by tensorboard: pip install 'clip-zoo[loggers]'",
     )
     monkeypatch.chdir(tmp_path)
     recipe = yaml.safe_load((made_root / "recipe.yaml").read_text())
@@ -222,7 +222,7 @@ def shown(logger: object, results: Results) -> None:
 def test_half_truths_are_drawn_in_tensorboard(results: Results, tmp_path: Path) -> None:
     events = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator",
-        reason="what TensorBoard was given is read by tensorboard: pip install 'zoo[tensorboard]'",
+        reason="what TensorBoard was given is read by tensorboard: pip install 'clip-zoo[loggers]'",
     )
     logger = TensorBoardLogger(tmp_path)
     shown(logger, results)
@@ -238,7 +238,7 @@ def test_half_truths_are_drawn_in_tensorboard(results: Results, tmp_path: Path) 
 def test_wandb_keeps_tables_and_pictures_offline(
     results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wandb = pytest.importorskip("wandb", reason="pip install 'zoo[wandb]' brings wandb")
+    wandb = pytest.importorskip("wandb", reason="pip install 'clip-zoo[loggers]'")
     monkeypatch.setenv("WANDB_MODE", "offline")
     logger = WandbLogger(save_dir=tmp_path, offline=True)
     log, steps = logger.experiment.log, []

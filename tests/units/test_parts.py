@@ -107,5 +107,5 @@ def test_without_ray_the_extra_is_named(
     rules: RuleExtractor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray.data", None)
-    with pytest.raises(ZooError, match=r"ray.data is not installed: pip install 'zoo\[ray\]'"):
+    with pytest.raises(ZooError, match=r"ray.data is not installed: pip install 'clip-zoo\[ray\]'"):
         extract_on_ray(Ray(workers=1), rules, CAPTIONS, tmp_path / "parts")

@@ -160,7 +160,7 @@ def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None
     """
     if tuning.lora is None:
         return
-    need("peft", "lora")
+    need("peft", "hf")
     from zoo.backbones.adapters import add_adapters
 
     trained = [side for side in ("image", "text") if tuning.trains(side)]

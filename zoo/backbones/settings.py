@@ -20,7 +20,7 @@ class Tuning(metaclass=RangedType):
         towers: Which towers are trained. All weights of the others are frozen. The model's own
             temperature and bias are always frozen, since the head has them.
         lora: Adapters that are trained in place of the weights of these towers. None trains the
-            weights themselves. Adapters need the extra `zoo[lora]`.
+            weights themselves. Adapters need the extra `clip-zoo[hf]`.
         batch_norm: What BatchNorm does in training, in towers that have it: run on frozen
             statistics, or update them. `updated` cannot be combined with chunks, since the
             statistics would be those of a chunk.

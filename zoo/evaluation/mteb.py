@@ -85,7 +85,7 @@ class MtebEncoder:
         Raises:
             ZooError: MTEB is not installed.
         """
-        need("mteb", "mteb")
+        need("mteb")
         from mteb.models.model_meta import ModelMeta
 
         about = {"name": self.name, "revision": self.revision, "modalities": ["image", "text"]}

@@ -2,9 +2,6 @@
 
 from functools import cache
 from importlib.metadata import version
-from typing import Any
-
-from zoo.errors import need
 
 _COMPARED = {"JJR": "more", "JJS": "most"}
 _SHORT = 5  # letters of adjectives that take an ending: "taller", but "more wooden"
@@ -12,7 +9,6 @@ _SHORT = 5  # letters of adjectives that take an ending: "taller", but "more woo
 
 def inflection() -> dict[str, str]:
     """Returns the library and its version, as results name them."""
-    need("lemminflect", "wordnet")
     return {"inflection": f"lemminflect {version('lemminflect')}"}
 
 
@@ -27,11 +23,9 @@ def inflected(base: str, tag: str) -> str:
         base: The base form, of one word or several.
         tag: The Penn Treebank tag of the form. The base form stays as it is where the tag needs no
             inflection.
-
-    Raises:
-        ZooError: lemminflect is not installed.
     """
-    lemminflect: Any = need("lemminflect", "wordnet")
+    import lemminflect  # which loads its tables, and most commands need none
+
     if tag in _COMPARED:
         known = lemminflect.getInflection(base, tag=tag, inflect_oov=False)
         if known or len(base) > _SHORT:

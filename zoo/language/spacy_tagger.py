@@ -32,7 +32,7 @@ class SpacyTagger(Tagger):
 
 
 def _spacy() -> Any:
-    return need("spacy", "text")
+    return need("spacy", "spacy")
 
 
 @cache

@@ -1,5 +1,7 @@
-"""Which tagger is taken where none is given, and which one a record names."""
+"""The default tagger, and the tagger that a file names."""
 
+import logging
+from functools import cache
 from importlib.util import find_spec
 
 from zoo.errors import ZooError
@@ -7,11 +9,19 @@ from zoo.language.spacy_tagger import SPACY_MODEL, SpacyTagger
 from zoo.language.tagger import Tagger
 from zoo.language.textblob_tagger import TextBlobTagger
 
+log = logging.getLogger(__name__)
 
+
+@cache
 def default_tagger() -> Tagger:
-    """Returns spaCy's where it and its English pipeline are installed, else TextBlob's."""
+    """Returns spaCy's if it and its English pipeline are installed, else TextBlob's.
+
+    A line of the log says which one, once per process, since it depends on what is installed.
+    """
     spacy = find_spec("spacy") and find_spec(SPACY_MODEL)
-    return SpacyTagger() if spacy else TextBlobTagger()
+    tagger = SpacyTagger() if spacy else TextBlobTagger()
+    log.info("default tagger: %s %s", tagger.name, tagger.version)
+    return tagger
 
 
 def recorded_tagger(name: str, file: object) -> Tagger:

@@ -79,8 +79,8 @@ def _jpeg_decoder() -> Callable[[Tensor], Tensor]:
         from torchcodec import decoders
     except ImportError as error:
         raise ZooError(
-            "this torchvision decodes no JPEGs any more: `pip install 'zoo[decoding]'` brings "
-            "torchcodec, which does, or set data.decoder: pil"
+            "the installed torchvision has no JPEG decoder: pip install torchcodec, or set "
+            "data.decoder: pil"
         ) from error
     return partial(decoders.decode_jpeg, mode="UNCHANGED")
 

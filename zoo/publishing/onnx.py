@@ -85,7 +85,7 @@ def refuse_what_no_graph_holds(module: ZooModule) -> None:
         ZooError: A library is missing, or the head does more than a graph.
     """
     for library in ("onnx", "onnxscript", "onnxruntime", "transformers"):
-        need(library, "onnx")
+        need(library, "export")
     head = type(module.head).__name__
     if module.head.needs.pieces:
         raise ZooError(
@@ -142,7 +142,7 @@ def check_onnx(
     Raises:
         ZooError: They do not.
     """
-    onnxruntime: Any = need("onnxruntime", "onnx")
+    onnxruntime: Any = need("onnxruntime", "export")
     images, texts, scores = _parts(module, backbone)
     sessions = [
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])

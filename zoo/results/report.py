@@ -149,7 +149,7 @@ class Results:
         Raises:
             ZooError: pandas is not installed.
         """
-        pandas: Any = need("pandas", "pandas")
+        pandas: Any = need("pandas")
         return pandas.DataFrame(self.records())
 
     def to_markdown(self, preset: str | None = None) -> str:

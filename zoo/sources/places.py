@@ -21,7 +21,6 @@ PAUSE = 1.0  # seconds before the second try; each further pause is twice as lon
 STALLED = 60.0  # seconds without a byte after which a server counts as stalled
 AT_ONCE = 4 << 20  # bytes that are asked of a server where a file is read from start to end
 GONE = (400, 401, 403, 404, 405, 410)  # answers of a server that another try does not change
-EXTRA = "urls"
 
 _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}")
 _Got = TypeVar("_Got")
@@ -234,10 +233,7 @@ def _system(place: str) -> tuple[Any, str]:
             options = {"client_kwargs": {"timeout": waits, **asked}}
         system, path = url_to_fs(place, **options)
     except (ImportError, ValueError) as error:
-        raise ZooError(
-            f"{place} cannot be read ({error}): pip install 'zoo[{EXTRA}]' brings what reads "
-            "http, and fsspec names the package for others"
-        ) from error
+        raise ZooError(f"{place} cannot be read ({error})") from error
     return system, path
 
 

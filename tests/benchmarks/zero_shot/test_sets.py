@@ -209,7 +209,7 @@ def test_the_absence_of_clip_benchmark_is_told_with_what_brings_it(
 ) -> None:
     layouts.image_folder(tmp_path / "zero_shot/cifar10")
     monkeypatch.setattr(prompt_sources, "find_spec", lambda name: None)
-    with pytest.raises(ZooError, match=r"not installed: pip install 'zoo\[zeroshot\]' brings it"):
+    with pytest.raises(ZooError, match=r"not installed: pip install clip-benchmark"):
         ZeroShot(subsets=["cifar10"], prompts="clip_benchmark").read(tmp_path)
 
 

@@ -459,7 +459,7 @@ def test_a_missing_package_is_told_with_its_extra(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ZooError, match=r"openai is not installed: pip install 'zoo\[llm\]'"):
+    with pytest.raises(ZooError, match=r"openai is not installed: pip install 'clip-zoo\[llm\]'"):
         extractor(server.url).extract(*CATS)
 
 

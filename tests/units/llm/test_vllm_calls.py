@@ -160,5 +160,5 @@ def test_an_engine_that_refuses_or_dies_is_told_in_a_sentence(
 
 def test_a_missing_package_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(ZooError, match=r"vllm is not installed: pip install 'zoo\[vllm\]'"):
+    with pytest.raises(ZooError, match=r"vllm is not installed: pip install 'clip-zoo\[vllm\]'"):
         VLLM("tiny").extract(*CAPTIONS[0])

@@ -91,7 +91,7 @@ def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str)
     if spec is None or spec.origin is None:
         raise ZooError(
             "the prompts of CLIP_benchmark are asked for, and clip_benchmark is not installed: "
-            "pip install 'zoo[zeroshot]' brings it"
+            "pip install clip-benchmark"
         )
     package = Path(spec.origin).with_name("datasets")
     templates = read_json(package / "en_zeroshot_classification_templates.json").get(key)

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from zoo.cli.studies.runs import Place
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError
 from zoo.support.trust import FLAG, current_trust
 
 
@@ -48,9 +48,10 @@ def submit(
         The ids of the jobs.
 
     Raises:
-        ZooError: submitit is not installed, or does not know a parameter.
+        ZooError: submitit does not know a parameter.
     """
-    submitit: Any = need("submitit", "slurm")
+    import submitit
+
     trust = [FLAG] if current_trust().all_code else []
 
     class Task(submitit.helpers.Checkpointable):  # type: ignore[misc]

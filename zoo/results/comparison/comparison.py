@@ -157,7 +157,7 @@ class Comparison:
         Raises:
             ZooError: pandas is not installed.
         """
-        pandas: Any = need("pandas", "pandas")
+        pandas: Any = need("pandas")
         return pandas.DataFrame(self.records())
 
     def to_csv(self) -> str:

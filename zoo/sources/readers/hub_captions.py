@@ -12,8 +12,6 @@ from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tables import arrow_batches
 from zoo.support.text_files import caption
 
-EXTRA = "hub"
-
 
 class HubCaptions(Reader):
     """A data set of the Hugging Face hub with an image and its captions a row.
@@ -61,7 +59,7 @@ class HubCaptions(Reader):
                 f"{self.name} is on the hub and may change there: name a commit or tag of it by "
                 "revision, or the folder of a copy"
             )
-        datasets: Any = need("datasets", EXTRA)
+        datasets: Any = need("datasets", "hf")
         try:
             return datasets.load_dataset(
                 self.name, self.subset, split=self.split, revision=None if here else self.revision
