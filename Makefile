@@ -28,6 +28,12 @@ lint: $(VENV)/.installed
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# wheel and sdist, checked; the wheel is built from the sdist
+dist: $(VENV)/.installed
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
 # three workers on two cores: a quarter of the time a test waits for the processes that it started
 test: $(VENV)/.installed
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 DISTRIBUTION = "clip-zoo"  # the name to give to pip
 
+
 class ZooError(Exception):
     """A mistake that the user can mend, which the command line prints without a traceback."""
 

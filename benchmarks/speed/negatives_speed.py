@@ -116,7 +116,7 @@ def main() -> None:
         "loading_s": round(loading, 2),
         "goal": GOAL,
         "python": platform.python_version(),
-        "zoo": version("zoo"),
+        "zoo": version("clip-zoo"),
         "machine": f"one core of {processor()}",
         "table": built,
         "rows": rows,

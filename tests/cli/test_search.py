@@ -185,7 +185,9 @@ def test_a_study_without_ranges_and_a_machine_without_optuna_are_one_sentence_ea
     with pytest.raises(ZooError, match="searched has no ranges to search"):
         search(work_of(tmp_path, without))
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ZooError, match="optuna is not installed: pip install 'clip-zoo\\[search\\]'"):
+    with pytest.raises(
+        ZooError, match=r"optuna is not installed: pip install 'clip-zoo\[search\]'"
+    ):
         search(work_of(tmp_path))
 
 

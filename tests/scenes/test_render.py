@@ -1,4 +1,5 @@
 import multiprocessing
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
@@ -6,7 +7,6 @@ import numpy as np
 import pytest
 
 from zoo.errors import ZooError
-from zoo.scenes import render as rendering
 from zoo.scenes.graph import draw_scene
 from zoo.scenes.render import render, use_one_thread
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.ceilings import as_plain, ceilings
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
-from zoo.errors import ZooError, near, need
+from zoo.errors import DISTRIBUTION, ZooError, near, need
 from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average, averages
 from zoo.results.beside import beside_table
@@ -39,7 +39,7 @@ from zoo.support.spec import spec
 from zoo.support.text_files import sha256
 
 SCHEMA_VERSION = 9
-SOFTWARE = ("zoo", "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
+SOFTWARE = (DISTRIBUTION, "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
 CUT = "texts over the context length, cut"
