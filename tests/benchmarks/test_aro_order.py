@@ -8,8 +8,10 @@ import pytest
 
 from zoo.benchmarks import kept
 from zoo.benchmarks.aro import order as aro_order
+from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.aro.order import ordered, user_cache
 from zoo.errors import ZooError
+from zoo.language.taggers import default_tagger
 from zoo.language.textblob_tagger import TextBlobTagger
 
 CAPTIONS = ["A small dog, with a red ball, runs on the wet grass. ", "Dog!"]
@@ -160,3 +162,11 @@ def test_a_write_that_fails_half_way_leaves_nothing(source, monkeypatch):
 def test_the_cache_is_under_home_without_xdg(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert user_cache() == Path.home() / ".cache" / "zoo" / "aro_order"
+
+
+def test_the_tagger_that_makes_the_texts_is_logged_if_none_is_given(source, caplog):
+    default_tagger.cache_clear()
+    with caplog.at_level("INFO", "zoo"):
+        ARO().read_subset(source, "COCO-Order")
+    tagger = default_tagger()
+    assert f"default tagger: {tagger.name} {tagger.version}" in caplog.messages
