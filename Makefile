@@ -95,4 +95,4 @@ $(LOWEST)/.installed: pyproject.toml tests/lowest_versions.py
 	touch $@
 
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/pytest -m 'not gpu' $(LOWEST_TESTS)
+	$(LOWEST)/bin/pytest $(LOWEST_TESTS)
