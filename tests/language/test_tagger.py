@@ -20,7 +20,7 @@ from zoo.language.taggers import default_tagger, recorded_tagger
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.tokens import spans, words
 from zoo.negatives import AROShuffle, NegCLIPSwap
-from zoo.pieces.segments import Chunks
+from zoo.regions_and_phrases.phrases import Chunks
 from zoo.units.rules.rule import RuleExtractor
 
 VOCABULARY = "a the man men dog 's and red is riding on to very , . two t-shirt"

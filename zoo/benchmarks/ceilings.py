@@ -138,10 +138,10 @@ def found_of(cases: Iterable[Case], declared: Declared) -> Ceilings:
             if query.metric not in known[key]:
                 continue
             options = len(query.match) if query.options is None else query.options
-            of = protocol, case.subset, query.metric, options, query.right_options or 0
-            if of not in chances:
-                chances[of] = _chance(case, *of[2:], declared)
-            blind = _blind(case, query, texts, chances[of])
+            kind = protocol, case.subset, query.metric, options, query.right_options or 0
+            if kind not in chances:
+                chances[kind] = _chance(case, *kind[2:], declared)
+            blind = _blind(case, query, texts, chances[kind])
             if blind is not None:
                 found.setdefault(case.subset, {}).setdefault(query.metric, []).append(blind)
     made = {

@@ -101,9 +101,9 @@ def main(argv: list[str]) -> int:
     _list(console, "tables that captions and units were compiled into", [_compiled()])
     incomplete = dict.fromkeys(f.benchmark for f in findings if f.scorable < f.n or not f.n)
     if given.require and (incomplete or broken):
-        names = ", ".join(dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)]))
+        named = ", ".join(dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)]))
         raise ZooError(
-            f"not everything is there: files or images of {names} are missing or broken, as listed "
+            f"not everything is there: files or images of {named} are missing or broken, as listed "
             "above; name fewer --benchmarks, or leave --require out"
         )
     return 1 if broken else 0
