@@ -31,11 +31,11 @@ from torch.distributed.run import get_args_parser as torchrun
 from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.backbones.catalogue import model as catalogue
-from zoo.benchmarks.catalog import benchmark, offered
+from zoo.benchmarks.catalog import benchmark, benchmark_names
 from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
-from zoo.results.suites import published
+from zoo.results.suites import published_names
 from zoo.support.names import classes
 from zoo.units.reader import read_units
 
@@ -479,10 +479,10 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     pages = [text_of(page) for page in PAGES if page.endswith("benchmarks.md")]
     section = re.compile(r"^## [^\n]*`(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
     sections = dict(section.findall("\n".join(pages)))
-    assert set(offered()) <= set(sections)
+    assert set(benchmark_names()) <= set(sections)
     for name, _, _ in (*classes("presets"), *classes("protocols")):
         assert any(f"| `{name}` |" in page for page in pages)
-    for name in set(published()) - {"scene_swaps"}:
+    for name in set(published_names()) - {"scene_swaps"}:
         for subset in benchmark(name).subsets:
             rows = [row for row in sections[name].splitlines() if row.startswith("| ")]
             row = next(row for row in rows if row.startswith(f"| {subset.name} |"))

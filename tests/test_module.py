@@ -25,7 +25,7 @@ from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
 from zoo.module.agreement import warn_of_idle_texts
-from zoo.needs import Needs, Provides
+from zoo.needs import Capabilities, Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
@@ -63,12 +63,12 @@ def backbone() -> Backbone:
 class Stub(CaptionData):
     """Captions that say what they hold, and nothing else."""
 
-    def __init__(self, provides: Provides) -> None:
+    def __init__(self, provides: Capabilities) -> None:
         super().__init__()
         self._provides = provides
 
     @property
-    def provides(self) -> Provides:
+    def provides(self) -> Capabilities:
         return self._provides
 
     validates = False
@@ -121,7 +121,7 @@ def test_data_that_lacks_what_the_objective_needs_is_refused(
     backbone: Backbone, objective: Objective, negatives: tuple[str, ...], units: bool, named: str
 ) -> None:
     with pytest.raises(ZooError, match=named) as refused:
-        ZooModule(backbone, objective).refuse_what_cannot_be(Stub(Provides(negatives, units)))
+        ZooModule(backbone, objective).refuse_what_cannot_be(Stub(Capabilities(negatives, units)))
     assert "data.init_args" in str(refused.value)
 
 
@@ -129,7 +129,7 @@ def test_data_that_lacks_what_the_objective_needs_is_refused(
     "names", [None, LightningDataModule(), ("aro_shuffle",), ("replay", "negclip_swap")]
 )
 def test_data_that_has_it_or_does_not_say_is_taken(backbone: Backbone, names: Any) -> None:
-    data = Stub(Provides(names, True)) if isinstance(names, tuple) else names
+    data = Stub(Capabilities(names, True)) if isinstance(names, tuple) else names
     ZooModule(backbone, Choosy()).refuse_what_cannot_be(data)
 
 
@@ -141,8 +141,8 @@ def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
 
     module = ZooModule(backbone, CLIP(), Reader())
     with pytest.raises(ZooError, match="Reader needs units, and the data has none"):
-        module.refuse_what_cannot_be(Stub(Provides()))
-    module.refuse_what_cannot_be(Stub(Provides(units=True)))
+        module.refuse_what_cannot_be(Stub(Capabilities()))
+    module.refuse_what_cannot_be(Stub(Capabilities(units=True)))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
 def test_texts_that_nobody_asks_for_are_named(
     objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    provides = Provides(("negclip_swap",), True) if told else Provides()
+    provides = Capabilities(("negclip_swap",), True) if told else Capabilities()
     warn_of_idle_texts(objective, Cosine(), Stub(provides))
     name = type(objective).__name__
     assert [record.getMessage() for record in caplog.records] == [

@@ -102,8 +102,8 @@ def test_missing_texts_and_filling_are_no_candidates() -> None:
         False,
         False,
     ]
-    assert scores.own(case.captions).candidate.tolist() == [[True], [True], [True], [False]]
-    assert scores.own(case.foils).candidate.tolist() == [[False], [False], [True], [False]]
+    assert scores.own_texts(case.captions).candidate.tolist() == [[True], [True], [True], [False]]
+    assert scores.own_texts(case.foils).candidate.tolist() == [[False], [False], [True], [False]]
     assert (
         scores.texts_against_images(case.units[:, 0]).candidate.tolist()
         == [[True, True, True, False]] * 4
@@ -114,7 +114,7 @@ def test_own_scores_are_each_images_with_its_texts() -> None:
     case = two_rows_of_one_image()
     scores = scores_of(case)
     everything = scores.images_against(torch.arange(4)).logits
-    own = scores.own(case.negatives)
+    own = scores.own_texts(case.negatives)
     for i, row in enumerate(case.negatives.tolist()):
         for k, text in enumerate(row):
             if text >= 0:
@@ -209,7 +209,7 @@ def test_rows_that_are_not_valid_cost_nothing_and_break_no_gradient() -> None:
 
 def test_own_scores_have_no_match_to_be_right_about() -> None:
     case = random_case(0)
-    block = scores_of(case).own(case.captions)
+    block = scores_of(case).own_texts(case.captions)
     with pytest.raises(ValueError, match="matches"):
         block.cross_entropy(case.captions >= 0)
     with pytest.raises(ValueError, match="matches"):
@@ -306,7 +306,7 @@ def test_columns_are_those_of_the_blocks_and_can_be_asked_for_by_themselves() ->
 def test_what_another_batch_left_is_scored_as_a_loop_over_it_says() -> None:
     now, before = scores_of(random_case(0)), scores_of(random_case(1, rows=4))
     texts, images = before.text_columns(before.batch.negatives), before.image_columns()
-    found = now.images_against_columns(texts).beside(now.images_against_columns(texts))
+    found = now.images_against_columns(texts).concatenate(now.images_against_columns(texts))
     rows = now.batch.captions
     of_texts = now.texts_against_columns(rows, images)
     unit = torch.nn.functional.normalize
@@ -368,7 +368,7 @@ def test_a_head_that_gives_something_else_is_told_what_is_wanted() -> None:
         ZooError,
         match=r"Columned\.pairs returned logits of shape \(18, 1\), and \(18,\) is wanted",
     ):
-        scores_of(case, Columned()).own(case.negatives)
+        scores_of(case, Columned()).own_texts(case.negatives)
     with pytest.raises(
         ZooError, match=r"Bare\.prepare_texts returned a Tensor: return an Encoded of zoo\.batch"
     ):

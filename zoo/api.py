@@ -29,9 +29,9 @@ from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.evaluation.foreign import TwoTowers, adapt_model
-from zoo.evaluation.inputs import Picture, listed_images, listed_texts, opened
+from zoo.evaluation.inputs import Picture, listed_images, listed_texts, open_picture
 from zoo.evaluation.mteb import MtebEncoder
 from zoo.evaluation.patch_words import patch_words
 from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
@@ -42,7 +42,7 @@ from zoo.module import ZooModule
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.site.patches import PatchWords
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
-from zoo.support.arguments import listed
+from zoo.support.arguments import split_list
 from zoo.support.log import quieten
 from zoo.support.provenance import random_weights
 from zoo.support.trust import trusting_code
@@ -126,7 +126,7 @@ class Model:
         Raises:
             ZooError: Something is no image.
         """
-        return self._normalised(self._images(listed_images(images)))
+        return self._normalize(self._images(listed_images(images)))
 
     def encode_texts(self, texts: Texts) -> NDArray[np.float32]:
         """Encodes texts.
@@ -140,7 +140,7 @@ class Model:
         Raises:
             ZooError: Something is no text.
         """
-        return self._normalised(self._texts(listed_texts(texts)))
+        return self._normalize(self._texts(listed_texts(texts)))
 
     @torch.no_grad()
     def score(self, images: Images, texts: Texts) -> NDArray[np.float32]:
@@ -185,7 +185,7 @@ class Model:
                 and patches, as that of MaxSim is.
         """
         (picture,) = listed_images(image)
-        return patch_words(self.module, opened(picture, self.decoding), listed_texts(texts))
+        return patch_words(self.module, open_picture(picture, self.decoding), listed_texts(texts))
 
     @torch.no_grad()
     def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
@@ -194,7 +194,7 @@ class Model:
         transform = backbone.square_transform(views.side) if views else backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
             some = images[start : start + self.batch_size]
-            pixels = torch.stack([transform(opened(image, self.decoding)) for image in some])
+            pixels = torch.stack([transform(open_picture(image, self.decoding)) for image in some])
             pixels = pixels.to(self.device)
             parts.append(
                 encode_views(backbone, pixels, views, self.batch_size)
@@ -208,7 +208,9 @@ class Model:
         """Returns the texts encoded, whole or in segments, None where there are none."""
         backbone = self.module.backbone
         if segments and texts:
-            bank, rows = segment_bank([segments.of(text) for text in texts], backbone.tokenizer)
+            bank, rows = segment_bank(
+                [segments.segments_of_text(text) for text in texts], backbone.tokenizer
+            )
             bank, rows = bank.map(lambda t: t.to(self.device)), rows.to(self.device)
             return encode_segments(backbone, bank, rows, self.batch_size)
         bank, rows = text_bank(*backbone.tokenizer(texts))
@@ -221,7 +223,7 @@ class Model:
             parts.append(backbone.encode_texts(some, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device)) if parts else None
 
-    def _normalised(self, items: Encoded | None) -> NDArray[np.float32]:
+    def _normalize(self, items: Encoded | None) -> NDArray[np.float32]:
         if items is None:
             return np.zeros((0, self.module.backbone.shapes.width), np.float32)
         return np.asarray(torch.nn.functional.normalize(items.pooled.float(), dim=-1).cpu())
@@ -281,7 +283,8 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
     for name in backbone:
         if name not in takes:
             raise ZooError(
-                f"zoo.load takes no {name}{near(name, takes)}: it takes device and what Backbone "
+                f"zoo.load takes no {name}{suggest_names(name, takes)}: it takes device and what "
+                "Backbone "
                 f"does, {', '.join(takes)}"
             )
     if Path(source).suffix in (".ckpt", *SUFFIXES):
@@ -307,7 +310,8 @@ def _refuse_unknown(source: str) -> None:
     name = source.partition(":")[0]
     raise ZooError(
         f"{name!r} is no known architecture, published model or checkpoint"
-        f"{near(name, [*entries(), *known, *tags()])}: `zoo ls backbones` and `zoo ls models` list "
+        f"{suggest_names(name, [*entries(), *known, *tags()])}: `zoo ls backbones` and `zoo ls "
+        "models` list "
         "what is known"
     )
 
@@ -400,13 +404,13 @@ def evaluate(
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(
-        _named(benchmarks, "benchmarks", Benchmark),
+        _names_and_objects(benchmarks, "benchmarks", Benchmark),
         [str(root) for root in roots],
         out=None if out is None else str(out),
-        presets=_named(presets, "presets", Preset),
+        presets=_names_and_objects(presets, "presets", Preset),
         overwrite=overwrite,
         cache=cache,
-        beside=_named(beside, "beside"),
+        beside=_names_and_objects(beside, "beside"),
         require=require,
     )
     if isinstance(model, str | Path):
@@ -433,10 +437,10 @@ def evaluate(
     return data.evaluation.results
 
 
-def _named(given: Any, argument: str, kind: type = str) -> list[Any]:
+def _names_and_objects(given: Any, argument: str, kind: type = str) -> list[Any]:
     """Returns names, in a list or by commas, and objects of a kind as a list."""
     if isinstance(given, str):
-        return listed(given, argument)
+        return split_list(given, argument)
     items = list(given) if isinstance(given, list | tuple) else [given]
     for item in items:
         if not isinstance(item, str | kind):

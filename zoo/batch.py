@@ -202,12 +202,12 @@ class Batch:
         return self._map(lambda t: t.pin_memory())
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> "Batch":
-        def moved(value: Any) -> Any:
+        def map_value(value: Any) -> Any:
             if isinstance(value, Encoded | TextBank):
                 return value.map(f)
             return f(value) if isinstance(value, Tensor) else value
 
-        return Batch(**{name: moved(value) for name, value in vars(self).items()})
+        return Batch(**{name: map_value(value) for name, value in vars(self).items()})
 
 
 def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:

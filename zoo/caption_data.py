@@ -11,7 +11,7 @@ from lightning import LightningDataModule, Trainer
 
 from zoo.backbones.backbone import Backbone
 from zoo.heads.base import Head
-from zoo.needs import Provides
+from zoo.needs import Capabilities
 
 
 class Scalars(Protocol):
@@ -73,7 +73,7 @@ class CaptionData(BenchmarkedData, ABC):
 
     @property
     @abstractmethod
-    def provides(self) -> Provides:
+    def provides(self) -> Capabilities:
         """What the batches hold, known before files are read."""
 
     @property

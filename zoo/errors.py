@@ -34,7 +34,7 @@ class Stopped(SystemExit):
         return signal.Signals(self.signum).name
 
 
-def near(name: str, known: Iterable[str], n: int = 3) -> str:
+def suggest_names(name: str, known: Iterable[str], n: int = 3) -> str:
     """Finds the names that a misspelt one may have meant.
 
     Args:
@@ -52,7 +52,7 @@ def near(name: str, known: Iterable[str], n: int = 3) -> str:
     return f" (near: {', '.join(lower[f] for f in found)})" if found else ""
 
 
-def need(module: str, extra: str | None = None) -> object:
+def import_optional(module: str, extra: str | None = None) -> object:
     """Imports an optional module.
 
     Args:

@@ -6,9 +6,9 @@ from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support import ranges
-from zoo.support.names import ROOMS, imported, meant, paths
+from zoo.support.names import ROOMS, import_path, paths, suggest_class
 
 LONGEST = 400
 START = {
@@ -110,7 +110,7 @@ def _with_values(text: str, message: str) -> str:
     argument, given = text.partition(":")[0], _GIVEN.search(message)
     if given is None:
         return text
-    value = _given(argument.rpartition(".")[2], message)
+    value = _given_value(argument.rpartition(".")[2], message)
     text = re.sub(r"Import path does not", f"{value} does not", text)
     if text.startswith(f"{argument}: Expected") and value not in text:
         text = f"{text}. Got value: {value}"
@@ -122,7 +122,7 @@ def _with_methods(text: str) -> str:
     found = _ABSTRACT.search(text)
     if found is None:
         return text
-    cls = imported(found[1])
+    cls = import_path(found[1])
     lacking = sorted(cls.__abstractmethods__)
     above = (c for c in cls.__mro__[1:] if lacking[0] in getattr(c, "__abstractmethods__", ()))
     base = next(above, cls)
@@ -139,13 +139,13 @@ def _with_ranges(text: str, message: str) -> str:
         restriction = restriction or getattr(getattr(ranges, kind, None), "_expression", None)
         if restriction is None:  # no number, but another type that jsonargparse makes of text
             return found[0]
-        value = value or _given(argument, message)
-        return f"{argument}: {value} is not {ranges.wanted(kind, restriction)}"
+        value = value or _given_value(argument, message)
+        return f"{argument}: {value} is not {ranges.describe_restriction(kind, restriction)}"
 
     return _OUT_OF_RANGE.sub(words, text)
 
 
-def _given(argument: str, message: str) -> str:
+def _given_value(argument: str, message: str) -> str:
     """Returns the value that an argument was given, by itself or among those of its class."""
     given = _GIVEN.search(message)
     if given is None:
@@ -239,7 +239,7 @@ def _near_names(text: str) -> str:
     short = {name for room in ROOMS for name in paths(room)}
     gone = _GONE.search(text)
     if gone is not None:
-        return meant(gone[1]) or near(gone[1].rpartition(".")[2], short)
+        return suggest_class(gone[1]) or suggest_names(gone[1].rpartition(".")[2], short)
     asked = _UNKNOWN.search(text)
     if asked is None:
         return ""
@@ -247,16 +247,19 @@ def _near_names(text: str) -> str:
     owner = re.search(r"([\w.]+\.\w+) takes no '", text)
     if owner is not None:
         takes = _arguments_of(owner[1])
-        return near(name, takes) or f" (it takes {', '.join(takes) or 'no arguments'})"
+        return suggest_names(name, takes) or f" (it takes {', '.join(takes) or 'no arguments'})"
     if name in short:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
     if asked[1]:
         flag = re.search(r"--(?:[\w.]+\.)?(\w+):", text)
         rooms = [room for room in ROOMS if flag and room == f"{flag[1]}s"]
         if rooms:
-            return near(name, paths(rooms[0])) or f": `zoo ls {rooms[0]}` lists what can be named"
-        return near(name, short) or ": `zoo ls` lists what can be named"
-    return near(name, settings()) or f": {LISTED}"
+            return (
+                suggest_names(name, paths(rooms[0]))
+                or f": `zoo ls {rooms[0]}` lists what can be named"
+            )
+        return suggest_names(name, short) or ": `zoo ls` lists what can be named"
+    return suggest_names(name, settings()) or f": {LISTED}"
 
 
 def settings() -> list[str]:
@@ -279,7 +282,7 @@ def _arguments_of(class_path: str) -> list[str]:
     """Returns the names of a class's arguments, those that it hands on to its bases included."""
     made = (
         cls.__init__
-        for cls in imported(class_path).__mro__
+        for cls in import_path(class_path).__mro__
         if "__init__" in vars(cls) and cls is not object
     )
     return [

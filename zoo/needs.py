@@ -65,7 +65,7 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Provides:
+class Capabilities:
     """What the batches of a datamodule hold.
 
     Args:
@@ -110,7 +110,7 @@ def needs_of(part: Needing) -> Needs:
     return needs
 
 
-def refuse_lacking(name: str, needs: Needs, provides: Provides) -> None:
+def refuse_lacking(name: str, needs: Needs, provides: Capabilities) -> None:
     """Holds the data to what a part of the model needs.
 
     Args:
@@ -167,7 +167,7 @@ def refuse_lacking(name: str, needs: Needs, provides: Provides) -> None:
         )
 
 
-def not_needed(needs: Iterable[Needs], provides: Provides) -> list[str]:
+def not_needed(needs: Iterable[Needs], provides: Capabilities) -> list[str]:
     """Finds the texts and images that would be encoded for nothing.
 
     Args:

@@ -34,7 +34,7 @@ class Block:
     match: Tensor | None
     candidate: Tensor
 
-    def beside(self, other: "Block") -> "Block":
+    def concatenate(self, other: "Block") -> "Block":
         """Returns the columns of both blocks, this one's first; its matches hold."""
         return Block(
             torch.cat([self.logits, other.logits], dim=1),
@@ -43,7 +43,7 @@ class Block:
         )
 
     @property
-    def own(self) -> Tensor:
+    def is_match(self) -> Tensor:
         """Which columns are a row's match, `[n, m]`."""
         if self.match is None:
             raise ValueError("a block without matches has no own columns")
@@ -122,7 +122,7 @@ class Scores:
         if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
             raise TypeError("scores are made of an encoded batch")
         self.head, self.batch = head, batch
-        self.images, self.texts = first(batch.images, len(batch)), batch.texts
+        self.images, self.texts = first_items(batch.images, len(batch)), batch.texts
         if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
@@ -151,7 +151,7 @@ class Scores:
         Returns:
             The block, `[B, W B]` or `[B, W B K]`.
         """
-        return self._remembered("images", rows, true, lambda: self._images_against(rows, true))
+        return self._cached_block("images", rows, true, lambda: self._images_against(rows, true))
 
     def texts_against_images(self, rows: Tensor) -> Block:
         """Scores this rank's texts against images of all ranks.
@@ -162,9 +162,9 @@ class Scores:
         Returns:
             The block, `[B, W B]`.
         """
-        return self._remembered("texts", rows, True, lambda: self._texts_against_images(rows))
+        return self._cached_block("texts", rows, True, lambda: self._texts_against_images(rows))
 
-    def own(self, rows: Tensor) -> Block:
+    def own_texts(self, rows: Tensor) -> Block:
         """Scores each image against its own texts.
 
         Args:
@@ -290,7 +290,7 @@ class Scores:
         images = self.batch.teacher_images if teacher else self.images
         if images is None:
             raise ValueError("the batch has no teacher: state one in Needs")
-        return _unit(first(images, len(self.batch)).pooled)
+        return _unit(first_items(images, len(self.batch)).pooled)
 
     def text_vectors(self, rows: Tensor, teacher: bool = False) -> Tensor:
         """Returns texts as pooled vectors at unit length, for terms that no head scores.
@@ -406,7 +406,9 @@ class Scores:
                 "as wide as the backbone's"
             )
 
-    def _remembered(self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]) -> Block:
+    def _cached_block(
+        self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]
+    ) -> Block:
         key = (kind, true, _place(rows))
         if key not in self._blocks:
             # holding `rows` keeps its address from being used again
@@ -490,7 +492,7 @@ def _place(rows: Tensor) -> object:
     return rows.data_ptr(), rows.shape, rows.stride()
 
 
-def first(items: Encoded, n: int) -> Encoded:
+def first_items(items: Encoded, n: int) -> Encoded:
     """Returns the first n items: of a batch's images, those of its rows."""
     return items if len(items) == n else items.map(lambda t: t[:n])
 

@@ -24,7 +24,7 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.preparation import normalised
+from zoo.backbones.preparation import normalize_pixels
 from zoo.datamodules.dataset import ImageFiles
 from zoo.pixels.cache import ImageCache, kept_pixels
 from zoo.sources.images import ImageFinder
@@ -132,7 +132,7 @@ def differences(
     std = torch.tensor(settings["std"]).view(3, 1, 1)
 
     def numbers(image: Tensor) -> Tensor:
-        return normalised(image[None], settings)[0] if image.dtype == torch.uint8 else image
+        return normalize_pixels(image[None], settings)[0] if image.dtype == torch.uint8 else image
 
     off = torch.stack(
         [

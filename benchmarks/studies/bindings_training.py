@@ -53,7 +53,7 @@ class OwnNegatives(Objective):
         return Needs(negatives=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        own = scores.own(batch.captions).beside(scores.own(batch.negatives))
+        own = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
         logits = own.logits.masked_fill(~own.candidate, -torch.inf)
         loss = scores.mean(-logits.log_softmax(1)[:, 0], scores.rows)
         return Loss(loss, {"own": loss})

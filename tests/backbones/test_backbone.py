@@ -14,7 +14,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.errors import ZooError
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 CAPTIONS = [
     "a dog",
@@ -251,7 +251,7 @@ def test_images_of_any_size_are_resized_as_they_would_be_by_the_towers_own_trans
     square = backbone.square_transform(168)(soft)
     assert square.shape == (3, 168, 168)
     crop = soft.crop((28, 0, 196, 168))
-    found = backbone.fitted([square, square[:, :32, 56:112], square[:, 64:128, 64:128]])
+    found = backbone.resize_images([square, square[:, :32, 56:112], square[:, 64:128, 64:128]])
     assert found.shape == (3, 3, 64, 64)
     left = crop.crop((56, 0, 112, 32)).resize((64, 64), Image.BICUBIC)
     # of pixels that PIL rounds to 1/255, over a standard deviation of 0.26
@@ -271,8 +271,8 @@ def test_crops_of_no_share_of_an_image_are_refused(scale: tuple[float, float]) -
 
 
 def test_the_activation_in_use_is_what_is_recorded() -> None:
-    assert spec(tiny())["init_args"]["activation"] == "gelu"
-    assert spec(tiny(activation="quickgelu"))["init_args"]["activation"] == "quickgelu"
+    assert to_config(tiny())["init_args"]["activation"] == "gelu"
+    assert to_config(tiny(activation="quickgelu"))["init_args"]["activation"] == "quickgelu"
 
 
 def test_importing_the_backbone_leaves_open_clip_for_later() -> None:

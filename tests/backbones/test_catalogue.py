@@ -35,7 +35,7 @@ from tests.backbones.test_published import (
 from zoo.backbones import factory
 from zoo.backbones import hub as hub_door
 from zoo.backbones.catalogue import model
-from zoo.backbones.catalogue.entry import FACTS, Entry, Hub, entries, read, tags
+from zoo.backbones.catalogue.entry import FACTS, Hub, ModelEntry, entries, read, tags
 from zoo.backbones.catalogue.model import is_published, settings
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.load import load_published
@@ -112,13 +112,13 @@ def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:
     }
 
 
-def made(name: str, entry: Entry, state: State) -> dict[str, Any]:
+def made(name: str, entry: ModelEntry, state: State) -> dict[str, Any]:
     makers = hub_files(state)
     family = next((kind for kind in makers if name.startswith(kind)), "")
     return makers[entry.rule or family]()
 
 
-def expected(entry: Entry, state: State, held: dict[str, Any]) -> State:
+def expected(entry: ModelEntry, state: State, held: dict[str, Any]) -> State:
     if entry.rule == "CLoVe":
         return clove_by_hand(state)
     if entry.rule in ("FSCCLIPLoRA", "TSVLC", "DAC"):
@@ -178,11 +178,11 @@ def put(folder: Path, file: str, held: dict[str, Any]) -> Path:
     return place
 
 
-def known(monkeypatch: pytest.MonkeyPatch, **changed: Entry) -> None:
+def known(monkeypatch: pytest.MonkeyPatch, **changed: ModelEntry) -> None:
     monkeypatch.setattr(model, "entries", lambda: {**entries(), **changed})
 
 
-def tiny(name: str, tmp_path: Path, state: State) -> Entry:
+def tiny(name: str, tmp_path: Path, state: State) -> ModelEntry:
     """A model's entry, for files of another width than the published ones."""
     entry = replace(entries()[name], architecture="zoo-tiny", sha256=None)
     if entry.rule == "CLoVe":

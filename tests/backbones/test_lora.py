@@ -12,13 +12,13 @@ from tests.backbones.test_backbone import PENULTIMATE, bank, gradients, tiny
 from tests.backbones.test_towers import small
 from tests.support.runs import last_checkpoint, losses, variant
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.lora import LoRA, merged
+from zoo.backbones.lora import LoRA, merge_adapters
 from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import TokenKey
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.optim import Optimization
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 NONE: frozenset[TokenKey] = frozenset()
 RANK_4 = {
@@ -127,7 +127,9 @@ def test_merged_it_is_a_plain_model_with_the_same_output(name: str, tmp_path: Pa
         .double()
     )
     plain = Backbone(where).eval().double()
-    plain.model.load_state_dict(merged(backbone.model.state_dict(), backbone.tuning.lora.scaling))
+    plain.model.load_state_dict(
+        merge_adapters(backbone.model.state_dict(), backbone.tuning.lora.scaling)
+    )
     images = torch.randn(3, 3, *backbone._images.size, dtype=torch.float64)
     for f in (lambda b: b.encode_images(images).pooled, lambda b: b.encode_texts(bank(b)).pooled):
         torch.testing.assert_close(f(plain), f(backbone), rtol=1e-9, atol=1e-9)
@@ -170,7 +172,7 @@ def test_adapters_are_in_the_groups_of_their_towers() -> None:
 
 
 def test_what_a_checkpoint_records_builds_the_same_again() -> None:
-    assert spec(tiny(tuning=Tuning(lora=LoRA(rank=2))))["init_args"]["tuning"]["lora"] == {
+    assert to_config(tiny(tuning=Tuning(lora=LoRA(rank=2))))["init_args"]["tuning"]["lora"] == {
         "rank": 2,
         "alpha": 1.0,
         "targets": ["attn", "c_fc", "c_proj", "conv1"],
@@ -238,7 +240,9 @@ def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
         for n, t in content.items()
         if n.startswith("backbone.model.")
     }
-    assert torch.equal(again.model.visual.conv1.weight, merged(tuned, 0.25)["visual.conv1.weight"])
+    assert torch.equal(
+        again.model.visual.conv1.weight, merge_adapters(tuned, 0.25)["visual.conv1.weight"]
+    )
     assert not torch.equal(again.model.visual.conv1.weight, tuned["visual.conv1.base_layer.weight"])
     assert isinstance(again.model, open_clip.CLIP)
 

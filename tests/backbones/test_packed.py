@@ -92,9 +92,9 @@ def test_what_a_gpu_is_asked_is_attention_within_each_text(
     packing = Packing(torch.tensor([3, 1, 5]), 8)
     torch.manual_seed(0)
     parts = [torch.randn(9, 2, 4, dtype=torch.float64) for _ in range(3)]
-    padded = packing.attended(*parts)
+    padded = packing.attend(*parts)
     monkeypatch.setattr(packed.F, "scaled_dot_product_attention", each)
-    torch.testing.assert_close(packing._nested(*parts), padded)
+    torch.testing.assert_close(packing._nest(*parts), padded)
 
 
 def test_adapters_outside_of_attention_are_packed_as_well() -> None:

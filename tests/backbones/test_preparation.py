@@ -12,7 +12,7 @@ from torchvision.transforms import RandomResizedCrop
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones import Augmentation, Backbone
-from zoo.backbones.preparation import from_pil, from_pixels, normalised, random_box
+from zoo.backbones.preparation import from_pil, from_pixels, normalize_pixels, random_box
 
 SETTINGS: dict[str, Any] = {
     "size": 64,
@@ -50,7 +50,7 @@ def test_evaluation_s_pixels_are_within_a_grey_level(
     for picture in pictures:
         pixels = from_pixels(settings, None)(pil_to_tensor(picture))
         assert pixels.dtype == torch.uint8
-        difference = normalised(pixels[None], settings)[0] - from_pil(settings, None)(picture)
+        difference = normalize_pixels(pixels[None], settings)[0] - from_pil(settings, None)(picture)
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
         assert float(difference.abs().mean()) < 1e-2 * GREY_LEVEL
 
@@ -65,7 +65,7 @@ def test_a_random_crop_is_that_of_pil_by_the_same_seed(pictures: list[Image.Imag
         torch.manual_seed(seed)
         seen.append(from_pixels(SETTINGS, augmentation)(pil_to_tensor(picture)))
         assert torch.equal(torch.rand(1), after)
-        difference = normalised(seen[-1][None], SETTINGS)[0] - wanted
+        difference = normalize_pixels(seen[-1][None], SETTINGS)[0] - wanted
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
     torch.manual_seed(9)
     assert not torch.equal(from_pixels(SETTINGS, augmentation)(pil_to_tensor(picture)), seen[-1])
@@ -90,7 +90,7 @@ def test_normalising_pixels_is_exactly_what_pil_s_transform_does(
     pictures: list[Image.Image],
 ) -> None:
     square = pictures[0].resize((64, 64))
-    found = normalised(pil_to_tensor(square)[None], SETTINGS)[0]
+    found = normalize_pixels(pil_to_tensor(square)[None], SETTINGS)[0]
     assert torch.equal(found, from_pil(SETTINGS, None)(square))
 
 
@@ -98,7 +98,7 @@ def test_a_tower_encodes_pixels_as_the_numbers_they_stand_for() -> None:
     torch.manual_seed(0)
     backbone = Backbone("zoo-tiny").eval()
     pixels = torch.randint(0, 256, (3, 3, *backbone.image_size), dtype=torch.uint8)
-    numbers = normalised(pixels, backbone.model.visual.preprocess_cfg)
+    numbers = normalize_pixels(pixels, backbone.model.visual.preprocess_cfg)
     assert torch.equal(
         backbone.encode_images(pixels).pooled, backbone.encode_images(numbers).pooled
     )

@@ -18,22 +18,22 @@ from torch import Tensor
 import zoo
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.published import (
-    CSCLIP,
     DAC,
-    FSCCLIP,
     TSVLC,
     CLoVe,
+    CSCLIPWeights,
     FSCCLIPLoRA,
-    NegCLIP,
+    FSCCLIPWeights,
+    NegCLIPWeights,
     PublishedWeights,
-    TripletCLIP,
+    TripletCLIPWeights,
 )
 from zoo.backbones.settings import TextInput
 from zoo.batch import TextBank
 from zoo.cli.fit import settings_of
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 State = dict[str, Tensor]
 RANK = 4
@@ -130,17 +130,17 @@ def cut(state: State, positions: int = 64) -> State:
 Made = tuple[Any, State]  # what the file holds, and the weights that are to come of it
 
 FILES: dict[str, tuple[type[PublishedWeights], Callable[[State], Made]]] = {
-    "NegCLIP": (NegCLIP, lambda s: (as_trained(s), s)),
-    "NegCLIP, weights alone": (NegCLIP, lambda s: (s, s)),
+    "NegCLIP": (NegCLIPWeights, lambda s: (as_trained(s), s)),
+    "NegCLIP, weights alone": (NegCLIPWeights, lambda s: (s, s)),
     "CS-CLIP": (
-        CSCLIP,
+        CSCLIPWeights,
         lambda s: (
             {**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)},
             s,
         ),
     ),
-    "FSC-CLIP": (FSCCLIP, lambda s: (as_trained(s), s)),
-    "FSC-CLIP of four devices": (FSCCLIP, lambda s: (as_trained(s, "module."), s)),
+    "FSC-CLIP": (FSCCLIPWeights, lambda s: (as_trained(s), s)),
+    "FSC-CLIP of four devices": (FSCCLIPWeights, lambda s: (as_trained(s, "module."), s)),
     "FSC-CLIP with LoRA": (FSCCLIPLoRA, lambda s: adapted(s, as_trained)),
     "FSC-CLIP with LoRA of four devices": (
         FSCCLIPLoRA,
@@ -220,22 +220,26 @@ def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: St
 
 
 WRONG = {
-    "LoRA as plain weights": (FSCCLIP, lambda s: as_trained(with_adapters(s)), "50 LoRA tensors"),
+    "LoRA as plain weights": (
+        FSCCLIPWeights,
+        lambda s: as_trained(with_adapters(s)),
+        "50 LoRA tensors",
+    ),
     "plain weights as LoRA": (TSVLC, as_trained, "no LoRA tensors"),
     "CS-CLIP's by NegCLIP's": (
-        NegCLIP,
+        NegCLIPWeights,
         lambda s: FILES["CS-CLIP"][1](s)[0],
         "begin with 'model.'.*head.logit_scale lies beside",
     ),
-    "NegCLIP's by CS-CLIP's": (CSCLIP, as_trained, "begin with ''.*no head.logit_scale"),
+    "NegCLIP's by CS-CLIP's": (CSCLIPWeights, as_trained, "begin with ''.*no head.logit_scale"),
     "NegCLIP's by CLoVe's": (CLoVe, as_trained, "77 text positions and not 64"),
     "CLoVe's by NegCLIP's": (
-        NegCLIP,
+        NegCLIPWeights,
         lambda s: as_trained(cut(s)),
         "1 of another shape: positional_embedding",
     ),
     "leftover": (
-        NegCLIP,
+        NegCLIPWeights,
         lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}),
         "1 unexpected: adapter.weight",
     ),
@@ -245,7 +249,7 @@ WRONG = {
         "1 unexpected: extra",
     ),
     "missing": (
-        FSCCLIP,
+        FSCCLIPWeights,
         lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}),
         "1 missing: visual.proj",
     ),
@@ -301,7 +305,7 @@ WRONG = {
         r"visual.proj \(96, 128\) and \(2, 2\)",
     ),
     "code": (
-        NegCLIP,
+        NegCLIPWeights,
         lambda s: {**as_trained(s), "args": Path("x")},
         "cannot be read as weights",
     ),
@@ -356,15 +360,15 @@ def test_a_publication_brings_the_activation_that_all_its_files_share(
     tmp_path: Path, state: State
 ) -> None:
     held = as_trained(state)
-    assert load(tmp_path, NegCLIP, held, state, activation=None).activation == "quickgelu"
-    assert load(tmp_path, NegCLIP, held, state, activation="gelu").activation == "gelu"
+    assert load(tmp_path, NegCLIPWeights, held, state, activation=None).activation == "quickgelu"
+    assert load(tmp_path, NegCLIPWeights, held, state, activation="gelu").activation == "gelu"
 
 
 def test_a_context_of_a_publication_outlives_the_file(tmp_path: Path, state: State) -> None:
     backbone = load(tmp_path, CLoVe, as_trained(cut(state)), state)
     assert backbone.context == 64
     assert backbone.tokenizer(["a dog"])[0].shape == (1, 64)
-    assert spec(backbone)["init_args"]["pretrained"] == {
+    assert to_config(backbone)["init_args"]["pretrained"] == {
         "class_path": "zoo.backbones.published.CLoVe",
         "init_args": {"path": str(tmp_path / "published.pt"), "base": str(tmp_path / "base.pt")},
     }
@@ -383,7 +387,7 @@ def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: 
     context = None if positions == 77 else positions
     backbone = Backbone(
         "zoo-tiny",
-        TripletCLIP(str(tmp_path)),
+        TripletCLIPWeights(str(tmp_path)),
         activation="quickgelu",
         text=TextInput(context_length=context),
     ).eval()
@@ -443,7 +447,7 @@ def towers(folder: Path, positions: int = 77) -> tuple[Any, Any]:
 def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     towers(tmp_path)
     with pytest.raises(ZooError, match="ViT-B-32 exists with both"):
-        Backbone("ViT-B-32", TripletCLIP(str(tmp_path)))
+        Backbone("ViT-B-32", TripletCLIPWeights(str(tmp_path)))
     file = tmp_path / "text-encoder" / "model.safetensors"
     held = read(file)
     save_file(
@@ -452,13 +456,13 @@ def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     with pytest.raises(
         ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
     ):
-        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
     save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
     with pytest.raises(ZooError, match=r"1 unexpected: text_model\.adapter"):
-        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
     file.unlink()
     with pytest.raises(ZooError, match=r"has no text-encoder/model\.safetensors"):
-        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
 
 
 def read(file: Path) -> State:
@@ -512,7 +516,7 @@ def test_a_publication_is_given_in_python_as_an_object_or_as_a_recipe_has_it(
     file = str(tmp_path / "negclip.pt")
     torch.save(as_trained(state), file)
     described = {"class_path": "zoo.backbones.published.NegCLIP", "init_args": {"path": file}}
-    for pretrained in (NegCLIP(file), described):
+    for pretrained in (NegCLIPWeights(file), described):
         same(zoo.load("zoo-tiny", pretrained, activation="gelu").module.backbone, state)
 
 

@@ -16,7 +16,7 @@ from zoo.backbones.factory import SHIPPED
 from zoo.backbones.settings import TextInput
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 State = dict[str, Tensor]
 
@@ -106,7 +106,7 @@ def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(
     torch.save(
         {
             "state_dict": held,
-            "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())},
+            "hyper_parameters": {"backbone": to_config(trained), "head": to_config(Cosine())},
             "loops": {},
         },
         file,
@@ -117,7 +117,7 @@ def test_a_checkpoint_of_zoo_brings_its_activation_and_its_heads_temperature(
     torch.save(
         {
             "state_dict": held,
-            "hyper_parameters": {"backbone": spec(trained), "head": spec(Cosine())},
+            "hyper_parameters": {"backbone": to_config(trained), "head": to_config(Cosine())},
         },
         file,
     )
@@ -132,17 +132,19 @@ def test_a_checkpoint_of_zoo_brings_how_its_images_were_prepared(tmp_path: Path)
     """As those of SigLIP are, whose tag said so once and is not asked again."""
     settings = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5), "resize_mode": "squash"}
     trained = Backbone("zoo-tiny", preprocess=settings)
-    recorded = spec(trained)["init_args"]["preprocess"]
+    recorded = to_config(trained)["init_args"]["preprocess"]
     assert (recorded["mean"], recorded["resize_mode"]) == ([0.5, 0.5, 0.5], "squash")
     torch.save(
         {
             "state_dict": prefixed(trained.state_dict(), "backbone."),
-            "hyper_parameters": {"backbone": spec(trained)},
+            "hyper_parameters": {"backbone": to_config(trained)},
         },
         tmp_path / "a.ckpt",
     )
     assert (
-        spec(Backbone("zoo-tiny", pretrained=str(tmp_path / "a.ckpt")))["init_args"]["preprocess"]
+        to_config(Backbone("zoo-tiny", pretrained=str(tmp_path / "a.ckpt")))["init_args"][
+            "preprocess"
+        ]
         == recorded
     )
     wide = Image.new("RGB", (128, 64), "white")
@@ -230,7 +232,7 @@ def test_the_tokenizer_of_a_checkpoint_comes_along(tmp_path: Path) -> None:
     trained = Backbone("zoo-tiny", text=TextInput("a/folder"))
     held = {
         "state_dict": prefixed(trained.state_dict(), "backbone."),
-        "hyper_parameters": {"backbone": spec(trained)},
+        "hyper_parameters": {"backbone": to_config(trained)},
     }
     torch.save(held, tmp_path / "a.ckpt")
     file = exported(tmp_path, dict(trained.model.state_dict()))
@@ -239,9 +241,9 @@ def test_the_tokenizer_of_a_checkpoint_comes_along(tmp_path: Path) -> None:
     )
     for source in (tmp_path / "a.ckpt", file):
         found = Backbone("zoo-tiny", pretrained=str(source))
-        assert spec(found)["init_args"]["text"]["tokenizer"] == "a/folder"
+        assert to_config(found)["init_args"]["text"]["tokenizer"] == "a/folder"
         other = Backbone("zoo-tiny", pretrained=str(source), text=TextInput("b"))
-        assert spec(other)["init_args"]["text"]["tokenizer"] == "b"
+        assert to_config(other)["init_args"]["text"]["tokenizer"] == "b"
     (tmp_path / "zoo.json").write_text("{'")
     with pytest.raises(ZooError, match=r"zoo\.json cannot be read"):
         Backbone("zoo-tiny", pretrained=str(file))

@@ -14,7 +14,7 @@ from zoo.benchmarks.roots import read
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 from zoo.support.text_files import read_json
 
 
@@ -100,7 +100,7 @@ def test_a_gzip_cut_short_names_the_file(tmp_path):
 def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(ZooError, match=r"a\.json: the record is an object where a list is needed"):
-        list(listed(tmp_path / "a.json", str))
+        list(read_list(tmp_path / "a.json", str))
 
 
 def test_an_override_for_an_unknown_subset_gets_the_near_one():

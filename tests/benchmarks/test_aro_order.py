@@ -9,7 +9,7 @@ import pytest
 from zoo.benchmarks import kept
 from zoo.benchmarks.aro import order as aro_order
 from zoo.benchmarks.aro.benchmark import ARO
-from zoo.benchmarks.aro.order import ordered, user_cache
+from zoo.benchmarks.aro.order import order_cases, user_cache
 from zoo.errors import ZooError
 from zoo.language.taggers import default_tagger
 from zoo.language.textblob_tagger import TextBlobTagger
@@ -29,7 +29,7 @@ def source(tmp_path, monkeypatch):
 
 
 def order(source, folder=None, seed=1):
-    return ordered(source, "COCO-Order", seed, TextBlobTagger(), folder)
+    return order_cases(source, "COCO-Order", seed, TextBlobTagger(), folder)
 
 
 def test_a_case_has_the_clean_caption_first_and_four_texts_of_its_words(source):
@@ -88,12 +88,12 @@ def test_perturbations_of_a_caption_do_not_depend_on_its_neighbours(source):
 def test_a_shared_file_can_be_named_itself(source, tmp_path):
     shared = order(source).files[1]
     source.unlink()
-    again = ordered(shared, "COCO-Order", 99, TextBlobTagger(), None)
+    again = order_cases(shared, "COCO-Order", 99, TextBlobTagger(), None)
     assert len(again.cases) == 2
     assert again.files == [shared]
     assert "seed 1" in again.note
     with pytest.raises(ZooError, match="COCO-Order, not of Flickr30k-Order"):
-        ordered(shared, "Flickr30k-Order", 1, TextBlobTagger(), None)
+        order_cases(shared, "Flickr30k-Order", 1, TextBlobTagger(), None)
 
 
 def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(source):

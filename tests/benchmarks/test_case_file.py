@@ -9,7 +9,7 @@ import pytest
 from tests.benchmarks.test_half_truth_rules import PARK, SEA
 from zoo.benchmarks.base import Contents
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.benchmarks.half_truth.case_file import Header, read_cases, write_cases
+from zoo.benchmarks.half_truth.case_file import CaseFileHeader, read_cases, write_cases
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.units.reader import read_units, write_units
@@ -25,7 +25,7 @@ def units_of(folder: Path, image_id: str = "coco:17") -> Path:
     return path
 
 
-def settled(units: Path, out: Path, preset: str = "paper") -> tuple[Header, Contents]:
+def settled(units: Path, out: Path, preset: str = "paper") -> tuple[CaseFileHeader, Contents]:
     """Writes what the benchmark makes of units, and returns the header and what was written."""
     benchmark = HalfTruth(str(units), preset, 2, 3)
     contents = benchmark.made(units, list(read_units(units).values()))

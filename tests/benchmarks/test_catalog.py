@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from zoo.benchmarks.base import Benchmark, Contents, Subset
-from zoo.benchmarks.catalog import asked_for, benchmark, offered
+from zoo.benchmarks.catalog import asked_for, benchmark, benchmark_names
 from zoo.errors import ZooError
-from zoo.results.suites import published
+from zoo.results.suites import published_names
 from zoo.support import names
 from zoo.support.names import class_of
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 
 class Mine(Benchmark):
@@ -49,7 +49,7 @@ class Nameless(Benchmark):
         return Contents([], [], [])
 
 
-@pytest.mark.parametrize("name", offered())
+@pytest.mark.parametrize("name", benchmark_names())
 def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
     spec = f"{name}:x.csv" if name in ("pairs", "half_truth", "zero_shot_folder") else name
     made = benchmark(spec)
@@ -180,7 +180,7 @@ def test_subsets_asked_for_one_by_one_make_one_benchmark():
     assert [b.name for b in made] == ["sugarcrepe", "aro", "pairs", "pairs"]
     assert made[0].wanted == ("add_att", "swap_obj")
     assert [(b.file, b.wanted) for b in made[2:]] == [("a.csv", ["x", "y"]), ("b.csv", ["x"])]
-    assert spec(made[0])["init_args"]["subsets"] == ["swap_obj", "add_att"]
+    assert to_config(made[0])["init_args"]["subsets"] == ["swap_obj", "add_att"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_subset_alone_has_the_cases_that_it_has_in_the_whole(tmp_path):
     assert part.absent == []
 
 
-@pytest.mark.parametrize("name", published())
+@pytest.mark.parametrize("name", published_names())
 def test_what_is_published_says_whose_it_is_and_whether_a_revision_is_pinned(name: str) -> None:
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
     made_here = name.startswith("scene_")

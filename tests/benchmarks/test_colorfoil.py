@@ -8,14 +8,14 @@ import pytest
 
 from tests.benchmarks.official import Asked, hold
 from zoo.benchmarks import ColorFoil
-from zoo.benchmarks.colorfoil import NAMED, PUT, foiled
+from zoo.benchmarks.colorfoil import NAMED, PUT, replace_colors
 from zoo.errors import ZooError
 
 
 def test_whole_words_that_name_colours_are_replaced_alike_by_others() -> None:
     assert len(NAMED) == 147
     for seed in range(50):
-        words = foiled(
+        words = replace_colors(
             "a red dog, a red cat, a redhead and lime pie in White", Random(seed)
         ).split()
         assert words[1] == words[4] in PUT
@@ -23,7 +23,7 @@ def test_whole_words_that_name_colours_are_replaced_alike_by_others() -> None:
         assert words[9] in PUT
         assert [words[i] for i in (0, 2, 3, 5, 7)] == ["a", "dog,", "a", "cat,", "redhead"]
         assert words[-1] == "White"
-    assert foiled("a dog", Random(0)) == "a dog"
+    assert replace_colors("a dog", Random(0)) == "a dog"
 
 
 def test_an_images_first_caption_with_a_colour_stands_against_its_foil(

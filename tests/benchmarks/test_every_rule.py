@@ -13,7 +13,7 @@ from tests.benchmarks import one_image, several_images
 from tests.benchmarks.one_image import aro
 from tests.support.samples import Sample, by_pixels, counted, tied_scores
 from zoo.benchmarks import ARO
-from zoo.benchmarks.catalog import offered
+from zoo.benchmarks.catalog import benchmark_names
 from zoo.benchmarks.roots import read
 
 SAMPLES = (*one_image.SAMPLES, *several_images.SAMPLES)
@@ -36,7 +36,7 @@ def test_every_benchmark_has_a_sample_or_a_test_of_its_own() -> None:
     tests = Path(__file__).parents[1]
     assert all((tests / file).is_file() for file in TESTED_BY.values())
     assert {s.benchmark.name for s in SAMPLES}.isdisjoint(TESTED_BY)
-    assert {s.benchmark.name for s in SAMPLES} | set(TESTED_BY) == set(offered())
+    assert {s.benchmark.name for s in SAMPLES} | set(TESTED_BY) == set(benchmark_names())
 
 
 @each

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of, written
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_name, protocol_of
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
 from zoo.results.outcomes import rows
@@ -199,7 +199,7 @@ class AnyRight(Protocol):
     def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
         for query, row in zip(self.queries(match), scores, strict=True):
             lead = row[query.match].max() - row[~query.match].max() - self.margin
-            yield query.answered(row, lead > 0, lead == 0)
+            yield query.to_outcome(row, lead > 0, lead == 0)
 
 
 class Bare(AnyRight):
@@ -216,11 +216,11 @@ class Bare(AnyRight):
 
 
 def test_a_protocol_is_found_again_from_what_files_call_it() -> None:
-    assert [written(protocol_of(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
+    assert [protocol_name(protocol_of(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
     here = "tests.benchmarks.test_protocols"
-    assert written(Bare()) == f"{here}.Bare"
+    assert protocol_name(Bare()) == f"{here}.Bare"
     assert isinstance(protocol_of(f"{here}.Bare"), Bare)
-    text = written(AnyRight(0.25))
+    text = protocol_name(AnyRight(0.25))
     assert json.loads(text) == {"class_path": f"{here}.AnyRight", "init_args": {"margin": 0.25}}
     assert protocol_of(text).margin == 0.25  # type: ignore[attr-defined]
 

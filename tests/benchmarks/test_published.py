@@ -12,8 +12,8 @@ from zoo.benchmarks import ARO, Case, PublishedBenchmark, Subset, SugarCrepe, Wi
 from zoo.benchmarks.catalog import benchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
-from zoo.support.schema import listed
-from zoo.support.spec import spec
+from zoo.support.schema import read_list
+from zoo.support.spec import to_config
 
 
 class Row(Struct):
@@ -31,7 +31,7 @@ class FirstOfMany(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        for i, (place, row) in enumerate(listed(path, Row)):
+        for i, (place, row) in enumerate(read_list(path, Row)):
             match = np.arange(len(row.captions))[None] == 0
             image = coco_ref(row.image, place)
             yield Case((image,), tuple(row.captions), match, "i2t", subset, str(i))
@@ -60,7 +60,7 @@ def test_subsets_can_be_chosen_and_read_from_other_files(root: Path) -> None:
     chosen = FirstOfMany({"dogs": "mine.json"}, ["dogs"])
     assert [subset.named for subset in chosen.subsets] == [True]
     assert [case.subset for case in chosen.read(root).cases] == ["dogs"]
-    assert spec(chosen)["init_args"] == {"files": {"dogs": "mine.json"}, "subsets": ["dogs"]}
+    assert to_config(chosen)["init_args"] == {"files": {"dogs": "mine.json"}, "subsets": ["dogs"]}
     with pytest.raises(ZooError, match=r"first_of_many has no subset 'cat'.*cats"):
         FirstOfMany(subsets=["cat"])
 

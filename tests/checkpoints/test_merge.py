@@ -14,11 +14,11 @@ from tests.publishing.test_export import save
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
-from zoo.backbones.published import NegCLIP
+from zoo.backbones.published import NegCLIPWeights
 from zoo.backbones.settings import Tuning
 from zoo.checkpoints.merge import merge
 from zoo.cli import main
-from zoo.cli.merge import parsed
+from zoo.cli.merge import parse_alphas
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -55,7 +55,7 @@ def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_stra
     file = tuned(start, lora)
     states = [state(f) for f in merge(file, [0.0, 0.25, 1.0], start.with_name("merged"))]
     whole = zoo.load(file).module
-    ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.plain())
+    ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.without_adapters())
     for found, backbone in ((states[0], ends[0]), (states[2], ends[1])):
         assert all(
             torch.equal(found[f"backbone.{name}"], tensor)
@@ -93,7 +93,7 @@ def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
 
 
 def test_published_weights_are_the_start_of_a_run_that_named_them(start: Path) -> None:
-    backbone = Backbone("zoo-tiny", NegCLIP(str(start)), activation="gelu")
+    backbone = Backbone("zoo-tiny", NegCLIPWeights(str(start)), activation="gelu")
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
     (none,) = merge(file, [0.0], start.with_name("merged"))
     assert torch.equal(state(none)["backbone.model.visual.proj"], torch.load(start)["visual.proj"])
@@ -224,7 +224,7 @@ def test_the_start_was_trained_on_no_images(start: Path) -> None:
     ],
 )
 def test_alphas_are_read(text: str, alphas: list[float]) -> None:
-    assert parsed(text) == alphas
+    assert parse_alphas(text) == alphas
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_alphas_are_read(text: str, alphas: list[float]) -> None:
 )
 def test_other_alphas_are_refused(text: str, message: str) -> None:
     with pytest.raises(ZooError, match=message):
-        parsed(text)
+        parse_alphas(text)
 
 
 def test_the_command_measures_the_line_and_draws_it(

@@ -27,7 +27,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
-from zoo.sources.packing import Packing, pack
+from zoo.sources.packing import PackingSettings, pack
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.tar_index import index_of
 from zoo.support.compiled import PLACE
@@ -182,7 +182,7 @@ COMPILED: dict[str, Callable[[Path, Path], object]] = {
         guess_reader(source / "root" / "captions.tsv").read(),
         range(12),
         out / "packed",
-        Packing(ImageFinder([])),
+        PackingSettings(ImageFinder([])),
     ),
 }
 

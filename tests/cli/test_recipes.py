@@ -11,7 +11,7 @@ import yaml
 from tests.cli.test_every_recipe import SMALL
 from tests.support.published import make_published
 from zoo.cli import main
-from zoo.cli.recipes import filled, find_recipe, shipped_recipes
+from zoo.cli.recipes import find_recipe, load_recipe, shipped_recipes
 from zoo.errors import ZooError
 
 
@@ -40,12 +40,12 @@ def test_a_name_is_made_a_path_and_inline_json_is_left() -> None:
     path = shipped_recipes()["tiny_from_scratch.yaml"]
     settings = yaml.safe_load(path.read_text("utf-8"))
     for name in ("tiny_from_scratch.yaml", "tiny_from_scratch", str(path)):
-        assert filled(name, []) == (str(path), settings)
-    assert filled('{"model": {}}', []) == ('{"model": {}}', {"model": {}})
+        assert load_recipe(name, []) == (str(path), settings)
+    assert load_recipe('{"model": {}}', []) == ('{"model": {}}', {"model": {}})
 
 
 def test_the_place_of_the_data_root_is_filled() -> None:
-    text, settings = filled("clip.yaml", ["some/root"])
+    text, settings = load_recipe("clip.yaml", ["some/root"])
     assert json.loads(text) == settings
     assert settings["data"]["init_args"]["image_roots"] == ["some/root"]
     assert (
@@ -56,13 +56,13 @@ def test_the_place_of_the_data_root_is_filled() -> None:
 
 def test_a_recipe_that_wants_a_data_root_says_so() -> None:
     with pytest.raises(ZooError, match="--data_root DIR"):
-        filled("clip.yaml", [])
+        load_recipe("clip.yaml", [])
 
 
 def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("model: [1\n")
     with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
-        filled(str(tmp_path / "broken.yaml"), [])
+        load_recipe(str(tmp_path / "broken.yaml"), [])
 
 
 def test_every_command_of_the_flickr8k_overlay_trains(
@@ -103,10 +103,10 @@ def test_every_command_of_the_flickr8k_overlay_trains(
 def test_a_key_that_comes_twice_is_named_by_its_lines(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ZooError, match=re.escape(told)):
-        filled(str(tmp_path / "a.yaml"), [])
+        load_recipe(str(tmp_path / "a.yaml"), [])
 
 
 def test_an_alias_is_no_second_key(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("trainer: &one {max_epochs: 1}\nmodel: {a: *one, b: *one}\n")
     path = str(tmp_path / "a.yaml")
-    assert filled(path, [])[0] == path
+    assert load_recipe(path, [])[0] == path

@@ -15,7 +15,7 @@ from zoo.cli.studies import search as searching
 from zoo.cli.studies import work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.records import Records
-from zoo.cli.studies.runs import Place, runs_of
+from zoo.cli.studies.runs import WorkFolder, runs_of
 from zoo.cli.studies.search import refuse_benchmarks_images, search
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
@@ -72,7 +72,7 @@ def work_of(root: Path, study: str = STUDY) -> Work:
     root.mkdir(exist_ok=True)
     file = root / "searched.yaml"
     file.write_text(study.replace("recipe.yaml", "clip.yaml"))
-    return Work(Place(root, "/data", read_study([str(file)])), say=lambda line: None)
+    return Work(WorkFolder(root, "/data", read_study([str(file)])), say=lambda line: None)
 
 
 def kept(root: Path) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def test_settings_are_not_chosen_by_images_that_a_benchmark_asks_about(
     monkeypatch.chdir(root)
     study = read_study(["searched.yaml"])
     with pytest.raises(ZooError, match="validation images of NegCLIP are asked about"):
-        refuse_benchmarks_images(Place(tmp_path / "work", str(root), study), runs_of(study)[0])
+        refuse_benchmarks_images(WorkFolder(tmp_path / "work", str(root), study), runs_of(study)[0])
 
 
 @pytest.mark.slow  # trains twice

@@ -22,8 +22,8 @@ from zoo.cli.fit import settings_of
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.cli.studies import checks, records, slurm, tables, work
 from zoo.cli.studies.file import read_study
-from zoo.cli.studies.locks import held
-from zoo.cli.studies.runs import Place, fit_arguments, runs_of
+from zoo.cli.studies.locks import lock_file
+from zoo.cli.studies.runs import WorkFolder, fit_arguments, runs_of
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.site.charts import Drawn
@@ -131,7 +131,7 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     patch.setattr(records, "settings_of", lambda argv: parsed(tuple(argv)))
     patch.setattr(checks, "settings_of", lambda argv: parsed(tuple(argv)))
     pictures: dict[str, bytes] = {}
-    draw = tables.drawn
+    draw = tables.draw_forest
 
     def drawn_once(comparison: Comparison, kind: str) -> bytes:
         return pictures.get(kind) or pictures.setdefault(kind, draw(comparison, kind))
@@ -218,7 +218,7 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
     not_drawn = Drawn("", "", {}, [])
     monkeypatch.setattr("zoo.results.site.write.drawn", lambda chart, out: not_drawn)
     two = read_study(["two.yaml"])
-    page = tables.report(Place(whole.absolute(), str(folder), two), runs_of(two))
+    page = tables.report(WorkFolder(whole.absolute(), str(folder), two), runs_of(two))
     assert page == whole.absolute() / "report" / "index.html"
     index = (page.parent / "data" / "index.js").read_text()
     assert '"runs":["CLIP","NegCLIP","start"]' in index
@@ -450,11 +450,11 @@ def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
 
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
-    with held(tmp_path / "run", wait=False) as lock:
+    with lock_file(tmp_path / "run", wait=False) as lock:
         assert lock is not None
-        with held(tmp_path / "run", wait=False) as other:
+        with lock_file(tmp_path / "run", wait=False) as other:
             assert other is None
-    with held(tmp_path / "run", wait=False) as lock:
+    with lock_file(tmp_path / "run", wait=False) as lock:
         assert lock is not None
 
 
@@ -479,7 +479,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str]) -> None:
     study = read_study(names)
     assert {f"{name}.yaml" for name in names} <= shipped_studies().keys()
-    place = Place(Path("/work"), "/data", study)
+    place = WorkFolder(Path("/work"), "/data", study)
     for run in runs_of(study):
         arguments = fit_arguments(run, place)
         named = [a for a in arguments if a.endswith(".yaml")]
@@ -493,12 +493,15 @@ def test_a_lock_that_cannot_be_had_is_one_sentence(
 ) -> None:
     (tmp_path / "file").touch()
     wrong = pytest.raises(ZooError, match=r"file/run could not be written .*: name another path")
-    with wrong, held(tmp_path / "file" / "run", wait=False):
+    with wrong, lock_file(tmp_path / "file" / "run", wait=False):
         pass
 
     def flock(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", flock)
-    with pytest.raises(ZooError, match="run cannot be locked"), held(tmp_path / "run", wait=False):
+    with (
+        pytest.raises(ZooError, match="run cannot be locked"),
+        lock_file(tmp_path / "run", wait=False),
+    ):
         pass

@@ -18,9 +18,9 @@ from zoo.cli import main
 from zoo.cli.studies import estimate, records, tables, work
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, read_study
-from zoo.cli.studies.locks import held
+from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, WHOLE, refuse_others
-from zoo.cli.studies.runs import Place, Run, runs_of
+from zoo.cli.studies.runs import Run, WorkFolder, runs_of
 from zoo.cli.studies.trial import Pace
 from zoo.cli.studies.work import Failed, Work
 from zoo.errors import ZooError
@@ -104,7 +104,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 def study_work(study: Study | None = None) -> Work:
     root = Path("studies/s").absolute()
-    return Work(Place(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
+    return Work(WorkFolder(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
 
 
 def run_of(done: Work, name: str) -> Run:
@@ -128,8 +128,8 @@ def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
     done.begin()
     run = run_of(done, "A/seed_0")
     done.records.write(run, {**done.records.identity(run), "stage": BEGUN})
-    done.place.last(run).parent.mkdir(parents=True)
-    done.place.last(run).write_text("cut")
+    done.place.last_checkpoint(run).parent.mkdir(parents=True)
+    done.place.last_checkpoint(run).write_text("cut")
 
     def broken(last: Path) -> bool:
         raise ZooError(f"{last} cannot be read")
@@ -143,8 +143,8 @@ def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
 def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -> None:
     done = study_work()
     done.begin()
-    done.place.last(A).parent.mkdir(parents=True)
-    done.place.last(A).write_text(END)
+    done.place.last_checkpoint(A).parent.mkdir(parents=True)
+    done.place.last_checkpoint(A).write_text(END)
     done.do(run_of(done, "A/seed_0"))
     assert ("fit", "a/seed_0") in commands.done
     assert "--overwrite" in commands.given[commands.done.index(("fit", "a/seed_0"))]
@@ -156,7 +156,7 @@ def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Comm
     done.begin()
     done.records.write(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
     done.do(run)
-    assert done.records.there(run)["code"] == "of old"
+    assert done.records.read_record(run)["code"] == "of old"
 
 
 @pytest.mark.parametrize(("also", "again"), [("", ["validate"]), ("runs", ["fit", "validate"])])
@@ -207,7 +207,7 @@ def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
     asked.write_text("{}")
     measured = results(outcomes([True]))
     measured.header["benchmarks"]["sugarcrepe"]["files"] = {str(asked): sha256(asked)}
-    write(measured, done.place.measured(run))
+    write(measured, done.place.results_folder(run))
     refuse_others(done.records, [run], False)
     asked.write_text('{"0": {}}')
     with pytest.raises(ZooError, match=r"swap_att\.json changed since it was measured"):
@@ -245,7 +245,7 @@ def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) ->
     run = run_of(done, "A/seed_0")
     done.do(run)
     lock = done.place.root / "locks" / run.folder
-    with held(lock, wait=False), pytest.raises(ZooError, match="is done by another process"):
+    with lock_file(lock, wait=False), pytest.raises(ZooError, match="is done by another process"):
         done.forget(run)
     assert done.records.stage(run) == WHOLE
 

@@ -32,7 +32,7 @@ SAMPLES = [
     for i in range(4)
     for k in (0, 1)
 ]
-SOURCE = Source(CsvTable(Path("x")), Samples.of(SAMPLES), np.arange(len(SAMPLES)))
+SOURCE = Source(CsvTable(Path("x")), Samples.from_samples(SAMPLES), np.arange(len(SAMPLES)))
 
 
 class Shades:

@@ -18,7 +18,7 @@ def sample(caption="4 dogs run", caption_id="a", negatives=(), origin="captions.
 
 
 def known(*samples):
-    return [Samples.of(samples)]
+    return [Samples.from_samples(samples)]
 
 
 def units_file(tmp_path, *entries):

@@ -122,7 +122,7 @@ class InMemory(Benchmark):
     def read(self, root: Path) -> Contents:
         return Contents(list(self.cases), [], [], {})
 
-    def settled(self) -> dict[str, object]:
+    def resolved_arguments(self) -> dict[str, object]:
         return {"cases": [case.id for case in self.cases]}
 
 

@@ -11,7 +11,7 @@ from PIL import ExifTags, Image
 
 from tests.support.made import draw
 from zoo.errors import ZooError
-from zoo.evaluation.inputs import listed_images, listed_texts, opened
+from zoo.evaluation.inputs import listed_images, listed_texts, open_picture
 from zoo.sources.pictures import Decoding
 
 PICTURE = draw("red", "square", "blue", "circle")
@@ -34,7 +34,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_an_array_is_the_image_of_its_pixels(form: str) -> None:
     (given,) = listed_images(FORMS[form]())
-    apart = np.abs(np.array(opened(given)).astype(int) - PIXELS)
+    apart = np.abs(np.array(open_picture(given)).astype(int) - PIXELS)
     assert apart.max() <= (1 if "bf16" in form else 0)
 
 
@@ -47,9 +47,9 @@ def test_grey_is_grey_in_every_form() -> None:
         torch.from_numpy(grey.copy()),
         torch.from_numpy(grey[None].copy()),
     ):
-        np.testing.assert_array_equal(np.array(opened(given)), expected)
+        np.testing.assert_array_equal(np.array(open_picture(given)), expected)
     mask = grey > 100
-    np.testing.assert_array_equal(np.array(opened(mask))[:, :, 1], mask * np.uint8(255))
+    np.testing.assert_array_equal(np.array(open_picture(mask))[:, :, 1], mask * np.uint8(255))
 
 
 def test_orientation_and_transparency_are_honoured_where_asked(tmp_path: Path) -> None:
@@ -57,12 +57,12 @@ def test_orientation_and_transparency_are_honoured_where_asked(tmp_path: Path) -
     exif[ExifTags.Base.Orientation] = 3
     PICTURE.save(tmp_path / "turned.png", exif=exif)
     for given in (tmp_path / "turned.png", Image.open(tmp_path / "turned.png")):
-        np.testing.assert_array_equal(np.array(opened(given)), PIXELS)
-        upright = np.array(opened(given, Decoding(upright=True)))
+        np.testing.assert_array_equal(np.array(open_picture(given)), PIXELS)
+        upright = np.array(open_picture(given, Decoding(upright=True)))
         np.testing.assert_array_equal(upright, PIXELS[::-1, ::-1])
     clear = np.dstack([PIXELS, np.zeros(PIXELS.shape[:2], np.uint8)])
-    np.testing.assert_array_equal(np.array(opened(clear)), PIXELS)
-    assert (np.array(opened(clear, Decoding(background="white"))) == 255).all()
+    np.testing.assert_array_equal(np.array(open_picture(clear)), PIXELS)
+    assert (np.array(open_picture(clear, Decoding(background="white"))) == 255).all()
 
 
 def test_one_is_a_list_of_one_and_a_batch_a_list_of_many(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ IMAGES: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("given", "says"), IMAGES)
 def test_what_is_no_image_is_named(given: Any, says: str) -> None:
     with pytest.raises(ZooError, match=says):
-        [opened(image) for image in listed_images(given)]
+        [open_picture(image) for image in listed_images(given)]
 
 
 def test_an_image_that_ends_too_early_is_named_even_where_it_was_opened_before(
@@ -128,7 +128,7 @@ def test_an_image_that_ends_too_early_is_named_even_where_it_was_opened_before(
     (tmp_path / "a.png").write_bytes(whole[: len(whole) // 2])
     for given in (tmp_path / "a.png", Image.open(tmp_path / "a.png")):
         with pytest.raises(ZooError, match=r"cannot be read as an image"):
-            opened(given)
+            open_picture(given)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_an_image_that_changes_while_it_is_measured_is_not_kept(tmp_path: Path) 
     portion = next(iter(of_images))
     (tmp_path / images[1].key).write_bytes((tmp_path / images[0].key).read_bytes())
     engine.step(*parts, portion)
-    assert vectors.store.held().entries == 2
+    assert vectors.store.summarize().entries == 2
 
 
 def test_other_weights_read_none_of_these_vectors(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_weights_are_read_and_texts_tokenized_once(
     zoo.evaluate(model, pairs, made_root, cache=cache)
     asked: list[str] = []
     weights: list[str] = []
-    real, whole = Tokenizer.__call__, fingerprint.whole
+    real, whole = Tokenizer.__call__, fingerprint.full_tensor
 
     def tokenized(self: Tokenizer, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         asked.extend(texts)

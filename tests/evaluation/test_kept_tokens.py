@@ -256,7 +256,7 @@ def test_tokens_that_alone_exceed_the_bound_are_not_kept(tmp_path: Path) -> None
     without = run(evaluation(tmp_path, made), backbone, None, TokenHead())
     assert_equal(without, run(evaluation(tmp_path, made), backbone, vectors, TokenHead()))
     texts = without.header["scoring"]["texts"]
-    assert vectors.store.held().entries == texts
+    assert vectors.store.summarize().entries == texts
 
 
 @pytest.mark.parametrize(("limit", "level"), [(1 << 30, "INFO"), (1 << 12, "WARNING")])
@@ -309,7 +309,7 @@ def test_a_run_that_is_killed_while_it_writes_leaves_nothing_half_written(tmp_pa
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
-    entries = kept(tmp_path).store.held().entries
+    entries = kept(tmp_path).store.summarize().entries
     assert 0 < entries < 12, "what was written before is there, and none of the last"
     found = run(evaluation(tmp_path, made, **small), backbone, kept(tmp_path), TokenHead())
     assert_alike(run(evaluation(tmp_path, made, **small), backbone, None, TokenHead()), found)

@@ -40,7 +40,7 @@ def test_a_vector_that_is_put_again_takes_the_place_of_the_first(tmp_path: Path)
     kept.put({b"a": b"first"})
     kept.put({b"a": b"second"})
     assert kept.get([b"a"]) == {b"a": b"second"}
-    assert kept.held().entries == 1
+    assert kept.summarize().entries == 1
 
 
 def test_what_was_not_used_for_longest_goes_first_and_the_file_stays_bounded(
@@ -120,7 +120,7 @@ def test_a_file_of_something_else_is_named_and_begun_anew(tmp_path: Path) -> Non
     with pytest.raises(Damaged, match="not a database"):
         kept.put(vectors(1))
     kept.put(vectors(1))
-    assert kept.held().entries == 1
+    assert kept.summarize().entries == 1
 
 
 def test_a_damaged_vector_is_none_and_is_put_again(
@@ -144,7 +144,7 @@ def test_writers_at_once_keep_what_all_of_them_put(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda part: store(tmp_path).put(part), parts))
     kept = store(tmp_path)
-    assert kept.held().entries == 480
+    assert kept.summarize().entries == 480
     assert all(kept.get(part).keys() == part.keys() for part in parts)
 
 
@@ -167,7 +167,7 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(tmp_path: Path) -> 
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert kept.get([*before, *half]).keys() == before.keys()
     kept.put(half)
-    assert kept.held().entries == 5050
+    assert kept.summarize().entries == 5050
 
 
 def test_a_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_it_can_be_emptied(tmp_path: Path) -> None:
     kept = store(tmp_path)
     kept.empty()
     kept.put(vectors(1000))
-    full = kept.held()
+    full = kept.summarize()
     kept.empty()
-    assert (full.entries, kept.held().entries) == (1000, 0)
-    assert kept.held().bytes < full.bytes / 4
+    assert (full.entries, kept.summarize().entries) == (1000, 0)
+    assert kept.summarize().bytes < full.bytes / 4
 
 
 def test_the_folder_is_named_by_argument_then_environment_then_the_users_cache(

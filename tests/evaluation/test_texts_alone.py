@@ -9,7 +9,7 @@ import pytest
 from tests.evaluation.fakes import FakeBackbone, cases, cosine, drawn_images, evaluation, measured
 from zoo.benchmarks import Case
 from zoo.evaluation.texts_alone import FIFTHS, told_by_texts
-from zoo.results.plan import Question
+from zoo.results.plan import ScorableCase
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 from zoo.sources.seeds import stable_hash
@@ -17,10 +17,10 @@ from zoo.sources.seeds import stable_hash
 N, WIDTH = 60, 16
 
 
-def asked(n: int = N, subset: str = "a", right_last: bool = False) -> list[Question]:
+def asked(n: int = N, subset: str = "a", right_last: bool = False) -> list[ScorableCase]:
     match = np.array([[False, True] if right_last else [True, False]])
     return [
-        Question(
+        ScorableCase(
             BenchmarkRun("b"),
             Case((ImageRef("coco", str(i)),), ("x", "y"), match, "i2t", subset, str(i)),
             np.array([i]),
@@ -80,7 +80,7 @@ def test_what_asks_otherwise_than_an_image_among_texts_is_left_out() -> None:
         "group", "a", "0",
     )  # fmt: skip
     rows = np.array([0, 1])
-    question = Question(BenchmarkRun("b"), pair, rows, rows, np.array([], np.int64))
+    question = ScorableCase(BenchmarkRun("b"), pair, rows, rows, np.array([], np.int64))
     assert told_by_texts([question] * N, np.ones((2, WIDTH))) == {}
 
 

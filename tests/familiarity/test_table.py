@@ -10,10 +10,10 @@ import pytest
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.captions import familiar_table, of_captions
-from zoo.familiarity.table import count, read, write, written
+from zoo.familiarity.table import count, read, to_csv, write
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
 from zoo.units.parquet import write_rows
 from zoo.units.reader import to_json, write_units
@@ -60,7 +60,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
         "sha256": sha256(tmp_path / "table.csv"),
     }
     released = tmp_path / "released.csv"
-    released.write_bytes(written(table, says=False))
+    released.write_bytes(to_csv(table, says=False))
     assert released.read_text().splitlines() == [
         "attr,obj_lemma,perfect_count,close_count",
         "red,car,2,1",
@@ -115,7 +115,7 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
     captions = tmp_path / "captions.txt"
     captions.write_text("A red car.\n")
     described = {
-        "reader": spec(PlainText(captions)),
+        "reader": to_config(PlainText(captions)),
         "files": {captions.name: sha256(captions)},
     }
     assert familiar_table("training", (), described).counts == {("red", "car"): (1, 0)}
@@ -180,7 +180,7 @@ def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:
     records = [record(1, 'say "hi", friend', "red car")]
     table = count(records, {"captions": "made"})
     path = tmp_path / "table.csv"
-    path.write_bytes(written(table, says=False))
+    path.write_bytes(to_csv(table, says=False))
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.counts

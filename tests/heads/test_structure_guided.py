@@ -8,7 +8,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Chunks, Coarse
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 
 def in_pieces(seed: int, counts: list[int]) -> Encoded:
@@ -79,10 +79,10 @@ def test_makers_are_the_papers_choice_where_none_are_named_and_are_recorded() ->
     head = StructureGuided()
     assert (type(head.views), type(head.segments)) == (Overlap, Coarse)
     assert head.reranks
-    recorded = spec(StructureGuided(Grid([(8, 8)], 16), Chunks()))["init_args"]
+    recorded = to_config(StructureGuided(Grid([(8, 8)], 16), Chunks()))["init_args"]
     assert recorded["views"]["init_args"] == {"sizes": [[8, 8]], "side": 16}
     assert recorded["segments"]["class_path"] == "zoo.regions_and_phrases.Chunks"
-    assert spec(head)["init_args"]["views"]["class_path"] == "zoo.regions_and_phrases.Overlap"
+    assert to_config(head)["init_args"]["views"]["class_path"] == "zoo.regions_and_phrases.Overlap"
 
 
 def test_no_more_entries_of_views_are_held_at_once_than_asked_for() -> None:

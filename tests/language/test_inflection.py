@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
-from zoo.language.inflection import inflected, inflection
+from zoo.language.inflection import inflect, inflection
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from zoo.language.inflection import inflected, inflection
     ],
 )
 def test_a_form_is_that_which_the_tag_asks_for(base: str, tag: str, form: str) -> None:
-    assert inflected(base, tag) == form
+    assert inflect(base, tag) == form
 
 
 def test_results_name_the_library_and_its_version() -> None:

@@ -8,7 +8,7 @@ from zoo.language.text import (
     article,
     attach_marks,
     cased_like,
-    mend_article,
+    correct_article,
     only_reordered,
     replace_spans,
     same_words,
@@ -52,10 +52,10 @@ def test_a(word: str) -> None:
 
 
 def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:
-    assert mend_article("A apple on a  apple", 2) == "An apple on a  apple"
-    assert mend_article("A apple on a  apple", 14) == "A apple on an  apple"
-    assert mend_article("the banana apple", 11) == "the banana apple"
-    assert mend_article("A APPLE", 2) == "AN APPLE"
+    assert correct_article("A apple on a  apple", 2) == "An apple on a  apple"
+    assert correct_article("A apple on a  apple", 14) == "A apple on an  apple"
+    assert correct_article("the banana apple", 11) == "the banana apple"
+    assert correct_article("A APPLE", 2) == "AN APPLE"
 
 
 def test_case_follows_what_is_replaced() -> None:

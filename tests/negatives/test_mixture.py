@@ -8,7 +8,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.mixture import SwapOrFoil
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.units.record import UnitRecord
 
 
@@ -56,7 +56,7 @@ def test_a_share_outside_nought_to_one_is_refused() -> None:
 
 
 def test_a_checkpoint_can_name_it() -> None:
-    assert spec(SwapOrFoil(Says("a"), Says("b"), 0.5))["init_args"]["foil"]["init_args"] == {
+    assert to_config(SwapOrFoil(Says("a"), Says("b"), 0.5))["init_args"]["foil"]["init_args"] == {
         "what": "b"
     }
     assert SwapOrFoil(Says("a"), Says("b")).describe()["generator"] == "swap_or_foil"

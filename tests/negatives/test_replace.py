@@ -18,7 +18,7 @@ from zoo.negatives.replace import Replace, parts_of
 from zoo.negatives.table import write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 ALTERNATIVES = {
     ("dog", "NN"): {"owl": 3.0, "wolf": 1.0},
@@ -156,7 +156,7 @@ def test_it_says_what_made_it_and_a_checkpoint_can_name_it(table: Path) -> None:
     assert described["tagger"] == "textblob"
     assert described["table_wordnet"] == "3.0"
     assert len(described["table_digest"]) == 16
-    assert spec(Replace(table))["init_args"] == {
+    assert to_config(Replace(table))["init_args"] == {
         "table": str(table),
         "min_entities": 2,
         "max_unknown": 0.05,

@@ -20,7 +20,7 @@ from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
 from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention, rounding, smoothed_focal
 from zoo.scores import Scores
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 KEY = TokenKey()
 
@@ -346,10 +346,10 @@ def test_a_checkpoint_records_the_scale_that_came_from_the_backbone() -> None:
     fixed, learned = FSCCLIP(), FSCCLIP()
     fixed.attach(SHAPES, attached(Linear()), trains=True)
     learned.attach(SHAPES, attached(Cosine()), trains=True)
-    assert spec(fixed)["init_args"]["local_scale"] == 7.0
-    assert spec(learned)["init_args"]["local_scale"] is None
+    assert to_config(fixed)["init_args"]["local_scale"] == 7.0
+    assert to_config(learned)["init_args"]["local_scale"] is None
     fixed.attach(SHAPES, attached(Cosine()), trains=True)
-    assert spec(fixed)["init_args"]["local_scale"] is None
+    assert to_config(fixed)["init_args"]["local_scale"] is None
 
 
 def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built() -> None:

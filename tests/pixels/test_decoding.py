@@ -16,7 +16,7 @@ from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.errors import ZooError
-from zoo.pixels import decoded, decoding
+from zoo.pixels import decode_image, decoding
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.pictures import Decoding
@@ -97,9 +97,9 @@ def test_a_broken_jpeg_is_told_as_pil_tells_it(cut: int, refs: Any) -> None:
     ref = refs(coloured("JPEG")[:cut])
     finder = ImageFinder([])
     with pytest.raises(BrokenImage) as by_torchvision:
-        decoded(finder, ref, "torchvision")
+        decode_image(finder, ref, "torchvision")
     with pytest.raises(BrokenImage) as by_pil:
-        decoded(finder, ref, "pil")
+        decode_image(finder, ref, "pil")
     assert str(by_torchvision.value) == str(by_pil.value)
 
 
@@ -147,7 +147,7 @@ def test_torchcodec_gives_the_same_pixels(
 
 
 def test_pil_gives_its_own_image_where_it_is_asked(refs: Any) -> None:
-    assert isinstance(decoded(ImageFinder([]), refs(coloured("JPEG")), "pil"), Image.Image)
+    assert isinstance(decode_image(ImageFinder([]), refs(coloured("JPEG")), "pil"), Image.Image)
 
 
 @pytest.mark.parametrize("crop", [None, (0, 0, 60_000, 40_000)])
@@ -161,7 +161,7 @@ def test_an_image_or_crop_of_too_many_pixels_is_unreadable_before_it_is_decoded(
     monkeypatch.setattr(decoding, "_jpeg_decoder", lambda: decode)
     for decoder in ("pil", "torchvision"):
         with pytest.raises(BrokenImage, match=r"image\.jpg .* has too many pixels .*: reduce its"):
-            decoded(ImageFinder([]), ref, decoder)
+            decode_image(ImageFinder([]), ref, decoder)
 
 
 def huge_jpeg() -> bytes:

@@ -14,7 +14,7 @@ from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.results.comparison.common import Common, common, largest_difference
 from zoo.results.comparison.differing import AS_KEPT, differences
-from zoo.results.comparison.paired import paired
+from zoo.results.comparison.paired import compare_pair
 from zoo.results.metrics import Rules
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets.named import preset_of
@@ -58,7 +58,7 @@ def found_in(
 ) -> tuple[list[float], int, tuple[int, int] | None, float]:
     """Values of both runs, number of questions, right in each alone, and p of the only metric."""
     (row,) = rows_under(rules, runs.tables)
-    test = paired(row, *row.values)
+    test = compare_pair(row, *row.values)
     return row.totals.tolist(), row.n, test.alone, test.p
 
 
@@ -161,7 +161,7 @@ def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
     ]
     (row,) = rows_under(AS_KEPT, common(made).tables)
     assert (row.n, row.images) == (18, 6)
-    p = paired(row, *row.values).p
+    p = compare_pair(row, *row.values).p
     assert p == pytest.approx(paired_test(first_right, np.zeros(18), image))
     assert p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))
 

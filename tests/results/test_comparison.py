@@ -33,9 +33,9 @@ from zoo.benchmarks import Case
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.comparison import Comparison, Line
+from zoo.results.comparison.comparison import Comparison, ComparisonLine
 from zoo.results.comparison.layout import points, probability
-from zoo.results.comparison.named import by_seed, shortened
+from zoo.results.comparison.named import by_seed, shorten_paths
 from zoo.results.outcomes import SCHEMA, rows, table
 from zoo.results.report import Results, write
 from zoo.results.runs import BenchmarkRun
@@ -59,7 +59,7 @@ def bivlc(shared_data: Path) -> Comparison:
     )
 
 
-def lines(comparison: Comparison) -> dict[str, Line]:
+def lines(comparison: Comparison) -> dict[str, ComparisonLine]:
     return {str(line.place): line for line in comparison.lines}
 
 
@@ -358,7 +358,7 @@ def test_runs_that_are_no_seeds_of_each_other_are_not_put_together() -> None:
     ],
 )
 def test_runs_are_called_what_differs_in_their_paths(paths: list[str], names: list[str]) -> None:
-    assert shortened([Path(path) for path in paths]) == names
+    assert shorten_paths([Path(path) for path in paths]) == names
 
 
 def test_cases_that_not_all_runs_have_are_left_out_and_counted() -> None:
@@ -511,7 +511,7 @@ def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
         assert not line.values[2].best
         assert not line.values[2].level
     assert "start: shown beside the others; it takes no part in best, p and q" in comparison.notes
-    assert comparison.tested == ("a", "b")
+    assert comparison.tested_runs == ("a", "b")
     for names, said in (
         (["sart"], "--aside sart is none of the runs"),
         (["a"], "--aside a: the others are compared with the first run"),

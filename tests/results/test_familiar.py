@@ -15,7 +15,7 @@ from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiar import Familiarity, bucketed, summary
+from zoo.results.familiar import Familiarity, summary, with_buckets
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import rows, table
 from zoo.results.presets.shipped import Official
@@ -82,7 +82,7 @@ def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were
     right = [True, True, False, False, True, True, False, True]
     cases = answered(right)
     familiarity = Familiarity(TABLE)
-    split = bucketed(cases, familiarity.overlaps(cases))
+    split = with_buckets(cases, familiarity.overlaps(cases))
     known = {(ARO, "VG-Attribution"): Reference(published={"i2t": 63.2, "macro": 63.2})}
     found = {metric.split: metric for metric in by_split(split, Official().rules, known)}
     assert {name: metric.n for name, metric in found.items()} == SPLIT
@@ -120,7 +120,7 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
         for i, pair in enumerate(texts)
         for row in rows(run, case(pair, i), case(pair, i).queries(), frozenset())
     )
-    split = bucketed(cases, Familiarity(TABLE).overlaps(cases))
+    split = with_buckets(cases, Familiarity(TABLE).overlaps(cases))
     assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
     counts = {metric.split: metric.of for metric in by_split(split, Official().rules, {})}
     assert counts == {"full": 3, "seen": 1, "mixed": 0, "unseen": 1, "excluded": 1}
@@ -184,7 +184,7 @@ def test_validate_splits_real_photographs_and_writes_the_three_released_files(
     (counted,) = results.counted
     splits = {m.split: (m.n, m.of) for m in counted.splits if m.benchmark == "aro"}
     assert splits == {name: (n, n) for name, n in SPLIT.items()}
-    assert results.recounted([Official()]).counted == results.counted
+    assert results.recount([Official()]).counted == results.counted
     assert results.header["familiarity"]["with"]["table"] == "table.csv"
     released = out / "familiarity"
     assert (released / "train_pair_counts.csv").read_text() == "\n".join(

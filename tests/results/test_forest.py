@@ -9,7 +9,7 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest import FORMATS, drawn, forest, format_of
+from zoo.results.comparison.forest import FORMATS, draw_forest, forest, format_of
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +52,8 @@ def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Co
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_picture_is_the_same_each_time(kind: str, comparison: Comparison) -> None:
-    once = drawn(comparison, kind)
-    assert once == drawn(comparison, kind)
+    once = draw_forest(comparison, kind)
+    assert once == draw_forest(comparison, kind)
     assert once.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
     assert format_of(Path(f"a.{kind.upper()}")) == kind
 
@@ -66,4 +66,4 @@ def test_another_kind_of_picture_is_refused() -> None:
 
 def test_a_name_with_dollars_is_no_formula() -> None:
     runs = {name: results(outcomes([i < 5 for i in range(10)])) for name in ("5$", r"$\foo$")}
-    assert r"$\foo$" in drawn(zoo.compare(runs, resamples=50), "svg").decode()
+    assert r"$\foo$" in draw_forest(zoo.compare(runs, resamples=50), "svg").decode()

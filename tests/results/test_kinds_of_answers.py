@@ -15,7 +15,7 @@ from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.common import common
-from zoo.results.comparison.paired import paired
+from zoo.results.comparison.paired import compare_pair
 from zoo.results.metrics import Metric, metrics
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.runs import BenchmarkRun
@@ -39,7 +39,7 @@ class AveragePrecision(Protocol):
         right = match[np.argsort(-scores[:, 0], kind="stable"), 0]
         precision = float((right.cumsum() / np.arange(1, len(right) + 1))[right].mean())
         (query,) = self.queries(match)
-        return [query.answered(scores[:, 0], precision == 1, False, precision)]
+        return [query.to_outcome(scores[:, 0], precision == 1, False, precision)]
 
 
 class BestThreshold(Protocol):
@@ -51,9 +51,9 @@ class BestThreshold(Protocol):
         return [Query("fits", 0, match[0], (0,), (0,))]
 
     def judge(self, match: Match, scores: Scores) -> list[Outcome]:
-        return [query.answered(scores[0], False, False) for query in self.queries(match)]
+        return [query.to_outcome(scores[0], False, False) for query in self.queries(match)]
 
-    def together(
+    def judge_subset(
         self, metric: str, scores: Sequence[Scores], match: Sequence[Match]
     ) -> NDArray[np.bool_]:
         found, true = np.concatenate(list(scores)), np.concatenate(list(match))
@@ -124,7 +124,7 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     )
     (row,) = rows_under(PLAIN, common([first, second]).tables)
     assert row.totals.tolist() == pytest.approx([1, (6 / 3 + 2) / 8])
-    test = paired(row, *row.values)
+    test = compare_pair(row, *row.values)
     assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
     assert test.alone is None
     assert test.p == pytest.approx(2 * 0.5**6 / 2, abs=0.003)  # McNemar's mid-p of six against none

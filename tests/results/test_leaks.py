@@ -11,7 +11,7 @@ from zoo.benchmarks import Case
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
-from zoo.results.leaks import Leak, leaks, leaks_table, told, trained_images, untold
+from zoo.results.leaks import Leak, leaks, leaks_table, trained_images, untold, with_seen_images
 from zoo.results.metrics import Macro, Rules
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.presets.named import preset_of
@@ -43,7 +43,8 @@ def made() -> list[OutcomeRow]:
 
 def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> None:
     found = {
-        (leak.benchmark, leak.subset): leak for leak in leaks(told(table(made()), SEEN), RULES, {})
+        (leak.benchmark, leak.subset): leak
+        for leak in leaks(with_seen_images(table(made()), SEEN), RULES, {})
     }
     assert list(found) == [("b", "all"), ("b", "a"), ("b", "c"), ("q", "p")]
     all_, part = found["b", "all"], found["b", "a"]
@@ -64,11 +65,11 @@ def test_a_text_that_asks_is_about_no_image_and_left_out() -> None:
     case = Case((), ("b", "c"), match, "text_only", "t", "0", asking=("a", "b"))
     judged = case.judge(np.ones((2, 2), np.float32))
     asked = table(rows(BenchmarkRun("t"), case, judged, frozenset()))
-    assert list(leaks(told(asked, SEEN), RULES, {})) == []
+    assert list(leaks(with_seen_images(asked, SEEN), RULES, {})) == []
 
 
 def test_a_row_a_benchmark_unless_at_length() -> None:
-    found = list(leaks(told(table(made()), SEEN), RULES, {}))
+    found = list(leaks(with_seen_images(table(made()), SEEN), RULES, {}))
     assert [row[:2] for row in leaks_table(found, long=False).rows] == [("b", "all")]
     assert [row[1] for row in leaks_table(found, long=True).rows] == ["all", "a", "c"]
     assert leaks_table([Leak("b", "", "a", "i2t", 1.0, 5, 1.0, 5, None, 0, 0)], True).rows == ()
@@ -105,7 +106,7 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert "no case is about one of them" not in said
     assert main([str(out)]) == 0
     assert "without cases of" not in capsys.readouterr().out
-    assert "excluded" not in results.recounted([preset_of("strict")]).header
+    assert "excluded" not in results.recount([preset_of("strict")]).header
     (tmp_path / "ids.txt").write_text("5\n")
     assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt")]) == 0
     said = " ".join(capsys.readouterr().out.split())

@@ -12,11 +12,11 @@ from tests.support.compared import outcomes, rows_under
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.common import common
 from zoo.results.comparison.differing import AS_KEPT
-from zoo.results.comparison.paired import drawn_exchanges, paired, paired_interval
-from zoo.results.comparison.rows import Place, Row
+from zoo.results.comparison.paired import compare_pair, drawn_exchanges, paired_interval
+from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.metrics import Macro, Rules
 
-PLACE = Place("official", "sugarcrepe", "swap_att", "i2t")
+PLACE = RowName("official", "sugarcrepe", "swap_att", "i2t")
 Floats = NDArray[np.float64]
 
 
@@ -25,14 +25,14 @@ def row(
     image: NDArray[np.int64],
     weight: Floats | None = None,
     part: NDArray[np.int64] | None = None,
-) -> Row:
+) -> ComparisonRow:
     n = values.shape[1]
     alike = np.full(n, 1 / n) if weight is None else weight
     parts = np.zeros(n, dtype=np.int64) if part is None else part
-    return Row(PLACE, n, alike, image, parts, values.astype(np.float64))
+    return ComparisonRow(PLACE, n, alike, image, parts, values.astype(np.float64))
 
 
-def by_copies(of: Row, resamples: int) -> tuple[float, float]:
+def by_copies(of: ComparisonRow, resamples: int) -> tuple[float, float]:
     """Percentiles of the difference over copies of images, each metric a ratio: no shortcut."""
     generator = np.random.default_rng(5)
     images = int(of.image.max()) + 1
@@ -136,7 +136,7 @@ def test_a_test_of_questions_that_weigh_alike_is_mcnemars_where_no_image_comes_t
     values = np.zeros((2, 40))
     values[0, :3], values[1, 3:17] = 1, 1
     of = row(values, np.arange(40))
-    test = paired(of, *of.values)
+    test = compare_pair(of, *of.values)
     law = stats.binom(17, 0.5)
     assert test.alone == (3, 14)
     assert test.difference == pytest.approx(11 / 40)
@@ -174,7 +174,7 @@ def test_a_macro_average_is_tested_by_its_weights() -> None:
     rate, macro = rows_under(rules, runs.tables)
     assert rate.totals.tolist() == pytest.approx([0.4, 0.47])
     assert macro.totals.tolist() == pytest.approx([(1 / 3 + 1) / 2, (1 / 2 + 0.2) / 2])
-    test = paired(macro, *macro.values)
+    test = compare_pair(macro, *macro.values)
     assert test.difference < 0
     assert test.alone is None
     assert test.p < 0.05

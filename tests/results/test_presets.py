@@ -54,7 +54,7 @@ class Hopeful(Protocol):
         return [Query("hope", 0, match[0], (0,), (0, 1))]
 
     def judge(self, match: np.ndarray, scores: np.ndarray) -> list[Outcome]:
-        return [query.answered(scores[0], True, False) for query in self.queries(match)]
+        return [query.to_outcome(scores[0], True, False) for query in self.queries(match)]
 
     def chance(
         self, metric: str, options: np.ndarray, right_options: np.ndarray

@@ -17,7 +17,7 @@ from zoo.benchmarks.base import Case
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiar import Familiarity, bucketed
+from zoo.results.familiar import Familiarity, with_buckets
 from zoo.results.outcomes import SCHEMA, OutcomeRow, rows, table
 from zoo.results.ranks import Flip, SplitTest, flips, picture, split_tests
 from zoo.results.runs import BenchmarkRun
@@ -112,7 +112,7 @@ def outcomes(right: list[bool], texts: list[tuple[str, str]] | None = None) -> p
     return table(found)
 
 
-def with_buckets(cases: pa.Table, names: list[str]) -> pa.Table:
+def with_bucket_column(cases: pa.Table, names: list[str]) -> pa.Table:
     at = SCHEMA.get_field_index("bucket")
     return cases.set_column(at, SCHEMA.field(at), pa.array(names, pa.string()))
 
@@ -134,7 +134,7 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
     counts |= {Binding(a, o): (1, 0) for a in ("red", "black", "white") for o in ("cat", "dog")}
     models = {name: outcomes(of, texts) for name, of in zip(("base", "tuned"), right, strict=True)}
     overlaps = Familiarity(BindingTable(counts, {})).overlaps(models["base"])
-    models["base"] = bucketed(models["base"], overlaps)
+    models["base"] = with_buckets(models["base"], overlaps)
     buckets = models["base"]["bucket"].to_pylist()
     tests = {test.split: test for test in split_tests(models)}
     assert set(tests) >= {"full", "mixed", "unseen"}
@@ -163,7 +163,7 @@ def made_models() -> dict[str, pa.Table]:
         "plain": [False] * 60 + [True] * 14,
         "third": [True] * 58 + [False] * 2 + [True] * 14,
     }
-    return {name: with_buckets(outcomes(of), buckets) for name, of in right.items()}
+    return {name: with_bucket_column(outcomes(of), buckets) for name, of in right.items()}
 
 
 def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:

@@ -28,7 +28,7 @@ from tests.evaluation.fakes import (
 from tests.support.made import draw, make_root
 from tests.support.mistakes import contents, full_after
 from zoo.benchmarks import Case, Outcome, Protocol, Query, Subset
-from zoo.benchmarks.protocols.base import above_all, asked
+from zoo.benchmarks.protocols.base import above_all, build_query
 from zoo.cli.commands import main as command
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
@@ -39,7 +39,7 @@ from zoo.results.brief import absent, summary_table
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.comparison.common import common
 from zoo.results.comparison.differing import differences
-from zoo.results.comparison.paired import paired
+from zoo.results.comparison.paired import compare_pair
 from zoo.results.comparison.rows import rows_of
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import fingerprint
@@ -175,7 +175,7 @@ def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Re
 
 def test_metrics_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
     folder, results = run
-    assert read(folder).recounted([preset_of("strict")]).counted == results.counted[1:]
+    assert read(folder).recount([preset_of("strict")]).counted == results.counted[1:]
 
 
 def test_rescore_counts_under_another_preset_and_writes_it(
@@ -220,7 +220,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
         del described["benchmark"], described["run"]
     content = json.dumps(former)
     (folder / "results.json").write_text(content, encoding="utf-8")
-    again = read(folder).recounted([preset_of("strict")]).metrics
+    again = read(folder).recount([preset_of("strict")]).metrics
     assert [f.value for f in again] == [f.value for f in results.counted[1].metrics]
     (folder / "results.json").unlink()
     with pytest.raises(ZooError, match="older zoo"):
@@ -300,7 +300,7 @@ def test_outcomes_that_differ_come_with_their_margins(
     )
     rows = {str(row.place): row for row in rows_of(tables, [Strict()], first.header)}
     i2t = rows["in_memory/pairs/i2t"]
-    assert (i2t.n, sum(paired(i2t, *i2t.values).alone or ())) == (5, len(pairs))
+    assert (i2t.n, sum(compare_pair(i2t, *i2t.values).alone or ())) == (5, len(pairs))
 
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
@@ -499,11 +499,11 @@ class FirstImage(Protocol):
     name = "first_image"
 
     def queries(self, match: np.ndarray) -> Iterator[Query]:
-        yield asked("text", 0, match, (0, 1), (0, 1))
+        yield build_query("text", 0, match, (0, 1), (0, 1))
 
     def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
         for query in self.queries(match):
-            yield query.answered(scores.ravel(), *above_all(scores[0], match[0]))
+            yield query.to_outcome(scores.ravel(), *above_all(scores[0], match[0]))
 
 
 class Declared(InMemory):

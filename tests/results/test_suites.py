@@ -12,22 +12,22 @@ from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import Counted, Results
-from zoo.results.suites import expanded, published
+from zoo.results.suites import expand_suites, published_names
 
 
 def test_all_is_every_benchmark_that_needs_no_file_of_ones_own() -> None:
-    names = published()
+    names = published_names()
     assert {"aro", "sugarcrepe", "winoground", "retrieval"} <= set(names)
     assert not {"pairs", "half_truth"} & set(names)
-    assert expanded(["aro", "all"]) == ["aro", *(name for name in names if name != "aro")]
-    assert expanded(["all", "aro"]) == [*(name for name in names if name != "aro"), "aro"]
-    assert expanded(["aro", "aro"]) == ["aro", "aro"]  # which is refused, as without suites
-    assert sorted(expanded(["suite:vl_compo", "all"])) == sorted(names)  # type: ignore[type-var]
+    assert expand_suites(["aro", "all"]) == ["aro", *(name for name in names if name != "aro")]
+    assert expand_suites(["all", "aro"]) == [*(name for name in names if name != "aro"), "aro"]
+    assert expand_suites(["aro", "aro"]) == ["aro", "aro"]  # which is refused, as without suites
+    assert sorted(expand_suites(["suite:vl_compo", "all"])) == sorted(names)  # type: ignore[type-var]
 
 
 def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None:
     given = SugarCrepe()
-    compo = expanded(["winoground", "suite:vl_compo", given])
+    compo = expand_suites(["winoground", "suite:vl_compo", given])
     assert compo[:3] == ["winoground", "aro", "sugarcrepe"]
     assert compo[-1] is given
     assert "retrieval" in compo
@@ -36,17 +36,17 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
         "says: x\nties: wrong\nidentical: kept\nnot_measured: [theirs]\n"
         "means: [{name: a, of: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
     )
-    assert expanded([f"suite:{path}"]) == ["bla"]
+    assert expand_suites([f"suite:{path}"]) == ["bla"]
     assert [one.name for one in Evaluation([f"suite:{path}"]).benchmarks] == ["bla"]
 
 
 def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"there is no preset 'vl_comp' .*near: vl_compo"):
-        expanded(["suite:vl_comp"])
+        expand_suites(["suite:vl_comp"])
     path = tmp_path / "none.yaml"
     path.write_text("says: x\nties: wrong\nidentical: kept\n")
     with pytest.raises(ZooError, match="the preset none takes no mean, so that it names no bench"):
-        expanded([f"suite:{path}"])
+        expand_suites([f"suite:{path}"])
 
 
 def test_a_report_over_many_benchmarks_stays_short() -> None:

@@ -76,10 +76,10 @@ def test_files_of_one_name_are_told_apart_by_their_paths(folder: Path, tmp_path:
 
 def test_the_page_has_numbers_samples_and_images(two: UnitsReport, made_root: Path) -> None:
     text = two.page(ImageFinder([made_root]), must_find=True)
-    for row in (*two.counts.rows, *two.shared().rows):
+    for row in (*two.counts.rows, *two.shared_table().rows):
         assert "".join(f"<td>{cell}</td>" for cell in row) in text
     assert RULE.replace('"', "&#34;") in text
-    assert two.compared() in text
+    assert two.describe_comparison() in text
     assert "&lt;b&gt;green&lt;/b&gt; moon" in text
     assert "malformed: &#39;I cannot say&#39;" in text
     shown = [d.record for d in two.disagreements] + [r for s in two.samples.values() for r in s]

@@ -34,7 +34,7 @@ def test_a_caption_is_asked_about_where_its_swap_is_as_familiar():
     for caption, split in split_of.items():
         assert blocks.split_of(caption, held_out) == split, caption
         assert blocks.split_of((caption[1], caption[0]), held_out) == split
-        assert blocks.split_of(blocks.swapped(caption), held_out) in (split, None)
+        assert blocks.split_of(blocks.swap_attributes(caption), held_out) in (split, None)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -46,6 +46,6 @@ def test_what_is_set_aside_has_all_orders_and_swaps_and_leaves_every_binding_to_
     ]
     asked = {c for c in seen if blocks.kin(c) in aside}
     assert len(asked) == 4 * len(aside) == 184
-    assert all({(b, a), blocks.swapped((a, b))} <= asked for a, b in asked)
+    assert all({(b, a), blocks.swap_attributes((a, b))} <= asked for a, b in asked)
     trained = {binding for c in seen if c not in asked for binding in c}
     assert len(trained) == 64 - 9

@@ -18,7 +18,7 @@ from zoo.scenes.cache import read_captions, read_lines, render_scenes
 from zoo.scenes.graph import COLORS, SHAPES, SceneGraph
 from zoo.scenes.related import HELD_OUT, Related, split_of
 from zoo.support import files
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.units.reader import read_units
 
 SMALL = {"size": 24, "samples": 2, "workers": 0}
@@ -145,7 +145,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new(tmp_path, 
         with pytest.raises(
             ZooError, match=rf"{name} could not be written \(No space left on device\)"
         ):
-            write_beside(tmp_path / name, b"x" * 101)
+            write_bytes(tmp_path / name, b"x" * 101)
     assert contents(tmp_path) == {"old.png": b"old"}
 
 

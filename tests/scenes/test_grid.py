@@ -74,7 +74,7 @@ def test_no_negative_of_swapped_words_or_foils_names_what_is_held_out(
 
 def test_taken_literally_the_hold_out_lets_swaps_of_seen_captions_have_a_binding_of_it(grid):
     literal = [c for c in texts().values() if not grid.held_out.intersection(c)]
-    leaking = [c for c in literal if grid.held_out.intersection(blocks.swapped(c))]
+    leaking = [c for c in literal if grid.held_out.intersection(blocks.swap_attributes(c))]
     assert (len(literal), len(leaking)) == (2_290, 450)
     used = {c for split in ("train", "val", "seen") for c in grid.captions[split]}
     assert used.isdisjoint(leaking)
@@ -97,7 +97,7 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
         captions = [texts()[d.record.caption] for d in scene.told]
         assert captions == [tuple(shown), tuple(reversed(shown))]
         for description, caption in zip(scene.told, captions, strict=True):
-            assert texts()[description.attribute_swap] == blocks.swapped(caption)
+            assert texts()[description.attribute_swap] == blocks.swap_attributes(caption)
             phrases = [f"{color} {shape}" for color, shape in caption]
             assert [entity.text for entity in description.record.entities] == phrases
             assert not {f.text for e in description.record.entities for f in e.foils} & {*phrases}

@@ -8,7 +8,7 @@ from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_lines
 from zoo.sources.readers.scenes import Scenes
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):
@@ -27,7 +27,7 @@ def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered
 
 
 def test_a_source_is_named_in_plain_data_and_checks_its_split():
-    assert spec(Scenes("folder", "val"))["init_args"] == {"folder": "folder", "split": "val"}
+    assert to_config(Scenes("folder", "val"))["init_args"] == {"folder": "folder", "split": "val"}
     with pytest.raises(ZooError, match="split='dev'"):
         Scenes("folder", "dev")
 

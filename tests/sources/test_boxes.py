@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.sources.boxes import boxes, scaled
+from zoo.sources.boxes import boxes, scale_box
 from zoo.sources.sample import ImageRef
 
 
@@ -11,10 +11,10 @@ def ref(key: int, box: tuple[int, int, int, int], size: tuple[int, int] | None =
 
 
 def test_a_box_is_scaled_by_the_sides_of_the_image_and_shows_something() -> None:
-    assert scaled((10, 20, 30, 40), None, (50, 50)) == (10, 20, 30, 40)
-    assert scaled((10, 20, 30, 40), (100, 200), (100, 200)) == (10, 20, 30, 40)
-    assert scaled((10, 20, 30, 40), (100, 200), (50, 100)) == (5, 10, 15, 20)
-    assert scaled((10, 20, 1, 1), (1_000, 1_000), (10, 10)) == (0, 0, 1, 1)
+    assert scale_box((10, 20, 30, 40), None, (50, 50)) == (10, 20, 30, 40)
+    assert scale_box((10, 20, 30, 40), (100, 200), (100, 200)) == (10, 20, 30, 40)
+    assert scale_box((10, 20, 30, 40), (100, 200), (50, 100)) == (5, 10, 15, 20)
+    assert scale_box((10, 20, 1, 1), (1_000, 1_000), (10, 10)) == (0, 0, 1, 1)
 
 
 def test_an_image_of_another_size_than_told_is_scaled_and_one_of_another_shape_refused() -> None:

@@ -27,11 +27,11 @@ def test_an_image_is_found_by_its_caption_beside_the_file_or_under_a_root(tmp_pa
     for path in ("beside.png", "root/under.png"):
         Image.new("RGB", (2, 2)).save(tmp_path / path)
     lines = [line("a  cat", "beside.png"), line("a dog", "under.png"), line("a bird", None)]
-    found = written(tmp_path, *lines).found(ImageFinder([tmp_path / "root"]), False)
-    assert str(found.of("a cat")).endswith("beside.png")
-    assert str(found.of("a dog")) == "file:under.png"
-    assert found.of("a bird") is None
-    assert found.of("a fish") is None
+    found = written(tmp_path, *lines).find_images(ImageFinder([tmp_path / "root"]), False)
+    assert str(found.image_for("a cat")).endswith("beside.png")
+    assert str(found.image_for("a dog")) == "file:under.png"
+    assert found.image_for("a bird") is None
+    assert found.image_for("a fish") is None
 
 
 @pytest.mark.parametrize("other", ["other.png", None])
@@ -57,11 +57,11 @@ def test_missing_images_are_refused_or_left_out(tmp_path: Path) -> None:
     images = written(tmp_path, line("a cat", "there.png"), line("a dog", "absent.png"))
     finder = ImageFinder([tmp_path])
     with pytest.raises(ZooError, match=r"1 of 2 negative images of .* are missing \(file:absent"):
-        images.found(finder, tolerate_missing=False)
-    found = images.found(finder, tolerate_missing=True)
+        images.find_images(finder, tolerate_missing=False)
+    found = images.find_images(finder, tolerate_missing=True)
     assert found.missing == 1
-    assert found.of("a dog") is None
-    assert found.of("a cat") is not None
+    assert found.image_for("a dog") is None
+    assert found.image_for("a cat") is not None
 
 
 @pytest.mark.parametrize("broken", ["[]", {"caption": "a"}, {"caption": "a", "negative_image": 1}])

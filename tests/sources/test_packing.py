@@ -19,7 +19,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.sources import packing
 from zoo.sources.images import BrokenImage, ImageFinder, identity
-from zoo.sources.packing import Packing, pack, refuse_foreign
+from zoo.sources.packing import PackingSettings, pack, refuse_foreign
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.web_dataset import WebDataset
@@ -48,7 +48,7 @@ def captions(folder: Path) -> Path:
 
 
 def packed(samples: list[Sample], out: Path, finder: ImageFinder, **how: object) -> list[Sample]:
-    pack(samples, range(len(samples)), out, Packing(finder, **how))  # type: ignore[arg-type]
+    pack(samples, range(len(samples)), out, PackingSettings(finder, **how))  # type: ignore[arg-type]
     return WebDataset(str(out)).read()
 
 
@@ -124,7 +124,7 @@ def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_foun
     tmp_path: Path,
 ) -> None:
     samples = JsonLines(captions(tmp_path)).read()
-    pack(samples, [1, 2, 3], tmp_path / "out", Packing(ImageFinder([tmp_path])))
+    pack(samples, [1, 2, 3], tmp_path / "out", PackingSettings(ImageFinder([tmp_path])))
     found = WebDataset(str(tmp_path / "out")).read()
     assert [(s.caption, s.companions) for s in found] == [("b", (2,)), ("c", ()), ("d", (1,))]
     of_train = WebDataset(str(tmp_path / "out"), splits=["train"]).read()
@@ -245,5 +245,5 @@ def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
 def test_units_in_a_folder_are_put_beside_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "0.jsonl").write_text("units")
-    pack([], [], tmp_path / "out", Packing(ImageFinder([])), {"units": tmp_path / "made"})
+    pack([], [], tmp_path / "out", PackingSettings(ImageFinder([])), {"units": tmp_path / "made"})
     assert (tmp_path / "out" / "units" / "0.jsonl").read_text() == "units"

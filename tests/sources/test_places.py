@@ -8,7 +8,7 @@ from tests.support.shards import picture, served, write_shards
 from zoo.errors import ZooError
 from zoo.sources import places
 from zoo.sources.images import ImageFinder
-from zoo.sources.places import expanded, part, size_and_mark
+from zoo.sources.places import expand_braces, part, size_and_mark
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
@@ -30,7 +30,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_braces_stand_for_numbers_and_words(pattern: str, meant: list[str]) -> None:
-    assert expanded(pattern) == meant
+    assert expand_braces(pattern) == meant
 
 
 def test_shards_at_a_url_are_those_of_the_folder(tmp_path: Path) -> None:

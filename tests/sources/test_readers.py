@@ -15,7 +15,7 @@ from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 
 def karpathy(path, *images, dataset="coco"):
@@ -377,7 +377,7 @@ class TestJsonLines:
 
 
 def test_readers_can_be_named_in_a_checkpoint(tmp_path):
-    assert spec(KarpathyJson(tmp_path / "k.json"))["init_args"] == {
+    assert to_config(KarpathyJson(tmp_path / "k.json"))["init_args"] == {
         "file": str(tmp_path / "k.json"),
         "splits": ["train", "restval"],
     }

@@ -27,7 +27,7 @@ from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
-from zoo.sources.samples import Samples, Texts
+from zoo.sources.samples import CaptionColumn, Samples
 from zoo.sources.source import read, split_by_image, with_images
 from zoo.support.compiled import ROWS
 
@@ -50,7 +50,7 @@ one = st.builds(
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(one, max_size=12))
 def test_samples_are_what_was_written(written: list[Sample]) -> None:
-    found = Samples.of(written)
+    found = Samples.from_samples(written)
     assert list(found) == found[:] == written
     assert [found[-1 - i] for i in range(len(found))] == written[::-1]
     assert [found.image(row) for row in found.image_rows] == [s.image for s in written]
@@ -64,9 +64,13 @@ def test_samples_go_on_past_a_batch_of_a_table(monkeypatch: pytest.MonkeyPatch) 
     written = [
         Sample(ImageRef("coco", str(i // 2)), f"caption {i}", str(i // 2), str(i)) for i in range(7)
     ]
-    found = Samples.of(written)
+    found = Samples.from_samples(written)
     assert list(found) == written
-    assert list(Texts(found, np.array([5, 0, 6]))) == ["caption 5", "caption 0", "caption 6"]
+    assert list(CaptionColumn(found, np.array([5, 0, 6]))) == [
+        "caption 5",
+        "caption 0",
+        "caption 6",
+    ]
     with pytest.raises(IndexError, match="there are 7 samples, and none of number 7"):
         found[7]
 
@@ -288,7 +292,7 @@ class Fixed(Reader):
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes every folder that is listed from now on."""
     seen: list[str] = []
-    plain = Folders._listed
+    plain = Folders._list_folder
 
     def noted(self: Folders, folder: str) -> frozenset[str]:
         seen.append(folder)
@@ -386,7 +390,7 @@ def test_a_reader_yields_what_stands_before_a_faulty_line(tmp_path: Path) -> Non
     }
     for name, text in wrong.items():
         (tmp_path / name).write_text(text)
-        each = guess_reader(tmp_path / name).each()
+        each = guess_reader(tmp_path / name).checked_samples()
         assert next(each).caption == "a dog"
         with pytest.raises(ZooError, match=name):
             next(each)

@@ -16,7 +16,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 
@@ -136,7 +136,7 @@ def hash_of(text: str) -> int:
 
 
 def test_shard_and_folder_are_guessed(trohn: Path) -> None:
-    assert spec(guess_reader(trohn)) == spec(TrohnImg(trohn))
+    assert to_config(guess_reader(trohn)) == to_config(TrohnImg(trohn))
     assert len(guess_reader(next(trohn.glob("val*"))).read()) == 4
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from zoo.benchmarks.base import Case
 from zoo.results import Preset, Rules
 from zoo.results.averages import Mean
-from zoo.results.comparison.rows import Row, rows_of
+from zoo.results.comparison.rows import ComparisonRow, rows_of
 from zoo.results.outcomes import OutcomeRow, rows, table
 from zoo.results.report import SCHEMA_VERSION, Results
 from zoo.results.runs import BenchmarkRun
@@ -32,7 +32,9 @@ class Counting(Preset):
         self.rules, self.means = rules, tuple(means)
 
 
-def rows_under(rules: Rules, tables: Sequence[pa.Table], means: Sequence[Mean] = ()) -> list[Row]:
+def rows_under(
+    rules: Rules, tables: Sequence[pa.Table], means: Sequence[Mean] = ()
+) -> list[ComparisonRow]:
     """Returns what runs have in common under rules."""
     return rows_of(tables, [Counting(rules, means)], {"benchmarks": {}})
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.errors import ZooError
-from zoo.support.arguments import Parser, listed, whole_number
+from zoo.support.arguments import Parser, split_list, whole_number
 
 
 @pytest.fixture
@@ -58,13 +58,13 @@ def test_whole_options_are_understood(parser: Parser) -> None:
     st.sampled_from([",", ", ", " ,"]),
 )
 def test_names_between_commas_lose_the_space_around_them(names: list[str], comma: str) -> None:
-    assert listed(comma.join(names), "--names") == names
+    assert split_list(comma.join(names), "--names") == names
 
 
 @pytest.mark.parametrize("text", ["", "a,", ",a", "a,,b", " "])
 def test_an_empty_name_is_refused(text: str) -> None:
     with pytest.raises(ZooError, match=f"--names '{text}' has an empty name"):
-        listed(text, "--names")
+        split_list(text, "--names")
 
 
 def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,4 +87,4 @@ def test_an_empty_value_of_a_flag_is_refused(
 
 def test_a_name_that_is_listed_twice_is_refused() -> None:
     with pytest.raises(ZooError, match="--beside 'negclip,negclip': negclip is asked for twice"):
-        listed("negclip,negclip", "--beside")
+        split_list("negclip,negclip", "--beside")

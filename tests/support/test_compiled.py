@@ -20,18 +20,18 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.support import compiled as module
-from zoo.support.caches import alone
+from zoo.support.caches import exclusive_lock
 from zoo.support.compiled import (
     LIMIT,
     MANIFEST,
     PLACE,
+    CompiledTables,
     Notes,
-    Tables,
     Writer,
+    cached_tables,
     code_of,
-    compiled,
+    compile_tables,
     empty,
-    held,
     in_memory,
 )
 
@@ -58,56 +58,56 @@ def never(writer: Writer) -> Notes:
     raise AssertionError("made again")
 
 
-def of(tables: Tables) -> list[int]:
+def of(tables: CompiledTables) -> list[int]:
     found: list[int] = tables["numbers"].column("n").to_pylist()
     return found
 
 
 def test_what_was_made_is_found_by_what_it_was_made_of(folder: Path) -> None:
-    made = compiled("some", {"file": "a"}, make)
-    again = compiled("some", {"file": "a"}, never)
+    made = compile_tables("some", {"file": "a"}, make)
+    again = compile_tables("some", {"file": "a"}, never)
     assert of(made) == of(again) == [0, 1, 2]
     assert again.notes == {"of": "three"}
     with pytest.raises(AssertionError, match="made again"):
-        compiled("some", {"file": "b"}, never)
-    assert held().sets == 1
+        compile_tables("some", {"file": "b"}, never)
+    assert cached_tables().sets == 1
 
 
 def test_tables_in_memory_and_in_a_folder_are_the_same_and_travel() -> None:
-    for tables in (in_memory(make), compiled("some", {}, make)):
+    for tables in (in_memory(make), compile_tables("some", {}, make)):
         sent = pickle.loads(pickle.dumps(tables))
         assert (of(sent), sent.notes, list(sent)) == ([0, 1, 2], {"of": "three"}, ["numbers"])
 
 
 def test_tables_of_another_version_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled("some", {}, make)
+    compile_tables("some", {}, make)
     monkeypatch.setattr(module, "VERSION", module.VERSION + 1)
     with pytest.raises(AssertionError, match="made again"):
-        compiled("some", {}, never)
+        compile_tables("some", {}, never)
 
 
 def test_tables_that_no_longer_hold_are_made_again() -> None:
-    compiled("some", {}, make)
-    compiled("some", {}, never, fresh=lambda notes: notes["of"] == "three")
+    compile_tables("some", {}, make)
+    compile_tables("some", {}, never, fresh=lambda notes: notes["of"] == "three")
     with pytest.raises(AssertionError, match="made again"):
-        compiled("some", {}, never, fresh=lambda notes: False)
+        compile_tables("some", {}, never, fresh=lambda notes: False)
 
 
 def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    in_use = compiled("some", {}, make)
+    in_use = compile_tables("some", {}, make)
 
     def other(writer: Writer) -> Notes:
         writer.write("numbers", SCHEMA, numbers(5))
         return {}
 
-    found = compiled("some", {}, other, fresh=lambda notes: False)
+    found = compile_tables("some", {}, other, fresh=lambda notes: False)
     assert (of(found), found.folder) == ([0, 1, 2, 3, 4], None)
     assert "no longer holds, and another process uses it" in caplog.text
     assert of(pickle.loads(pickle.dumps(in_use))) == [0, 1, 2]
     del in_use
-    found = compiled("some", {}, other, fresh=lambda notes: False)
+    found = compile_tables("some", {}, other, fresh=lambda notes: False)
     assert of(found) == [0, 1, 2, 3, 4]
     assert found.folder is not None
 
@@ -116,7 +116,7 @@ def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
 def test_damaged_tables_are_made_again(
     folder: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there = compiled("some", {}, make).folder
+    there = compile_tables("some", {}, make).folder
     assert there is not None
     if damage == "manifest":
         (there / MANIFEST).write_text("{")
@@ -126,7 +126,7 @@ def test_damaged_tables_are_made_again(
         content = (there / "numbers.arrow").read_bytes()
         (there / "numbers.arrow").write_bytes(content[:-20])
     with caplog.at_level(logging.WARNING):
-        assert of(compiled("some", {}, make)) == [0, 1, 2]
+        assert of(compile_tables("some", {}, make)) == [0, 1, 2]
     assert ("was damaged" in caplog.text) == (damage != "gone")
 
 
@@ -140,9 +140,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
         return {}
 
     with pytest.raises(ZooError, match=r"No space left on device\): make room .*\$ZOO_TABLES"):
-        compiled("some", {}, full)
+        compile_tables("some", {}, full)
     assert [path.suffix for path in folder.iterdir()] == [".lock"]
-    assert of(compiled("some", {}, make)) == [0, 1, 2]
+    assert of(compile_tables("some", {}, make)) == [0, 1, 2]
 
 
 def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("fcntl.flock", flock)
     with pytest.raises(ZooError, match=r"lock cannot be locked .*\$ZOO_TABLES"):
-        compiled("some", {}, make)
+        compile_tables("some", {}, make)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
@@ -160,13 +160,13 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
     (tmp_path / "file").touch()
     monkeypatch.setenv(PLACE, str(tmp_path / "file" / "tables"))
     with pytest.raises(ZooError, match=r"could not be written .*another folder by \$ZOO_TABLES$"):
-        compiled("some", {}, make)
+        compile_tables("some", {}, make)
 
 
 def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compiled("some", {}, make)
+    compile_tables("some", {}, make)
     plain = fcntl.flock
 
     def as_over_a_network(handle: BufferedReader, how: int) -> None:
@@ -176,7 +176,7 @@ def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
 
     monkeypatch.setattr("fcntl.flock", as_over_a_network)
     empty()
-    assert held().sets == 0
+    assert cached_tables().sets == 0
 
 
 def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +188,9 @@ def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.M
     assert code_of(own.make) == before
     (tmp_path / "helper.py").write_text("LIMIT = 2\n")
     assert code_of(own.make) != before
-    compiled("some", {}, make)
+    compile_tables("some", {}, make)
     with pytest.raises(AssertionError, match="made"):
-        compiled("some", {}, own.make)
+        compile_tables("some", {}, own.make)
 
 
 def _dies(place: str) -> None:
@@ -204,7 +204,7 @@ def _dies(place: str) -> None:
         writer.write("numbers", SCHEMA, batches())
         return {}
 
-    compiled("some", {}, make)
+    compile_tables("some", {}, make)
 
 
 def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> None:
@@ -213,7 +213,7 @@ def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> No
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert any(path.suffix == ".part" for path in folder.iterdir())
-    assert of(compiled("some", {}, make)) == [0, 1, 2]
+    assert of(compile_tables("some", {}, make)) == [0, 1, 2]
     assert not any(path.suffix == ".part" for path in folder.iterdir())
 
 
@@ -226,7 +226,7 @@ def _counts(place: str, barrier: object, made: str) -> None:
         writer.write("numbers", SCHEMA, numbers(100_000))
         return {}
 
-    assert len(compiled("some", {}, make)["numbers"]) == 100_000
+    assert len(compile_tables("some", {}, make)["numbers"]) == 100_000
 
 
 def test_of_two_processes_at_once_one_makes_and_the_other_waits(
@@ -256,7 +256,7 @@ def test_a_process_that_waits_for_long_says_what_it_waits_for(
     held, release = context.Event(), context.Event()
 
     def holds() -> None:
-        with alone(folder / "some", "$PLACE"):
+        with exclusive_lock(folder / "some", "$PLACE"):
             held.set()
             release.wait(60)
 
@@ -265,7 +265,7 @@ def test_a_process_that_waits_for_long_says_what_it_waits_for(
     assert held.wait(60)
     waiting = threading.Timer(1.0, release.set)
     waiting.start()
-    with alone(folder / "some", "$PLACE"):
+    with exclusive_lock(folder / "some", "$PLACE"):
         assert release.is_set()
     other.join()
     said = f"process {os.getpid()} waits for another one, which fills {folder / 'some'}"
@@ -277,7 +277,7 @@ def test_a_process_that_does_not_wait_says_nothing(
 ) -> None:
     caplog.set_level("INFO", "zoo")
     monkeypatch.setattr("zoo.support.caches.PATIENCE", 0.05)
-    with alone(folder / "some", "$PLACE"):
+    with exclusive_lock(folder / "some", "$PLACE"):
         time.sleep(0.2)
     assert caplog.messages == []
 
@@ -285,19 +285,19 @@ def test_a_process_that_does_not_wait_says_nothing(
 def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    in_use = compiled("some", {"n": 0}, make)
+    in_use = compile_tables("some", {"n": 0}, make)
     for n in (1, 2):
-        tables = compiled("some", {"n": n}, make)
+        tables = compile_tables("some", {"n": n}, make)
         assert tables.folder is not None
         os.utime(tables.folder / MANIFEST, (n, n))
         del tables
-    size = held().bytes / 3
+    size = cached_tables().bytes / 3
     monkeypatch.setenv(LIMIT, str(2.5 * size / module.GIB))
-    compiled("some", {"n": 3}, make)
+    compile_tables("some", {"n": 3}, make)
     kept = {json.loads(p.read_text())["of"]["n"] for p in module.place().glob(f"*/{MANIFEST}")}
     assert kept == {0, 3}
     empty()
-    assert held().sets == 1  # the one in use
+    assert cached_tables().sets == 1  # the one in use
     assert of(in_use) == [0, 1, 2]
 
 

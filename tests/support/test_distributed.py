@@ -38,7 +38,7 @@ def test_a_collective_goes_by_its_new_name_where_torch_has_that(
 
 @given(n=st.integers(0, 20), world=st.integers(1, 5))
 def test_shards_deal_every_item_once(n: int, world: int) -> None:
-    shards = [gather.Shard(range(n), rank, world) for rank in range(world)]
+    shards = [gather.RankSampler(range(n), rank, world) for rank in range(world)]
     assert sorted(i for shard in shards for i in shard) == list(range(n))
     assert [len(shard) for shard in shards] == [len(list(shard)) for shard in shards]
 

@@ -17,11 +17,11 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.support.files import sweep, whole, write_beside
+from zoo.support.files import sweep, write_atomically, write_bytes
 
 
 def write_and_wait(path: str, folder: bool, begun: "object") -> None:
-    with whole(Path(path), folder=folder) as part:
+    with write_atomically(Path(path), folder=folder) as part:
         (part / "half" if folder else part).write_text("half")
         begun.send(True)  # type: ignore[attr-defined]
         signal.pause()
@@ -44,7 +44,7 @@ def writing(path: Path, folder: bool = False) -> Iterator[int]:
 
 
 def fail_to_write(path: Path, folder: bool) -> None:
-    with whole(path, folder=folder) as part:
+    with write_atomically(path, folder=folder) as part:
         assert part.exists()
         raise ValueError("no")
 
@@ -65,7 +65,7 @@ def test_a_place_that_another_process_sweeps_before_it_is_locked_is_made_anew(
         return opened(path, flags, *others)
 
     monkeypatch.setattr("zoo.support.files.os.open", swept_first)
-    with whole(tmp_path / "a.json", sweeps=False) as part:
+    with write_atomically(tmp_path / "a.json", sweeps=False) as part:
         part.write_bytes(b"{}")
     assert swept == [part]
     assert (tmp_path / "a.json").read_bytes() == b"{}"
@@ -79,7 +79,7 @@ def test_what_a_dead_process_left_is_swept_by_the_next_that_writes_the_same(
         assert names(tmp_path) == [f".u.{writer}.part"]
     assert names(tmp_path) == [f".u.{writer}.part"]
     (tmp_path / ".other.1.part").write_text("another file's")
-    with whole(tmp_path / "u", folder=folder) as part:
+    with write_atomically(tmp_path / "u", folder=folder) as part:
         assert names(tmp_path) == [".other.1.part", part.name]
         (part / "x" if folder else part).write_text("whole")
     assert names(tmp_path) == [".other.1.part", "u"]
@@ -89,7 +89,7 @@ def test_what_a_dead_process_left_is_swept_by_the_next_that_writes_the_same(
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path, folder: bool) -> None:
     with writing(tmp_path / "u", folder) as writer:
         sweep(tmp_path)
-        write_beside(tmp_path / "other", b"")
+        write_bytes(tmp_path / "other", b"")
         assert names(tmp_path) == [f".u.{writer}.part", "other"]
     sweep(tmp_path)
     assert names(tmp_path) == ["other"]
@@ -111,7 +111,7 @@ def test_a_folder_takes_the_place_of_another_or_of_a_link_to_it(tmp_path: Path, 
     (old / "old").touch()
     if link:
         (tmp_path / "u").symlink_to(old)
-    with whole(tmp_path / "u", folder=True, over=True) as part:
+    with write_atomically(tmp_path / "u", folder=True, over=True) as part:
         (part / "new").touch()
         assert names(tmp_path / "u") == ["old"]
     assert names(tmp_path / "u") == ["new"]
@@ -122,7 +122,7 @@ def test_a_folder_takes_the_place_of_another_or_of_a_link_to_it(tmp_path: Path, 
 def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "u").mkdir()
     with pytest.raises(ZooError, match=r"u could not be written \(Is a directory\)"):
-        write_beside(tmp_path / "u", b"")
+        write_bytes(tmp_path / "u", b"")
     assert names(tmp_path) == ["u"]
 
 

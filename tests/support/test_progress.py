@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from zoo.support import progress
-from zoo.support.progress import counting, tracked
+from zoo.support.progress import counting, track
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_items_whose_number_is_not_known_are_counted_as_they_are_taken(
     clock: list[float], heard: pytest.LogCaptureFixture
 ) -> None:
     taken = []
-    for item in tracked(iter("abc"), "reading"):
+    for item in track(iter("abc"), "reading"):
         taken.append(item)
         clock[0] += 20
     assert taken == ["a", "b", "c"]
@@ -54,7 +54,7 @@ def test_a_process_that_shows_nothing_logs_nothing(
     with counting("reading", 2, shown=False) as done:
         clock[0] += 60
         done(1)
-    assert list(tracked([1, 2], "reading", shown=False)) == [1, 2]
+    assert list(track([1, 2], "reading", shown=False)) == [1, 2]
     assert heard.messages == []
 
 
@@ -68,7 +68,7 @@ def test_on_a_terminal_a_bar_is_drawn_on_the_standard_error_and_taken_away(
     monkeypatch.setattr(
         progress, "Console", lambda stderr: Console(stderr=stderr, force_terminal=True, width=80)
     )
-    assert list(tracked([1, 2, 3], "reading", 3)) == [1, 2, 3]
+    assert list(track([1, 2, 3], "reading", 3)) == [1, 2, 3]
     out, err = capsys.readouterr()
     assert out == ""
     assert "reading" in err

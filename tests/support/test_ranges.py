@@ -28,8 +28,8 @@ from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.tic import TIC
 from zoo.optim import Optimization
 from zoo.sources.readers.csv_table import CsvTable
-from zoo.support.ranges import wanted
-from zoo.support.spec import spec
+from zoo.support.ranges import describe_restriction
+from zoo.support.spec import to_config
 from zoo.training.averaging import EMA
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
@@ -141,7 +141,7 @@ def test_numbers_reach_classes_and_checkpoints_as_plain_ones() -> None:
     assert type(parsed.objective.init_args.rows) is PositiveInt
     objective = parser.instantiate(parsed).objective
     assert type(objective.rows) is int
-    assert b"jsonargparse" not in pickle.dumps(spec(objective))
+    assert b"jsonargparse" not in pickle.dumps(to_config(objective))
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_any_restriction_is_said_in_words(
 ) -> None:
     restricted = restricted_number_type(None, kind, bounds)
     name = "SomeInt" if kind is int else "SomeNumber"
-    assert wanted(name, restricted._expression) == words
+    assert describe_restriction(name, restricted._expression) == words

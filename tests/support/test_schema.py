@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from zoo.errors import ZooError
-from zoo.support.schema import Text, keyed, lines, listed, record
+from zoo.support.schema import Text, lines, read_list, read_object, record
 
 
 class Foil(msgspec.Struct):
@@ -69,8 +69,8 @@ def test_files_of_records_name_file_and_place_of_what_is_wrong(tmp_path: Path) -
     (tmp_path / "k.json").write_text(json.dumps({"x": good, "y": bad}))
     (tmp_path / "j.jsonl").write_text(f"{json.dumps(good)}\n\n{json.dumps(bad)}\n")
     read = {
-        r"l\.json\.gz\[1\]": listed(tmp_path / "l.json.gz", Entry),
-        r"k\.json\[y\]": keyed(tmp_path / "k.json", Entry),
+        r"l\.json\.gz\[1\]": read_list(tmp_path / "l.json.gz", Entry),
+        r"k\.json\[y\]": read_object(tmp_path / "k.json", Entry),
         r"j\.jsonl:3": lines(tmp_path / "j.jsonl", Entry),
     }
     for place, found in read.items():

@@ -27,7 +27,7 @@ from zoo.datamodules.captions import CaptionDataModule
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.module.step_numbers import deduplicated
+from zoo.module.step_numbers import deduplicated_share
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.objectives.base import Objective
 from zoo.objectives.cs_clip import CSCLIP
@@ -296,7 +296,7 @@ def test_texts_that_come_twice_are_told_and_so_is_the_speed(
     module = ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")))
     captions = ["a cat", "a dog", "a cat", "a bird"]
     bank, _ = text_bank(*module.backbone.tokenizer(captions))
-    assert deduplicated(bank, module.device).item() == pytest.approx(0.25)
+    assert deduplicated_share(bank, module.device).item() == pytest.approx(0.25)
     told: Numbers = {}
     monkeypatch.setattr(module, "log", lambda name, value, **_: told.update({name: float(value)}))
     monkeypatch.setattr("zoo.module.zoo_module.time.perf_counter", lambda: 7.5)

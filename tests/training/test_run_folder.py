@@ -12,7 +12,7 @@ import torch
 from lightning import Trainer
 
 from tests.support.runs import in_process, last_checkpoint, losses
-from zoo.checkpoints.files import best_of, located
+from zoo.checkpoints.files import best_of, find_checkpoint
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.training.metrics_log import MetricsLog
@@ -22,7 +22,7 @@ from zoo.training.run_folder import (
     differences,
     job,
     next_version,
-    requeued,
+    requeued_run,
 )
 from zoo.training.trainer import ZooTrainer
 
@@ -163,13 +163,13 @@ def test_a_checkpoint_is_named_by_last_by_best_by_its_run_and_by_its_path(folder
             torch.save({"hyper_parameters": {}, "state_dict": {}}, path)
             os.utime(path, (age, age))
     newest = Path("runs/version_1/checkpoints")
-    assert located("last") == newest / "last.ckpt"
+    assert find_checkpoint("last") == newest / "last.ckpt"
     for named in ("runs/version_1", newest, newest / "last.ckpt"):
-        assert located(named) == newest / "last.ckpt"
-    assert located(newest / "best.ckpt") == newest / "best.ckpt"
-    assert located("elsewhere") == Path("elsewhere")
+        assert find_checkpoint(named) == newest / "last.ckpt"
+    assert find_checkpoint(newest / "best.ckpt") == newest / "best.ckpt"
+    assert find_checkpoint("elsewhere") == Path("elsewhere")
     with pytest.raises(ZooError, match=r"no last\.ckpt under empty"):
-        located("last", Path("empty"))
+        find_checkpoint("last", Path("empty"))
 
 
 def test_the_best_may_lie_with_the_run_that_another_went_on_from(
@@ -247,12 +247,12 @@ def test_a_job_of_torchrun_goes_on_with_its_own_run_whatever_it_counts(
         (tmp_path / name / "checkpoints").mkdir(parents=True)
         (tmp_path / name / "run.json").write_text(json.dumps({**recipe, "job": other}))
         (tmp_path / name / "checkpoints" / "last.ckpt").write_bytes(b"")
-    assert requeued(tmp_path, {**recipe, "job": job()}) is None
+    assert requeued_run(tmp_path, {**recipe, "job": job()}) is None
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
     assert job() == "torchrun mine"
     own = tmp_path / "own" / "checkpoints" / "last.ckpt"
-    assert requeued(tmp_path, {**recipe, "job": job()}) == own
-    assert requeued(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
+    assert requeued_run(tmp_path, {**recipe, "job": job()}) == own
+    assert requeued_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
 
 
 def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

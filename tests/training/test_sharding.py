@@ -23,7 +23,7 @@ from tests.support.parallel import (
 from tests.support.runs import command, last_checkpoint, losses, variant
 from zoo.errors import ZooError
 from zoo.optim import Optimization
-from zoo.support.distributed import average_scalars, gathered, shard
+from zoo.support.distributed import average_scalars, gather_parameters, shard
 from zoo.training.trainer import ZooTrainer
 
 RANKS = 2
@@ -64,9 +64,9 @@ def sharded_step(rank: int) -> dict[str, Any]:
     average_scalars(model)
     grads = {name: _whole(p.grad) for name, p in model.named_parameters() if p.grad is not None}
     after_one_step(model)
-    gathered(model, whole=True)
+    gather_parameters(model, whole=True)
     moved = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    gathered(model, whole=False)
+    gather_parameters(model, whole=False)
     assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
     return {"loss": loss.detach(), "grads": grads, "moved": moved, "held": held}
 

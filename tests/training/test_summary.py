@@ -17,7 +17,7 @@ from zoo.module import ZooModule
 from zoo.results.report import Results
 from zoo.support.metrics_csv import curves
 from zoo.training.curves import LINES, ends, panels
-from zoo.training.logged_tables import EXAMPLES, LoggedTables, missed
+from zoo.training.logged_tables import EXAMPLES, LoggedTables, worst_errors
 
 WRITTEN = """epoch,step,benchmark/pairs/colours/i2t,train/loss,train/missing_units,val/loss
 0,1,,2.5,0.25,
@@ -196,7 +196,7 @@ def results(made_root: Path) -> Results:
 
 
 def test_the_cases_that_were_missed_by_most_stand_first_with_both_texts(results: Results) -> None:
-    rows = missed(results).rows
+    rows = worst_errors(results).rows
     by = [float(row[-1]) for row in rows]
     assert by == sorted(by, reverse=True)
     assert min(by) >= 0

@@ -99,9 +99,9 @@ class MortalAsking(OpenAICompatible):
         self.mark = mark
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Backend]:
+    async def connect(self) -> AsyncIterator[Backend]:
         Path(self.mark).with_name(f"connected {os.getpid()}").touch(exist_ok=False)
-        async with super().connected() as server:
+        async with super().connect() as server:
             asked = itertools.count()
 
             class Counting:

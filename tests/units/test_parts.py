@@ -11,7 +11,7 @@ from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.support.on_ray import Ray
 from zoo.units.extract import Captioned
 from zoo.units.llm.openai_compatible import OpenAICompatible
-from zoo.units.on_ray import dealt, extract_on_ray
+from zoo.units.on_ray import extract_on_ray, split_into_parts
 from zoo.units.rules.rule import RuleExtractor
 
 CAPTIONS: list[Captioned] = [(f"A dog {i}", str(i), str(i // 3)) for i in range(12)]
@@ -30,15 +30,15 @@ def rules() -> RuleExtractor:
 
 def test_captions_of_an_image_stay_together_in_the_order_of_images() -> None:
     mixed = [*CAPTIONS[::2], *CAPTIONS[1::2]]
-    parts = dealt(mixed, 4)
+    parts = split_into_parts(mixed, 4)
     assert [[image for _, _, image in part.captions] for part in parts] == [
         ["0"] * 3 + ["1"] * 3,
         ["2"] * 3 + ["3"] * 3,
     ]
     assert sorted(c for part in parts for c in part.captions) == sorted(CAPTIONS)
     assert [part.name for part in parts] == ["part-00000.parquet", "part-00001.parquet"]
-    assert [len(part.captions) for part in dealt(CAPTIONS, 1)] == [3, 3, 3, 3]
-    assert len(dealt(CAPTIONS, 100)) == 1
+    assert [len(part.captions) for part in split_into_parts(CAPTIONS, 1)] == [3, 3, 3, 3]
+    assert len(split_into_parts(CAPTIONS, 100)) == 1
 
 
 def test_finished_parts_are_not_extracted_again_unless_they_may_be_lost(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.units.reader import write_units
 from zoo.units.record import Entity, EntityFoil, UnitRecord
 from zoo.units.sampler import UnitSampler
@@ -214,4 +214,4 @@ def test_it_describes_where_its_units_come_from(tmp_path: Path) -> None:
 
 
 def test_its_arguments_are_plain_data() -> None:
-    assert spec(sampler(edits=["argument_swap"]))["init_args"]["edits"] == ["argument_swap"]
+    assert to_config(sampler(edits=["argument_swap"]))["init_args"]["edits"] == ["argument_swap"]

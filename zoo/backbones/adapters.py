@@ -56,20 +56,20 @@ def add_adapters(
     layers = {
         name: module for name, module in model.named_modules() if isinstance(module, ADAPTABLE)
     }
-    unknown = set(lora.targets) - {last(name) for name in layers}
+    unknown = set(lora.targets) - {last_part(name) for name in layers}
     if unknown:
         raise ZooError(
             f"backbone.tuning.lora.targets has {', '.join(sorted(unknown))}, which is no layer's "
-            f"name: choose among {named(layers)}"
+            f"name: choose among {list_layers(layers)}"
         )
     for side in tuned:
         inside = [name for name in layers if tower(name) == side]
-        if not any(last(name) in lora.targets for name in inside):
+        if not any(last_part(name) in lora.targets for name in inside):
             raise ZooError(
                 f"backbone.tuning.lora.targets names no layer of the {side} tower: add some of "
-                f"{named(inside)}, or change backbone.tuning.towers"
+                f"{list_layers(inside)}, or change backbone.tuning.towers"
             )
-    chosen = [name for name in layers if tower(name) in tuned and last(name) in lora.targets]
+    chosen = [name for name in layers if tower(name) in tuned and last_part(name) in lora.targets]
     inner = next(
         (
             name
@@ -80,7 +80,8 @@ def add_adapters(
     )
     if inner is not None:
         raise ZooError(
-            f"backbone.tuning.lora.targets has {last(inner)}, a part of attention that is never "
+            f"backbone.tuning.lora.targets has {last_part(inner)}, a part of attention that is "
+            "never "
             "run alone: name the attention itself"
         )
     config = LoraConfig(
@@ -96,11 +97,11 @@ def add_adapters(
         ) from error
 
 
-def last(name: str) -> str:
+def last_part(name: str) -> str:
     """Returns the last part of a layer's name."""
     return name.rpartition(".")[2]
 
 
-def named(layers: Iterable[str]) -> str:
+def list_layers(layers: Iterable[str]) -> str:
     """Returns the last names of layers as a list for people, each name once."""
-    return ", ".join(sorted({last(name) for name in layers}))
+    return ", ".join(sorted({last_part(name) for name in layers}))

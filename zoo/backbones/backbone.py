@@ -18,8 +18,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from zoo.backbones.construction import adapt, compile_blocks, construct
 from zoo.backbones.encoding import in_chunks, leaves
 from zoo.backbones.factory import Activation
-from zoo.backbones.lora import merged
-from zoo.backbones.preparation import from_pil, from_pixels, normalised
+from zoo.backbones.lora import merge_adapters
+from zoo.backbones.preparation import from_pil, from_pixels, normalize_pixels
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
@@ -27,7 +27,7 @@ from zoo.backbones.towers import ImageTower, TextTower, by_length, in_order
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.support import provenance
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 TEMPERATURE = ("model.logit_scale", "model.logit_bias")  # the head's to train
 
@@ -52,7 +52,7 @@ def _refuse_other_groups(**given: Any) -> None:
             )
 
 
-class Backbone(Recorded, nn.Module):
+class Backbone(Configurable, nn.Module):
     """An open_clip model: an image tower and a text tower.
 
     Each tower gives one pooled vector an item and, when asked, token vectors.
@@ -141,7 +141,7 @@ class Backbone(Recorded, nn.Module):
                 "set backbone.compute.chunk to null, or backbone.tuning.batch_norm to frozen"
             )
 
-    def settled(self) -> dict[str, Any]:
+    def resolved_arguments(self) -> dict[str, Any]:
         """Returns the arguments whose values depend on the weights or on the architecture."""
         return {
             "name": self.name,
@@ -170,7 +170,7 @@ class Backbone(Recorded, nn.Module):
         text = {**self._config["text_cfg"], "context_length": self.context}
         return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
 
-    def plain(self) -> "Backbone":
+    def without_adapters(self) -> "Backbone":
         """Returns a backbone without adapters.
 
         Returns:
@@ -180,7 +180,9 @@ class Backbone(Recorded, nn.Module):
             return self
         bare = {"pretrained": None, "tuning": replace(self.tuning, lora=None)}
         backbone = type(self)(**{**self._recorded, **bare})
-        backbone.model.load_state_dict(merged(self.model.state_dict(), self.tuning.lora.scaling))
+        backbone.model.load_state_dict(
+            merge_adapters(self.model.state_dict(), self.tuning.lora.scaling)
+        )
         return backbone
 
     @property
@@ -277,12 +279,12 @@ class Backbone(Recorded, nn.Module):
         settings = {**self.model.visual.preprocess_cfg, "size": side, "resize_mode": "shortest"}
         return from_pil(settings, None)
 
-    def fitted(self, images: Sequence[Tensor]) -> Tensor:
+    def resize_images(self, images: Sequence[Tensor]) -> Tensor:
         """Returns prepared images of any sizes, `[3, h, w]`, resized to the tower's size."""
         alike = [torch.stack(list(some)) for _, some in groupby(images, lambda i: i.shape)]
-        return torch.cat([self._fitted(some) for some in alike])
+        return torch.cat([self._resize_batch(some) for some in alike])
 
-    def _fitted(self, images: Tensor) -> Tensor:
+    def _resize_batch(self, images: Tensor) -> Tensor:
         if images.shape[-2:] == self.image_size:
             return images
         kind = self.model.visual.preprocess_cfg.get("interpolation")
@@ -327,7 +329,7 @@ class Backbone(Recorded, nn.Module):
     def _numbers(self, images: Tensor) -> Tensor:
         if images.dtype != torch.uint8:
             return images
-        numbers = normalised(images, self.model.visual.preprocess_cfg)
+        numbers = normalize_pixels(images, self.model.visual.preprocess_cfg)
         return numbers.to(next(self.parameters()).dtype)
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:

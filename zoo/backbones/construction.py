@@ -20,9 +20,9 @@ from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import TextInput, Tuning
 from zoo.backbones.towers import Tower
 from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
-from zoo.errors import ZooError, near, need
+from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.support import provenance
-from zoo.support.names import imported, paths
+from zoo.support.names import import_path, paths
 
 NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
 
@@ -127,7 +127,7 @@ def _publication(name: str) -> type[PublishedWeights] | None:
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
         return None
     try:
-        found = imported(path)
+        found = import_path(path)
     except (ImportError, AttributeError):
         return None
     return found if isinstance(found, type) and issubclass(found, PublishedWeights) else None
@@ -142,7 +142,7 @@ def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
     return {
         tower: provenance.RANDOM
         if recorded.get(tower) == provenance.RANDOM
-        else provenance.pretrained(source)
+        else provenance.describe_pretrained(source)
         for tower in towers
     }
 
@@ -160,7 +160,7 @@ def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None
     """
     if tuning.lora is None:
         return
-    need("peft", "hf")
+    import_optional("peft", "hf")
     from zoo.backbones.adapters import add_adapters
 
     trained = [side for side in ("image", "text") if tuning.trains(side)]
@@ -183,7 +183,7 @@ def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
         known = torch.compiler.list_backends()
         raise ZooError(
             f"backbone.compute.compile {backend!r} is no backend of "
-            f"torch.compile{near(backend, known)}: set it to inductor or null"
+            f"torch.compile{suggest_names(backend, known)}: set it to inductor or null"
         )
     for tower in towers:
         for module in tower.busiest():

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from torch import nn
 
 from zoo.backbones.hub import quick_hub
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import refuse_remote_code
 from zoo.support.text_files import NotJson, json_value
 
@@ -80,7 +80,8 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
     if known is None:
         raise ZooError(
-            f"backbone.name {name!r} is no known architecture{near(cleaned, architectures())}: "
+            f"backbone.name {name!r} is no known "
+            f"architecture{suggest_names(cleaned, architectures())}: "
             "`zoo ls backbones` lists them"
         )
     return cleaned, known
@@ -154,15 +155,15 @@ def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
         if name not in known:
             raise ZooError(
                 f"{source} has {name!r}, which is no setting of how images are "
-                f"prepared{near(str(name), known)}: choose from {', '.join(known)}"
+                f"prepared{suggest_names(str(name), known)}: choose from {', '.join(known)}"
             )
-        wanted = _unlike(name, value)
+        wanted = _expected_setting(name, value)
         if wanted is not None:
             raise ZooError(f"{source} has {name} {value!r}: give {wanted}")
     return settings
 
 
-def _unlike(name: str, value: Any) -> str | None:
+def _expected_setting(name: str, value: Any) -> str | None:
     """Returns what a setting of how images are prepared should be, None where it is right."""
     if name in CHOICES:
         return None if value in CHOICES[name] else f"one of {', '.join(CHOICES[name])}"
@@ -268,7 +269,8 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
     tags = open_clip.list_pretrained_tags_by_model(name)
     known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
     raise ZooError(
-        f"{argument} {tag!r} is neither a file nor weights of {name}{near(tag, tags)}: {known}"
+        f"{argument} {tag!r} is neither a file nor weights of {name}{suggest_names(tag, tags)}: "
+        f"{known}"
     )
 
 

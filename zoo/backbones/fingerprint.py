@@ -14,7 +14,7 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
-from zoo.support.distributed import whole
+from zoo.support.distributed import full_tensor
 from zoo.support.spec import class_path
 
 Digest: TypeAlias = "hashlib._Hash"
@@ -44,7 +44,7 @@ def weights_digest(*modules: nn.Module, after: "Digest | None" = None) -> Digest
     for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
             digest.update(name.encode())
-            plain: Any = whole(tensor.detach()).cpu().contiguous()
+            plain: Any = full_tensor(tensor.detach()).cpu().contiguous()
             digest.update(plain.reshape(-1).view(torch.uint8).numpy())
     return digest
 

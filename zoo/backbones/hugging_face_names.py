@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from zoo.backbones.weights import TEXT_TOWER, listed
+from zoo.backbones.weights import TEXT_TOWER, list_keys
 from zoo.errors import ZooError
 
 State = dict[str, Tensor]
@@ -52,13 +52,13 @@ def hugging_face_state(state: State) -> State:
     for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
         joined = JOINED.match(key)
         if joined is not None:
-            names = _queries_keys_values(_renamed(joined[1] + ".", 0, 1), joined[2])
+            names = _queries_keys_values(_rename_key(joined[1] + ".", 0, 1), joined[2])
             parts = zip(names, tensor.chunk(3), strict=True)
             out |= {name: part.clone() for name, part in parts}
         elif key in projections:
             out[projections[key]] = tensor.T.contiguous()
         else:
-            out[_renamed(key, 0, 1)] = tensor
+            out[_rename_key(key, 0, 1)] = tensor
     return out
 
 
@@ -83,15 +83,15 @@ def open_clip_state(file: Path, state: State, separate_text: bool = False) -> St
         if queries is not None:
             members = _queries_keys_values(queries[1] + ".", queries[2])
             if missing := [member for member in members if member not in state]:
-                raise ZooError(f"{file} lacks {listed(missing)} beside {key}: download it anew")
-            name = f"{_renamed(queries[1] + '.', 1, 0)}attn.in_proj_{queries[2]}"
+                raise ZooError(f"{file} lacks {list_keys(missing)} beside {key}: download it anew")
+            name = f"{_rename_key(queries[1] + '.', 1, 0)}attn.in_proj_{queries[2]}"
             out[name] = torch.cat([state[member] for member in members])
             joined |= set(members)
     for key in state.keys() - joined:
         if key in projections:
             out[projections[key]] = state[key].T.contiguous()
         else:
-            out[_renamed(key, 1, 0)] = state[key]
+            out[_rename_key(key, 1, 0)] = state[key]
     return {
         f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
         for key, tensor in out.items()
@@ -103,7 +103,7 @@ def _queries_keys_values(block: str, kind: str) -> list[str]:
     return [f"{block}self_attn.{part}_proj.{kind}" for part in "qkv"]
 
 
-def _renamed(key: str, source: int, target: int) -> str:
+def _rename_key(key: str, source: int, target: int) -> str:
     """Returns a name by the table, from one of its columns to the other."""
     for row in BEGINNINGS:
         if key.startswith(row[source]):

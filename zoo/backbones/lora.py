@@ -37,7 +37,7 @@ class LoRA(metaclass=RangedType):
         return self.alpha / self.rank
 
 
-def merged(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
+def merge_adapters(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
     """Returns the state of the plain model, with W + scaling B A in place of W, A and B.
 
     Args:
@@ -58,6 +58,6 @@ def merged(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
     return plain
 
 
-def adapted(state: dict[str, Tensor]) -> bool:
+def has_adapters(state: dict[str, Tensor]) -> bool:
     """Returns whether a state holds adapters."""
     return any(name.endswith(FIRST) for name in state)

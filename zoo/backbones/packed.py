@@ -34,7 +34,7 @@ class Packing:
         self._starts = torch.cat([lengths.new_zeros(1), self.ends + 1])
         self._longest = int(lengths.max()) if len(lengths) else 0
 
-    def apart(self, x: Tensor) -> Tensor:
+    def unpack(self, x: Tensor) -> Tensor:
         """Returns vectors of the sequence, `[N, ...]`, as those of texts with zeros behind them.
 
         Args:
@@ -45,7 +45,7 @@ class Packing:
         """
         return x.new_zeros(*self.real.shape, *x.shape[1:]).index_put((self.real,), x)
 
-    def attended(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Returns what causal attention gives to each token within its text.
 
         Args:
@@ -58,12 +58,12 @@ class Packing:
             no attention, so that it alone is padded.
         """
         if query.device.type == "cuda":
-            return self._nested(query, key, value)
-        query, key, value = (self.apart(part).transpose(1, 2) for part in (query, key, value))
+            return self._nest(query, key, value)
+        query, key, value = (self.unpack(part).transpose(1, 2) for part in (query, key, value))
         joined = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         return joined.transpose(1, 2)[self.real]
 
-    def _nested(self, *parts: Tensor) -> Tensor:
+    def _nest(self, *parts: Tensor) -> Tensor:
         query, key, value = (
             torch.nested.nested_tensor_from_jagged(
                 part, self._starts, max_seqlen=self._longest
@@ -75,7 +75,7 @@ class Packing:
         return joined
 
 
-def encoded(
+def run_blocks(
     blocks: Iterable[Any], x: Tensor, packing: Packing, layers: Collection[int]
 ) -> tuple[Tensor, dict[int, Tensor]]:
     """Returns what blocks make of packed texts.
@@ -94,7 +94,7 @@ def encoded(
         attention: nn.MultiheadAttention = block.attn
         joined = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
         parts = (part.unflatten(-1, (attention.num_heads, -1)) for part in joined.chunk(3, dim=-1))
-        x = x + block.ls_1(attention.out_proj(packing.attended(*parts).flatten(-2)))
+        x = x + block.ls_1(attention.out_proj(packing.attend(*parts).flatten(-2)))
         x = x + block.ls_2(block.mlp(block.ln_2(x)))
         if i in layers:
             kept[i] = x

@@ -63,7 +63,7 @@ def from_pixels(
     return _ByPIL(from_pil(settings, None))
 
 
-def normalised(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
+def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """Returns pixels in uint8, `[n, 3, H, W]`, as the normalised numbers that `from_pil` makes."""
     mean, std = (
         torch.tensor(settings[name], device=images.device).view(-1, 1, 1)
@@ -83,7 +83,7 @@ class _RandomCrop:
     def __call__(self, image: Tensor) -> Tensor:
         top, left, height, width = random_box(image.shape[1], image.shape[2], self.scale)
         part = image[:, top : top + height, left : left + width]
-        return _resized(part, self.height, self.width, "bicubic")
+        return _resize(part, self.height, self.width, "bicubic")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class _Whole:
         if not self.squash:
             shorter = min(image.shape[1:])
             height, width = (int(height * side / shorter) for side in image.shape[1:])
-        whole = _resized(image, height, width, self.interpolation)
+        whole = _resize(image, height, width, self.interpolation)
         centre: Tensor = center_crop(whole, [self.height, self.width])
         return centre
 
@@ -148,7 +148,7 @@ def random_box(height: int, width: int, scale: tuple[float, ...]) -> tuple[int, 
     return (height - h) // 2, (width - w) // 2, h, w
 
 
-def _resized(image: Tensor, height: int, width: int, interpolation: str) -> Tensor:
+def _resize(image: Tensor, height: int, width: int, interpolation: str) -> Tensor:
     # the kernel for uint8 wants the colours of a pixel side by side
     image = image[None].contiguous(memory_format=torch.channels_last)
     return F.interpolate(image, (height, width), mode=interpolation, antialias=True)[0]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.backbones.packed import Packing, encoded, packs
+from zoo.backbones.packed import Packing, packs, run_blocks
 from zoo.backbones.tokenizer import TextEnd
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
@@ -271,7 +271,7 @@ class TextTower(Tower):
             )
             return Encoded(encode(ids))
         if self.packed:
-            return self._packed(ids, lengths, keys)
+            return self._encode_packed(ids, lengths, keys)
         text: Any = getattr(self.model, "text", self.model)
         dtype, length = text.transformer.get_cast_dtype(), ids.shape[1]
         x = text.token_embedding(ids).to(dtype) + text.positional_embedding[:length].to(dtype)
@@ -281,7 +281,7 @@ class TextTower(Tower):
             x, attn_mask=causal, indices=layers or 1
         )
         by_layer = dict(zip(layers, outputs, strict=False))
-        pooled = self._projected(self._pool(text.ln_final(x), ids))
+        pooled = self._project(self._pool(text.ln_final(x), ids))
         real = torch.arange(length, device=ids.device) < lengths[:, None]
         return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
 
@@ -309,14 +309,14 @@ class TextTower(Tower):
             f"{reason}: set it to false"
         )
 
-    def _packed(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+    def _encode_packed(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
         text: Any = getattr(self.model, "text", self.model)
         packing, dtype = Packing(lengths, ids.shape[1]), text.transformer.get_cast_dtype()
         x = text.token_embedding(ids[packing.real]).to(dtype)
         x = x + text.positional_embedding[packing.positions].to(dtype)
-        x, by_layer = encoded(text.transformer.resblocks, x, packing, self.layers(keys))
-        pooled = self._projected(text.ln_final(x[packing.ends]))
-        tokens = {key: packing.apart(t) for key, t in self._tokens(by_layer, keys).items()}
+        x, by_layer = run_blocks(text.transformer.resblocks, x, packing, self.layers(keys))
+        pooled = self._project(text.ln_final(x[packing.ends]))
+        tokens = {key: packing.unpack(t) for key, t in self._tokens(by_layer, keys).items()}
         return Encoded(pooled, tokens, dict.fromkeys(keys, packing.real))
 
     def _tokens(
@@ -327,10 +327,10 @@ class TextTower(Tower):
         for key in keys:
             x = by_layer[key.layer % self.blocks]
             normed = text.ln_final(x) if key.norm else x
-            tokens[key] = self._projected(normed) if key.project else normed
+            tokens[key] = self._project(normed) if key.project else normed
         return tokens
 
-    def _projected(self, x: Tensor) -> Tensor:
+    def _project(self, x: Tensor) -> Tensor:
         projection = getattr(self.model, "text", self.model).text_projection
         if projection is None:
             return x

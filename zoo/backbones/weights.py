@@ -15,11 +15,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
-from zoo.backbones.lora import LoRA, adapted, merged
+from zoo.backbones.lora import LoRA, has_adapters, merge_adapters
 from zoo.errors import ZooError
 from zoo.support.class_paths import refuse_code
-from zoo.support.names import imported
-from zoo.support.spec import Recorded, is_recipe
+from zoo.support.names import import_path
+from zoo.support.spec import Configurable, is_recipe
 from zoo.support.tensors import read_tensors
 
 logger = logging.getLogger(__name__)
@@ -136,14 +136,14 @@ def read_weights(file: Path) -> Weights:
             if not key.startswith(("head.", "objective."))
         }
         logger.info("%s: its head and objective are left out, the backbone is taken", file)
-    if adapted(own):
+    if has_adapters(own):
         lora = _of_group(settings, "tuning", "lora")
         if not isinstance(lora, dict):
             raise ZooError(
                 f"{file} holds adapters and not the alpha they were trained with: save the merged "
                 "model's state_dict() instead"
             )
-        own = merged(own, LoRA(**lora).scaling)
+        own = merge_adapters(own, LoRA(**lora).scaling)
     about = held if settings else _exported_beside(file)
     described = settings or {**_recorded_settings(about), **_described_beside(file)}
     return Weights(
@@ -257,9 +257,9 @@ def _scales_cosine(file: Path, held: dict[str, Any]) -> bool:
     """
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
     if path:
-        refuse_code({"class_path": path}, Recorded, str(file), "--model.head")
+        refuse_code({"class_path": path}, Configurable, str(file), "--model.head")
     try:
-        return bool(imported(path).scales_cosine)
+        return bool(import_path(path).scales_cosine)
     except (ImportError, AttributeError, ValueError):
         return False
 
@@ -284,7 +284,7 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
             them.
     """
     target = model.state_dict()
-    state = _renamed(weights.state, target)
+    state = _rename_text_keys(weights.state, target)
     extras = [key for key in state if key not in target and key.endswith(EXTRAS)]
     if extras:
         logger.info(
@@ -295,7 +295,11 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         if key in state and key in target and state[key].numel() == 1:
             state[key] = state[key].reshape(target[key].shape)
     positions = next((key for key in target if key in POSITIONS), "")
-    if resize_text and positions in state and _alike(state[positions], target[positions]):
+    if (
+        resize_text
+        and positions in state
+        and _have_equal_width(state[positions], target[positions])
+    ):
         from open_clip.model import resize_text_pos_embed
 
         resize_text_pos_embed(state, model)
@@ -310,7 +314,7 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
     }
     if any(faults.values()):
         wrong = "; ".join(
-            f"{len(keys)} {kind}: {listed(keys)}" for kind, keys in faults.items() if keys
+            f"{len(keys)} {kind}: {list_keys(keys)}" for kind, keys in faults.items() if keys
         )
         mend = "set backbone.name to the architecture the file was made with"
         if any("lora_" in key for key in faults["unexpected"]):
@@ -323,7 +327,7 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
     model.load_state_dict(state)
 
 
-def _alike(table: Tensor, other: Tensor) -> bool:
+def _have_equal_width(table: Tensor, other: Tensor) -> bool:
     """Returns whether two tables have vectors of one width."""
     return table.ndim == 2 and table.shape[1:] == other.shape[1:]
 
@@ -347,11 +351,11 @@ def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None
     if wrong:
         raise ZooError(
             f"{source} holds NaN or infinite weights in {len(wrong)} of {len(state)} tensors "
-            f"({listed(wrong, 2)}): {mend}"
+            f"({list_keys(wrong, 2)}): {mend}"
         )
 
 
-def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
+def _rename_text_keys(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
     """Moves the names of the text tower under `text.`, or out of it, as the model has them."""
     if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
         return {
@@ -363,7 +367,7 @@ def _renamed(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, T
     return state
 
 
-def listed(keys: Iterable[str], n: int = 5) -> str:
+def list_keys(keys: Iterable[str], n: int = 5) -> str:
     """Returns the first names of a list, with dots where there are more."""
     first = list(islice(keys, n + 1))
     return ", ".join(first[:n]) + (", ..." if len(first) > n else "")

@@ -28,7 +28,7 @@ from .protocols.base import Protocol as Protocol
 from .protocols.base import Query as Query
 from .protocols.base import above_all as above_all
 from .protocols.base import all_right as all_right
-from .protocols.base import asked as asked
+from .protocols.base import build_query as build_query
 from .protocols.binary import Binary as Binary
 from .protocols.by_kind import ByKind as ByKind
 from .protocols.classify import Classification as Classification

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case, Subset
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 
 def given_path(root: Path, name: str) -> Path | None:
@@ -42,12 +42,12 @@ def locate(root: Path, subset: Subset) -> Path | None:
         for folder in folders
         for name in subset.files
         for end in ("", ".gz")
-        for path in _meant(folder, f"{name}{end}")
+        for path in _matching_files(folder, f"{name}{end}")
     )
     return next((path for path in candidates if path.exists() and not path.is_dir()), None)
 
 
-def _meant(folder: Path, name: str) -> Iterable[Path]:
+def _matching_files(folder: Path, name: str) -> Iterable[Path]:
     """Returns the file of that name, or those of a pattern; an absolute path is no pattern."""
     there = folder / name
     if "*" not in name or there.exists() or Path(name).is_absolute():
@@ -55,7 +55,9 @@ def _meant(folder: Path, name: str) -> Iterable[Path]:
     return sorted(folder.glob(name))
 
 
-def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+def check_subsets(
+    benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]
+) -> tuple[str, ...]:
     """Checks which subsets a user wants.
 
     Args:
@@ -75,7 +77,7 @@ def chosen(benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]) 
     unknown = next((subset for subset in subsets if subset not in offered), None)
     if unknown is not None:
         raise ZooError(
-            f"{benchmark} has no subset {unknown!r}{near(unknown, offered)}: "
+            f"{benchmark} has no subset {unknown!r}{suggest_names(unknown, offered)}: "
             f"it has {', '.join(offered)}"
         )
     if not subsets:
@@ -102,7 +104,7 @@ def overrides(
     for subset in files or {}:
         if subset not in known:
             raise ZooError(
-                f"{benchmark} has no subset {subset!r}{near(subset, known)}: "
+                f"{benchmark} has no subset {subset!r}{suggest_names(subset, known)}: "
                 f"`files` may name {', '.join(known)}"
             )
     return dict(files or {})

@@ -15,7 +15,7 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 Given = TypeVar("Given", bound=Query)
 
@@ -97,7 +97,7 @@ class Case:
             ZooError: The protocol gives something else than queries.
         """
         protocol = self.judged_by
-        return _given(protocol, Query, "queries", protocol.queries(self.match))
+        return _check_returned(protocol, Query, "queries", protocol.queries(self.match))
 
     def judge(self, scores: NDArray[np.float32]) -> list[Outcome]:
         """Returns the outcomes of scores, `[images, texts]`.
@@ -106,7 +106,7 @@ class Case:
             ZooError: The protocol gives something else than outcomes.
         """
         protocol = self.judged_by
-        return _given(protocol, Outcome, "judge", protocol.judge(self.match, scores))
+        return _check_returned(protocol, Outcome, "judge", protocol.judge(self.match, scores))
 
     def counts_tie(self, query: Query) -> bool:
         """Tells whether the official script counts a tie as right.
@@ -167,7 +167,7 @@ class Contents:
     limits: dict[str, int] = field(default_factory=dict)
 
 
-class Benchmark(Recorded, ABC):
+class Benchmark(Configurable, ABC):
     """Base of benchmarks.
 
     Attributes:
@@ -209,7 +209,7 @@ class Benchmark(Recorded, ABC):
         """
 
 
-def _given(protocol: Protocol, kind: type[Given], method: str, found: Any) -> list[Given]:
+def _check_returned(protocol: Protocol, kind: type[Given], method: str, found: Any) -> list[Given]:
     """Returns what a protocol gave, where it is of that kind."""
     given = list(found) if isinstance(found, Iterable) else [found]
     wrong = [one for one in given if not isinstance(one, kind)]

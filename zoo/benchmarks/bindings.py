@@ -13,7 +13,7 @@ from zoo.sources.sample import ImageRef
 
 
 @dataclass(frozen=True)
-class Shown:
+class BindingImage:
     """An image of two objects.
 
     Attributes:
@@ -31,7 +31,9 @@ class Shown:
     right: tuple[str, ...]
 
 
-def binding_cases(subset: str, shown: Sequence[Shown], captions: Sequence[str]) -> Iterator[Case]:
+def binding_cases(
+    subset: str, shown: Sequence[BindingImage], captions: Sequence[str]
+) -> Iterator[Case]:
     """Yields a case of caption against swap for each entry, and one of all images and captions.
 
     Args:

@@ -22,7 +22,7 @@ CASES = 1_000
 PUBLISHED = {"color": 1.5, "size": 0.2, "material": 0.7, "quantity": 3.3}
 
 
-class _Row(Struct):
+class _BiSCoRRow(Struct):
     caption: Text
     negative_caption: Text
 
@@ -82,7 +82,7 @@ class BiSCoR(PublishedBenchmark):
         table = (
             found
             for file in shards(path)
-            for found in rows(file, _Row, ("image", "negative_image"))
+            for found in rows(file, _BiSCoRRow, ("image", "negative_image"))
         )
         for i, (_, row, images) in enumerate(table):
             texts = row.caption, row.negative_caption

@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 
 
-class _Row(Struct):
+class _BiVLCRow(Struct):
     caption: str
     negative_caption: str
     type: str
@@ -63,7 +63,7 @@ class BiVLC(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the subset."""
-        table = (found for file in shards(path) for found in rows(file, _Row, IMAGES))
+        table = (found for file in shards(path) for found in rows(file, _BiVLCRow, IMAGES))
         for i, (place, row, images) in enumerate(table):
             if of_kind(f"{row.type}_{row.subtype}", PUBLISHED, place) == subset:
                 texts = row.caption, row.negative_caption

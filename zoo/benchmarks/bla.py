@@ -10,7 +10,7 @@ from zoo.benchmarks.annotations import identical_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 HOW = (
     "get the zip that github.com/shin-ee-chen/BLA links to and copy its annotations/*.json into "
@@ -31,7 +31,7 @@ class _Group(Struct, rename="pascal"):
     false2: str
 
 
-class _Entry(Struct):
+class _BLAEntry(Struct):
     index: int
     image_id: int | str | None = None
     caption_group: tuple[_Group, ...] = ()
@@ -60,7 +60,7 @@ class BLA(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases; a note counts entries without an image or without captions."""
         match, cases, lacking = np.array([[True, False]]), [], 0
-        for place, entry in listed(path, _Entry):
+        for place, entry in read_list(path, _BLAEntry):
             if entry.image_id is None or not entry.caption_group:
                 lacking += 1
                 continue

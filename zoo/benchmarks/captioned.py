@@ -11,10 +11,10 @@ from msgspec import Struct
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import Text, listed
+from zoo.support.schema import Text, read_list
 
 
-class _Entry(Struct):
+class _CaptionFileEntry(Struct):
     image: str
     caption: tuple[Text, ...]
 
@@ -34,7 +34,7 @@ def read_captioned(path: Path) -> list[Captioned]:
         ZooError: The file is wrong, or an image comes twice. The error names file and entry.
     """
     records: dict[ImageRef, Captioned] = {}
-    for place, entry in listed(path, _Entry, "write a text or take it out"):
+    for place, entry in read_list(path, _CaptionFileEntry, "write a text or take it out"):
         image = image_ref(entry.image)
         if image in records:
             raise ZooError(

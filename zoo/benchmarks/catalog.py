@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.names import check_whole, class_of, classes
 
 _TABLE = re.compile(
@@ -28,7 +28,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         ZooError: A name, subset or option is unknown, or an option is missing. The error names what
             is near an unknown one.
     """
-    name, argument, subsets = _parsed(name)
+    name, argument, subsets = _parse_name(name)
     given = dict(options or {})
     cls = _class(name)
     if argument is not None:
@@ -48,7 +48,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     for option in given:
         if option not in accepted and not takes_any:
             raise ZooError(
-                f"{name} has no option {option!r}{near(option, accepted)}: "
+                f"{name} has no option {option!r}{suggest_names(option, accepted)}: "
                 f"it takes {', '.join(accepted) or 'none'}"
             )
     try:
@@ -79,7 +79,7 @@ def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
     made: list[str | Benchmark] = []
     places: dict[tuple[str, str | None], int] = {}
     for entry in entries:
-        if isinstance(entry, str) and (parsed := _parsed(entry)).subsets:
+        if isinstance(entry, str) and (parsed := _parse_name(entry)).subsets:
             place = places.setdefault(parsed[:2], len(made))
             if place < len(made):
                 made[place] = f"{made[place]}:{':'.join(parsed.subsets)}"
@@ -117,10 +117,10 @@ class _Parsed(NamedTuple):
     subsets: tuple[str, ...]
 
 
-def _parsed(text: str) -> _Parsed:
+def _parse_name(text: str) -> _Parsed:
     """Splits a name from what follows its colons. A class path, `module:Class`, is a name."""
     name, colon, rest = text.partition(":")
-    if not colon or name not in offered():
+    if not colon or name not in benchmark_names():
         return _Parsed(text, None, ())
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
     in_table = _TABLE.fullmatch(rest) if cls.behind_colon else None
@@ -144,6 +144,6 @@ def _without_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, 
     return text, subsets
 
 
-def offered() -> list[str]:
+def benchmark_names() -> list[str]:
     """Returns the names of benchmarks, installed packages' included."""
     return [name for name, _, _ in classes("benchmarks")]

@@ -19,10 +19,10 @@ import numpy as np
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols import group
-from zoo.benchmarks.protocols.base import Query, written
+from zoo.benchmarks.protocols.base import Query, protocol_name
 from zoo.errors import ZooError
 from zoo.support.caches import cache_folder
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 VERSION = 2  # raised when the same cases come to something else
 WORTH_KEEPING = 5_000  # cases; fewer are looked through in less than a second
@@ -91,7 +91,7 @@ def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -
     except (OSError, ValueError, TypeError, AttributeError):
         made = found_of(cases, declared)
     with suppress(ZooError):  # they are found anew next time
-        write_beside(file, json.dumps(as_plain(made)).encode())
+        write_bytes(file, json.dumps(as_plain(made)).encode())
     return made
 
 
@@ -116,7 +116,7 @@ def _digest(cases: Iterable[Case], declared: Declared) -> str:
     chances = sorted((subset, sorted(of.items())) for subset, of in declared.items())
     seen = hashlib.blake2b(repr((VERSION, chances)).encode(), digest_size=12)
     for case in cases:
-        said = (case.subset, written(case.judged_by), case.argmax, case.correct_first)
+        said = (case.subset, protocol_name(case.judged_by), case.argmax, case.correct_first)
         texts = (len(case.images), case.texts, case.asking)
         seen.update(repr((said, texts)).encode() + np.packbits(case.match).tobytes())
     return seen.hexdigest()
@@ -125,15 +125,15 @@ def _digest(cases: Iterable[Case], declared: Declared) -> str:
 def found_of(cases: Iterable[Case], declared: Declared) -> Ceilings:
     """Returns what `ceilings` does, without its cache; see there for the arguments."""
     asking = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
-    texts = _Texts(text for case in asking for text in (*case.texts, *case.asking))
+    texts = _TextStatistics(text for case in asking for text in (*case.texts, *case.asking))
     found: dict[str, dict[str, list[_Blind]]] = {}
     known: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
     chances: dict[tuple[str, str, str, int, int], float | None] = {}
     for case in asking:
-        protocol = case.protocol if isinstance(case.protocol, str) else written(case.protocol)
+        protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
         if key not in known:
-            known[key] = chosen(case)
+            known[key] = choosing_metrics(case)
         for query in case.queries():
             if query.metric not in known[key]:
                 continue
@@ -162,7 +162,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"[\w']+", text.lower())
 
 
-class _Texts:
+class _TextStatistics:
     """What can be told of texts by themselves.
 
     Args:
@@ -189,7 +189,7 @@ class _Texts:
         return self._guesses[text]
 
 
-def chosen(case: Case) -> frozenset[str]:
+def choosing_metrics(case: Case) -> frozenset[str]:
     """Returns the metrics that a model without fault gets: their queries choose what is right."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
@@ -206,7 +206,7 @@ def _chance(
     return None if level is None else level / 100
 
 
-def _blind(case: Case, query: Query, texts: _Texts, known: float | None) -> _Blind | None:
+def _blind(case: Case, query: Query, texts: _TextStatistics, known: float | None) -> _Blind | None:
     """Returns the chances of a query, None where it chooses neither text nor place.
 
     Args:
@@ -217,7 +217,7 @@ def _blind(case: Case, query: Query, texts: _Texts, known: float | None) -> _Bli
     """
     if case.asking:
         right, wrong = _sides(case.texts, case.match[query.query].tolist())
-        same = _shared(texts, (*case.asking, *right), wrong)
+        same = _count_shared(texts, (*case.asking, *right), wrong)
         chance = 1 / len(query.match) if known is None else known
         return _Blind(chance, chance if any(same) else 1.0)
     own = [case.texts[j] for j in query.texts]
@@ -237,7 +237,7 @@ def _blind(case: Case, query: Query, texts: _Texts, known: float | None) -> _Bli
     guesses = tuple(
         put_in_order(*([guess[g] for guess in side] for side in put)) for g in range(len(GUESSES))
     )
-    same = _shared(texts, right, wrong)
+    same = _count_shared(texts, right, wrong)
     return _Blind(chance, 1 / comb(sum(same), same[0]), guesses, place)
 
 
@@ -247,7 +247,9 @@ def _sides(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list
     return right, [text for text, is_right in zip(texts, match, strict=True) if not is_right]
 
 
-def _shared(texts: _Texts, right: Sequence[str], wrong: Sequence[str]) -> tuple[int, int]:
+def _count_shared(
+    texts: _TextStatistics, right: Sequence[str], wrong: Sequence[str]
+) -> tuple[int, int]:
     """Counts the right and the wrong texts whose words are those of one of the other side."""
     bags = [texts.bag(text) for text in right], [texts.bag(text) for text in wrong]
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])

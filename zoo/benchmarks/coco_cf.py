@@ -22,7 +22,7 @@ PAIRS, RETRIEVAL = "pairs", "retrieval"
 SHARE = 0.3
 
 
-class _Line(Struct):
+class _CounterfactualLine(Struct):
     id: int | str
     image_0: str
     image_1: str
@@ -65,9 +65,9 @@ class COCOCounterfactuals(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
         """Returns a case for each example, or the one of the retrieval."""
-        examples = [line for _, line in lines(path, _Line, "fetch the file again")]
+        examples = [line for _, line in lines(path, _CounterfactualLine, "fetch the file again")]
         if subset == RETRIEVAL:
-            return [_gallery(path, self._drawn(examples))]
+            return [_gallery(path, self._sample_examples(examples))]
         match = np.eye(2, dtype=bool)
         return [
             Case(_images(path, line), _texts(line), match, "group", subset, str(line.id))
@@ -85,26 +85,28 @@ class COCOCounterfactuals(PublishedBenchmark):
             )
         return contents
 
-    def _drawn(self, examples: Sequence[_Line]) -> list[_Line]:
-        def rank(line: _Line) -> bytes:
+    def _sample_examples(
+        self, examples: Sequence[_CounterfactualLine]
+    ) -> list[_CounterfactualLine]:
+        def rank(line: _CounterfactualLine) -> bytes:
             return hashlib.blake2b(f"{self.seed} {line.id}".encode()).digest()
 
         kept = {id(line) for line in sorted(examples, key=rank)[: round(SHARE * len(examples))]}
         return [line for line in examples if id(line) in kept]
 
 
-def _gallery(path: Path, examples: Iterable[_Line]) -> Case:
+def _gallery(path: Path, examples: Iterable[_CounterfactualLine]) -> Case:
     drawn = list(examples)
     images = tuple(chain.from_iterable(_images(path, line) for line in drawn))
     texts = tuple(chain.from_iterable(map(_texts, drawn)))
     return Case(images, texts, np.eye(len(images), dtype=bool), "retrieval", RETRIEVAL, "all")
 
 
-def _texts(line: _Line) -> tuple[str, str]:
+def _texts(line: _CounterfactualLine) -> tuple[str, str]:
     return line.caption_0, line.caption_1
 
 
-def _images(path: Path, line: _Line) -> tuple[ImageRef, ...]:
+def _images(path: Path, line: _CounterfactualLine) -> tuple[ImageRef, ...]:
     folder = path.parent / "images"
     names = line.image_0, line.image_1
     return tuple(ImageRef("published", str(folder / f"{name}.jpg")) for name in names)

@@ -9,7 +9,7 @@ from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
-from zoo.support.schema import Text, listed
+from zoo.support.schema import Text, read_list
 
 HOW = (
     "`git clone https://github.com/arijitray1993/COLA` and copy its "
@@ -45,6 +45,6 @@ class COLA(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row: two links to images of Visual Genome, each with a caption."""
         match = np.eye(2, dtype=bool)
-        for i, (place, row) in enumerate(listed(path, tuple[Text, Text, Text, Text])):
+        for i, (place, row) in enumerate(read_list(path, tuple[Text, Text, Text, Text])):
             images = tuple(visual_genome_ref(link, place) for link in row[::2])
             yield Case(images, row[1::2], match, "group", subset, str(i))

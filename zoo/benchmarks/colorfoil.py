@@ -31,12 +31,12 @@ NAMED = frozenset(ImageColor.colormap) - {"rebeccapurple"}  # the 147 names of C
 PUT = ("blue", "black", "red", "pink", "yellow", "grey", "orange", "white", "green", "brown")
 
 
-class _Header(Struct):
+class _ColorFoilHeader(Struct):
     n: int
     seed: int
 
 
-class _Row(Struct):
+class _ColorFoilRow(Struct):
     image: str
     caption: Text
     foil: Text
@@ -87,11 +87,11 @@ class ColorFoil(PublishedBenchmark):
 
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases; foils are made, and kept, where that was not done before."""
-        kept = path if path.suffix == ".jsonl" else self._kept(path)
+        kept = path if path.suffix == ".jsonl" else self._cached_file(path)
         rows = lines(kept, dict[str, Any], REMADE)
         place, described = next(rows, (f"{kept}:1", {}))
-        header = record(described, _Header, place, REMADE)
-        found = [(place, record(row, _Row, place, REMADE)) for place, row in rows]
+        header = record(described, _ColorFoilHeader, place, REMADE)
+        found = [(place, record(row, _ColorFoilRow, place, REMADE)) for place, row in rows]
         if len(found) != header.n:
             raise ZooError(f"{kept} holds {len(found):,} of its {header.n:,} foils: {REMADE}")
         match = np.array([[True, False]])
@@ -102,7 +102,7 @@ class ColorFoil(PublishedBenchmark):
         note = f"foils of our own, not the authors', in {kept} (seed {header.seed})"
         return Contents(cases, list(dict.fromkeys([path, kept])), [], {subset: note})
 
-    def _kept(self, path: Path) -> Path:
+    def _cached_file(self, path: Path) -> Path:
         header = {
             "benchmark": self.name,
             "version": VERSION,
@@ -122,14 +122,14 @@ def _rows(path: Path, seed: int) -> Iterator[dict[str, str]]:
     for sample in CocoCaptions(path).each():
         if sample.image_id in done:
             continue
-        foil = foiled(sample.caption, Random(f"{seed}/{sample.image_id}"))
+        foil = replace_colors(sample.caption, Random(f"{seed}/{sample.image_id}"))
         if foil != sample.caption:
             done.add(sample.image_id)
             name = f"{int(sample.image.key):012d}.jpg"
             yield {"image": name, "caption": sample.caption, "foil": foil}
 
 
-def foiled(caption: str, rng: Random) -> str:
+def replace_colors(caption: str, rng: Random) -> str:
     """Returns a caption in which each word that names a colour is another one, the same for equals.
 
     Words are what stands between blanks, as in the authors' script; it replaces parts of other

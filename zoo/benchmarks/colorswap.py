@@ -12,7 +12,7 @@ from zoo.benchmarks.parquet import rows, shards
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 HUB = Hub("stanfordnlp/colorswap", gated=True)
 HOW = (
@@ -22,13 +22,13 @@ HOW = (
 )
 
 
-class _Row(Struct):
+class _ColorSwapRow(Struct):
     id: int | str
     caption_1: str
     caption_2: str
 
 
-class _Entry(_Row):
+class _ColorSwapEntry(_ColorSwapRow):
     image_1: str
     image_2: str
 
@@ -58,15 +58,15 @@ class ColorSwap(PublishedBenchmark):
         """Yields a case for each entry or row."""
         if path.suffix == ".parquet":
             for file in shards(path):
-                for _, row, images in rows(file, _Row, ("image_1", "image_2")):
+                for _, row, images in rows(file, _ColorSwapRow, ("image_1", "image_2")):
                     yield _case(row, images, subset)
             return
-        for _, entry in listed(path, _Entry):
+        for _, entry in read_list(path, _ColorSwapEntry):
             names = entry.image_1, entry.image_2
             images = tuple(ImageRef("published", str(path.parent / name)) for name in names)
             yield _case(entry, images, subset)
 
 
-def _case(row: _Row, images: Iterable[ImageRef], subset: str) -> Case:
+def _case(row: _ColorSwapRow, images: Iterable[ImageRef], subset: str) -> Case:
     texts, match = (row.caption_1, row.caption_2), np.eye(2, dtype=bool)
     return Case(tuple(images), texts, match, "group", subset, str(row.id))

@@ -10,7 +10,7 @@ from zoo.benchmarks.annotations import of_kind
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.svo_probes import repeated_notes
-from zoo.benchmarks.tabled import tabled
+from zoo.benchmarks.tabled import read_csv
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 
@@ -21,7 +21,7 @@ HOW = (
 CASES = {"subject": 1536, "verb": 1280, "object": 2584}
 
 
-class _Row(Struct):
+class _ComVGRow(Struct):
     id: Text
     sentence: Text
     pos_image_id: Text
@@ -46,7 +46,7 @@ class ComVG(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
         """Yields a case for each row of the kind."""
         match = np.array([[True], [False]])
-        for place, row in tabled(path, _Row):
+        for place, row in read_csv(path, _ComVGRow):
             if of_kind(row.neg_value, CASES, place) == subset:
                 numbers = row.pos_image_id, row.neg_image_id
                 images = tuple(visual_genome_ref(f"{number}.jpg", place) for number in numbers)

@@ -12,7 +12,7 @@ from zoo.benchmarks.annotations import identical_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.literals import texts_of
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.tabled import tabled
+from zoo.benchmarks.tabled import read_csv
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
@@ -35,7 +35,7 @@ SYSTEMATICITY = {
 }
 
 
-class _Row(Struct):
+class _CREPERow(Struct):
     image_id: str
     caption: str
     x: str
@@ -44,15 +44,15 @@ class _Row(Struct):
     height: str
 
 
-class _Negatives(_Row, rename={"negatives": "hard_negs"}):
+class _Negatives(_CREPERow, rename={"negatives": "hard_negs"}):
     negatives: str
 
 
-class _Atoms(_Row, rename={"negatives": "valid_hard_negs_atom"}):
+class _Atoms(_CREPERow, rename={"negatives": "valid_hard_negs_atom"}):
     negatives: str
 
 
-class _Compounds(_Row, rename={"negatives": "valid_hard_negs_comp"}):
+class _Compounds(_CREPERow, rename={"negatives": "valid_hard_negs_comp"}):
     negatives: str
 
 
@@ -129,7 +129,7 @@ def _cases(path: Path, subset: str, complexity: str | None) -> Iterator[Case]:
     schema: type[_Negatives | _Atoms | _Compounds] = _Negatives
     if subset in SYSTEMATICITY:
         schema = _Atoms if SYSTEMATICITY[subset][1] == "atom" else _Compounds
-    for i, (place, row) in enumerate(tabled(path, schema)):
+    for i, (place, row) in enumerate(read_csv(path, schema)):
         negatives = texts_of(row.negatives, schema.__struct_encode_fields__[-1], place)
         texts = (row.caption, *negatives)
         match = np.arange(len(texts))[None] == 0
@@ -138,7 +138,7 @@ def _cases(path: Path, subset: str, complexity: str | None) -> Iterator[Case]:
         yield Case((image,), texts, match, "i2t", subset, identity, complexity, correct_first=True)
 
 
-def _image(row: _Row, place: str) -> ImageRef:
+def _image(row: _CREPERow, place: str) -> ImageRef:
     try:
         left, top, width, height = (int(float(n)) for n in (row.x, row.y, row.width, row.height))
     except (ValueError, OverflowError) as error:

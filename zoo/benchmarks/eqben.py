@@ -12,7 +12,7 @@ from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import Text, listed
+from zoo.support.schema import Text, read_list
 
 HOW = (
     "by the links in github.com/Wangt-CN/EqBen, download the annotation that is formed as "
@@ -32,7 +32,7 @@ PUBLISHED = {
 }
 
 
-class _Entry(Struct):
+class _EqBenEntry(Struct):
     image0: Text
     image1: Text
     # unions of types with constraints crash msgspec 0.22 at times, when its types are collected
@@ -69,15 +69,15 @@ class EqBen(PublishedBenchmark):
         """Yields a case for each entry whose images are in the subset's folder."""
         folders = {folder: name for name, (folder, _, _) in PUBLISHED.items()}
         match = np.eye(2, dtype=bool)
-        for i, (place, entry) in enumerate(listed(path, _Entry)):
+        for i, (place, entry) in enumerate(read_list(path, _EqBenEntry)):
             folder = of_kind(entry.image0.partition("/")[0], folders, place)
             if folders[folder] == subset:
                 images = tuple(_image(path, name) for name in (entry.image0, entry.image1))
-                texts = _first(entry.caption0, place), _first(entry.caption1, place)
+                texts = _first_caption(entry.caption0, place), _first_caption(entry.caption1, place)
                 yield Case(images, texts, match, "group", subset, str(i))
 
 
-def _first(captions: str | list[str], place: str) -> str:
+def _first_caption(captions: str | list[str], place: str) -> str:
     found = captions if isinstance(captions, str) else next(iter(captions), "")
     if not found.strip():
         raise ZooError(f"{place}: a caption is blank where a text is needed: fetch the file again")

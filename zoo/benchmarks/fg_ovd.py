@@ -29,7 +29,7 @@ FILES = {
 Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
-class _Entry(Struct):
+class _FGOVDEntry(Struct):
     img_path: str
     bbox: tuple[float, float, float, float]
     width: int
@@ -59,7 +59,7 @@ class FGOVD(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each line: a box, its text and the others."""
-        for i, (place, entry) in enumerate(lines(path, _Entry, MEND)):
+        for i, (place, entry) in enumerate(lines(path, _FGOVDEntry, MEND)):
             texts = tuple(t.lower() for t in (*entry.pos_expression, *entry.neg_expression))
             match = np.arange(len(texts))[None] < len(entry.pos_expression)
             # the script compares the first text's score with the highest
@@ -67,7 +67,7 @@ class FGOVD(PublishedBenchmark):
             yield Case((image,), texts, match, "i2t", subset, str(i), correct_first=True)
 
 
-def _image(entry: _Entry, place: str) -> ImageRef:
+def _image(entry: _FGOVDEntry, place: str) -> ImageRef:
     left, top, width, height = entry.bbox
     # whole pixels around the box
     first = int(left), int(top)

@@ -13,7 +13,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 HOW = (
     "`git clone https://github.com/amitakamath/hard_positives` and copy its data/ and "
@@ -28,7 +28,7 @@ FILES = {
 POSITIVES = "swapped_data"
 
 
-class _Entry(Struct):
+class _HardPositivesEntry(Struct):
     image_path: str
     true_caption: str
     false_caption: str
@@ -57,8 +57,8 @@ class HardPositives(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry: the image, a caption, its hard positive and the foil."""
-        positives = list(listed(_positives(path), _Entry))
-        entries = list(listed(path, _Entry))
+        positives = list(read_list(_positives(path), _HardPositivesEntry))
+        entries = list(read_list(path, _HardPositivesEntry))
         if len(entries) != len(positives):
             raise ZooError(
                 f"{_positives(path)} has {len(positives):,} entries and {path} has "
@@ -90,7 +90,7 @@ def _positives(path: Path) -> Path:
     return found
 
 
-def _image(entry: _Entry, place: str) -> ImageRef:
+def _image(entry: _HardPositivesEntry, place: str) -> ImageRef:
     image = visual_genome_ref(entry.image_path, place)
     box = entry.bbox_x, entry.bbox_y, entry.bbox_w, entry.bbox_h
     if None in box:

@@ -14,7 +14,7 @@ from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import Text, keyed, listed
+from zoo.support.schema import Text, read_list, read_object
 
 HOW = (
     "`git clone https://github.com/McGill-NLP/imagecode` and copy its data/{file} into "
@@ -69,12 +69,12 @@ class ImageCoDe(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each description."""
         if subset == SIMPLE:
-            for i, (_, entry) in enumerate(listed(path, _Simple)):
+            for i, (_, entry) in enumerate(read_list(path, _Simple)):
                 images = _images(path, entry.directory)
                 two = images[entry.pos_idx], images[entry.neg_idx]
                 yield _case(two, 0, entry.caption, subset, str(i))
             return
-        for place, folder, descriptions in keyed(path, dict[str, Text]):
+        for place, folder, descriptions in read_object(path, dict[str, Text]):
             if (STATIC in folder) != (subset == "static"):
                 continue
             for index, text in descriptions.items():

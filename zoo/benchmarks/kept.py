@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.support.files import beside
+from zoo.support.files import temporary_path
 
 
 def digest(header: Mapping[str, Any]) -> str:
@@ -35,7 +35,7 @@ def keep(
     """
     try:
         _refuse_read_only(path.parent)
-        with beside(path) as part, part.open("w", encoding="utf-8") as file:
+        with temporary_path(path) as part, part.open("w", encoding="utf-8") as file:
             for row in ({**header, "n": len(rows)}, *rows):
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     except OSError as error:

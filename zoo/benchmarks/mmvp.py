@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.tabled import tabled
+from zoo.benchmarks.tabled import read_csv
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
@@ -33,7 +33,7 @@ FOLDERS = ("MLLM_VLM Images", "MMVP_VLM_Images")
 PREFIX = "a photo of "
 
 
-class _Row(Struct):
+class _MMVPRow(Struct):
     number: Text = field(name="Question ID")
     pattern: Text = field(name="Type")
     statement: Text = field(name="Statement")
@@ -69,7 +69,7 @@ class MMVP(PublishedBenchmark):
         """Yields a case for each two rows of the pattern."""
         folder = next((path.parent / f for f in FOLDERS if (path.parent / f).is_dir()), None)
         images = folder or path.parent / FOLDERS[0]
-        table = list(tabled(path, _Row))
+        table = list(read_csv(path, _MMVPRow))
         for i in range(0, len(table), 2):
             rows = _pair(table[i : i + 2])
             if of_kind(rows[0].pattern, PATTERNS, table[i][0]) == subset:
@@ -84,7 +84,7 @@ class MMVP(PublishedBenchmark):
                 )
 
 
-def _pair(table: Sequence[tuple[str, _Row]]) -> list[_Row]:
+def _pair(table: Sequence[tuple[str, _MMVPRow]]) -> list[_MMVPRow]:
     rows = [row for _, row in table]
     if len(rows) < 2 or rows[0].pattern != rows[1].pattern:
         numbers = " and ".join(row.number for row in rows)
@@ -94,7 +94,7 @@ def _pair(table: Sequence[tuple[str, _Row]]) -> list[_Row]:
     return rows
 
 
-def _image(folder: Path, row: _Row) -> ImageRef:
+def _image(folder: Path, row: _MMVPRow) -> ImageRef:
     names = row.pattern, row.pattern.replace(" ", "_")
     there = next((name for name in names if (folder / name).is_dir()), row.pattern)
     return ImageRef("published", str(folder / there / f"{row.number}.jpg"))

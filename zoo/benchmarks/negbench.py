@@ -14,7 +14,7 @@ from zoo.benchmarks.literals import texts_of
 from zoo.benchmarks.protocols.by_kind import ByKind
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
-from zoo.benchmarks.tabled import tabled
+from zoo.benchmarks.tabled import read_csv
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
@@ -55,7 +55,7 @@ class _Captioned(Struct):
     captions: str
 
 
-def _published(*values: float) -> dict[str, float]:
+def _published_values(*values: float) -> dict[str, float]:
     return dict(zip(("i2t", *KINDS), values, strict=True))
 
 
@@ -79,7 +79,7 @@ class NegBench(PublishedBenchmark):
             5_914,
             HOW,
             chance=CHANCE,
-            published=_published(39.3, 69.1, 6.8, 39.3),
+            published=_published_values(39.3, 69.1, 6.8, 39.3),
         ),
         Subset(
             VOC,
@@ -87,7 +87,7 @@ class NegBench(PublishedBenchmark):
             5_031,
             HOW,
             chance=CHANCE,
-            published=_published(38.7, 82.6, 3.3, 59.0),
+            published=_published_values(38.7, 82.6, 3.3, 59.0),
         ),
         Subset(
             SYNTHETIC,
@@ -107,7 +107,7 @@ class NegBench(PublishedBenchmark):
         """Returns the cases; notes count remarks in texts, and say where right answers stand."""
         if subset in RETRIEVALS:
             return Contents([gallery(subset, list(_pairs(path)))], [path], [])
-        rows = list(tabled(path, _Choice))
+        rows = list(read_csv(path, _Choice))
         cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
         notes = identical_note(subset, cases) | _remarks(subset, cases) | place_note(subset, cases)
         shifted = [place for place, row in rows if row.more.strip()]
@@ -152,7 +152,7 @@ def _image(text: str, place: str) -> ImageRef:
 
 
 def _pairs(path: Path) -> Iterator[tuple[ImageRef, str]]:
-    for place, row in tabled(path, _Captioned):
+    for place, row in read_csv(path, _Captioned):
         image = _image(row.filepath, place)
         yield from ((image, text) for text in texts_of(row.captions, "captions", place))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import chosen, locate
+from zoo.benchmarks.annotations import check_subsets, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.own_images import OwnImages
@@ -66,7 +66,7 @@ class Pairs(Benchmark):
         cases = list(self._cases(path))
         if not cases:
             raise ZooError(f"{path} has no row under its header: write one pair a line")
-        wanted = chosen(str(path), self.wanted, dict.fromkeys(case.subset for case in cases))
+        wanted = check_subsets(str(path), self.wanted, dict.fromkeys(case.subset for case in cases))
         return Contents([case for case in cases if case.subset in wanted], [path], [])
 
     def _cases(self, path: Path) -> Iterator[Case]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.benchmarks.annotations import (
-    chosen,
+    check_subsets,
     count_notes,
     identical_note,
     locate,
@@ -15,7 +15,7 @@ from zoo.benchmarks.annotations import (
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.parquet import shards
-from zoo.benchmarks.roots import rooted
+from zoo.benchmarks.roots import cases_from_root
 
 
 class PublishedBenchmark(Benchmark):
@@ -40,7 +40,7 @@ class PublishedBenchmark(Benchmark):
         self, files: dict[str, str] | None = None, subsets: list[str] | None = None
     ) -> None:
         self.files = overrides(self.name, files, self.offers)
-        self.wanted = chosen(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.offers)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -79,7 +79,7 @@ class PublishedBenchmark(Benchmark):
                 contents.absent.append(subset)
                 continue
             found = self.read_subset(path, subset.name)
-            contents.cases.extend(rooted(found.cases, root, path.parent))
+            contents.cases.extend(cases_from_root(found.cases, root, path.parent))
             contents.files.extend(found.files)
             contents.notes.update(found.notes)
             contents.limits.update(found.limits)

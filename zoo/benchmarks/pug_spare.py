@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import chosen, locate
+from zoo.benchmarks.annotations import check_subsets, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.bindings import Shown, binding_cases
+from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.errors import ZooError
 from zoo.scenes import blocks
 from zoo.sources.readers.pug_spare import Animals, Holdout, animals, holdout, text
@@ -47,7 +47,7 @@ class PUGSpare(Benchmark):
         self, file: str | None = None, block_seed: int = 0, subsets: list[str] | None = None
     ) -> None:
         self.file, self.block_seed = file, block_seed
-        self.wanted = chosen(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.offers)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -92,11 +92,11 @@ class PUGSpare(Benchmark):
         folder: Path,
     ) -> Iterator[Case]:
         shown = [
-            Shown(
+            BindingImage(
                 ImageRef("published", (folder / row.picture).as_posix()),
                 row.place.rpartition(":")[2],
                 text(row.caption),
-                text(blocks.swapped(row.caption)),
+                text(blocks.swap_attributes(row.caption)),
                 (text(row.caption), text((row.caption[1], row.caption[0]))),
             )
             for row in rows

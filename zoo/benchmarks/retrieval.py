@@ -8,7 +8,7 @@ import numpy as np
 from zoo.benchmarks.annotations import count_notes, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.captioned import read_captioned
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.flickr_token import FlickrToken
@@ -94,7 +94,7 @@ class Retrieval(Benchmark):
     def __init__(self, source: str | Reader | None = None, pre_caption: bool = False) -> None:
         if isinstance(source, str) and source not in SUBSETS:
             raise ZooError(
-                f"retrieval has no source {source!r}{near(source, SUBSETS)}: "
+                f"retrieval has no source {source!r}{suggest_names(source, SUBSETS)}: "
                 f"name one of {', '.join(SUBSETS)}, or give a reader in YAML"
             )
         self.source, self.pre_caption = source, pre_caption
@@ -114,7 +114,7 @@ class Retrieval(Benchmark):
         """Returns a case for each source whose captions are there."""
         if isinstance(self.source, Reader):
             pairs = _of_reader(self.source)
-            case = gallery(self.subsets[0].name, self._cleaned(pairs))
+            case = gallery(self.subsets[0].name, self._clean(pairs))
             return Contents([case], list(self.source.files), [], self._note())
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
@@ -125,7 +125,7 @@ class Retrieval(Benchmark):
             pairs, files = (
                 _flickr8k(path) if subset.name == "flickr8k" else (_test_split(path), [path])
             )
-            case = gallery(subset.name, self._cleaned(pairs))
+            case = gallery(subset.name, self._clean(pairs))
             counts.append((subset, len(case.images)))
             contents.cases.append(case)
             contents.files.extend(files)
@@ -134,7 +134,7 @@ class Retrieval(Benchmark):
         contents.notes.update(self._note())
         return contents
 
-    def _cleaned(self, pairs: list[Pair]) -> list[Pair]:
+    def _clean(self, pairs: list[Pair]) -> list[Pair]:
         if not self.pre_caption:
             return pairs
         return [(image, pre_caption(caption)) for image, caption in pairs]

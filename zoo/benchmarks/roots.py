@@ -11,7 +11,7 @@ from zoo.sources.images import CONTAINERS, ImageFinder
 from zoo.sources.sample import ImageRef
 
 
-def settled(contents: Contents, finder: ImageFinder) -> Contents:
+def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
     """Gives every image of a reading the reference that it is known by.
 
     Args:
@@ -23,7 +23,7 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
         of images that are taken by name alone, of a user's own images that carry an orientation or
         transparency, and of boxes in images that were resized.
     """
-    known = finder.settled(_images(contents.cases))
+    known = finder.resolve_references(_images(contents.cases))
     notes = dict(contents.notes)
     absent = finder.missing(known)
     if absent:
@@ -37,7 +37,9 @@ def settled(contents: Contents, finder: ImageFinder) -> Contents:
     contents = _limit_cases(replace(contents, cases=cases, notes=notes), finder)
     asked = _images(contents.cases)
     found = boxes(asked, finder.size)
-    notes = contents.notes | finder.carried(asked).notes(finder.decoding, "upright", "background")
+    notes = contents.notes | finder.count_orientation_and_alpha(asked).notes(
+        finder.decoding, "upright", "background"
+    )
     return replace(contents, notes=notes | found.notes, unfit=found.unfit)
 
 
@@ -86,7 +88,7 @@ def _with_images(case: Case, reference: Callable[[ImageRef], ImageRef]) -> Case:
     return replace(case, images=images, partners=partners)
 
 
-def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
+def cases_from_root(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
     """Names images that lie beside an annotation file by their paths from the root.
 
     Results then do not depend on where the root lies. A path outside the root is absolute.
@@ -98,10 +100,10 @@ def rooted(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
         folder: The folder of the annotation file.
     """
     for case in cases:
-        yield _with_images(case, lambda image: _rooted(image, root, folder))
+        yield _with_images(case, lambda image: _path_from_root(image, root, folder))
 
 
-def _rooted(image: ImageRef, root: Path, folder: Path) -> ImageRef:
+def _path_from_root(image: ImageRef, root: Path, folder: Path) -> ImageRef:
     if image.source not in ("published", *CONTAINERS):
         return image
     path = Path(image.key)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from zoo.benchmarks.annotations import chosen, given_path
+from zoo.benchmarks.annotations import check_subsets, given_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.scenes.cache import CAPTIONS, SceneCaption, read_captions
@@ -31,7 +31,7 @@ class SceneFolder(Benchmark):
     by_chance: ClassVar[Mapping[str, float]]
 
     def __init__(self, folder: str, subsets: list[str] | None = None) -> None:
-        self.folder, self.wanted = folder, chosen(self.name, subsets, self.offers)
+        self.folder, self.wanted = folder, check_subsets(self.name, subsets, self.offers)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.bindings import Shown, binding_cases
+from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.benchmarks.scene_folders import SceneFolder, picture
 from zoo.errors import ZooError
 from zoo.scenes.blocks import SPLITS
@@ -45,7 +45,7 @@ class SceneGrid(SceneFolder):
                 )
         for subset in self.wanted:
             shown = [
-                Shown(
+                BindingImage(
                     picture(folder, row),
                     row.caption_id,
                     row.caption,

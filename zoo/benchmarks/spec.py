@@ -13,7 +13,7 @@ from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import Text, listed
+from zoo.support.schema import Text, read_list
 
 HUB = Hub("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
 TEXTS, IMAGES = "image2text.json", "text2image.json"
@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 
 
-class _Entry(Struct):
+class _SPECEntry(Struct):
     query: Text
     keys: Annotated[tuple[Text, ...], Meta(min_length=2)]
     label: int
@@ -59,11 +59,11 @@ class SPEC(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each question, first those of images."""
-        for i, (place, entry) in enumerate(listed(path, _Entry)):
+        for i, (place, entry) in enumerate(read_list(path, _SPECEntry)):
             match = _right(entry, place)[None]
             images = _images(path, (entry.query,))
             yield Case(images, entry.keys, match, "i2t", subset, f"image {i}", argmax=True)
-        for i, (place, entry) in enumerate(listed(path.with_name(IMAGES), _Entry)):
+        for i, (place, entry) in enumerate(read_list(path.with_name(IMAGES), _SPECEntry)):
             match = _right(entry, place)[:, None]
             images = _images(path, entry.keys)
             yield Case(images, (entry.query,), match, "t2i", subset, f"text {i}", argmax=True)
@@ -78,7 +78,7 @@ class SPEC(PublishedBenchmark):
         return contents
 
 
-def _right(entry: _Entry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _right(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     if not 0 <= entry.label < len(entry.keys):
         raise ZooError(
             f"{place}: label {entry.label} is no place among {len(entry.keys)} keys: "

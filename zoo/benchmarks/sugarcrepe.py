@@ -10,7 +10,7 @@ from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
-from zoo.support.schema import keyed
+from zoo.support.schema import read_object
 
 HOW = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 
 
-class _Entry(Struct):
+class _SugarCrepeEntry(Struct):
     filename: str
     caption: str
     negative_caption: str
@@ -60,7 +60,7 @@ class SugarCrepe(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry: the image, its caption and the foil."""
         match = np.array([[True, False]])
-        for place, key, entry in keyed(path, _Entry):
+        for place, key, entry in read_object(path, _SugarCrepeEntry):
             image = coco_ref(entry.filename, place)
             texts = entry.caption, entry.negative_caption
             yield Case((image,), texts, match, "i2t", subset, key)

@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 # its files are those of github.com/Sri-Harsha/scpp, byte for byte
 HUB = Hub("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 
 
-class _Entry(Struct):
+class _SugarCrepePPEntry(Struct):
     id: int | str
     filename: str
     caption: str
@@ -61,7 +61,7 @@ class SugarCrepePP(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry: the image, its two captions and the foil."""
         match = np.array([[True, True, False]])
-        for place, entry in listed(path, _Entry):
+        for place, entry in read_list(path, _SugarCrepePPEntry):
             image = coco_ref(entry.filename, place)
             texts = entry.caption, entry.caption2, entry.negative_caption
             yield Case((image,), texts, match, "all_pos", subset, str(entry.id))
@@ -82,7 +82,7 @@ class SugarCrepePPText(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry: two captions that ask, the second of them and the foil."""
         match = np.array([[True, False]] * 2)
-        for _, entry in listed(path, _Entry):
+        for _, entry in read_list(path, _SugarCrepePPEntry):
             asking, texts = (
                 (entry.caption, entry.caption2),
                 (entry.caption2, entry.negative_caption),

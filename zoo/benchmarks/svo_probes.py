@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.tabled import tabled
+from zoo.benchmarks.tabled import read_csv
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 
@@ -27,7 +27,7 @@ PUBLISHED = {"subject": 84.1, "verb": 79.7, "object": 88.6}
 Flag = Literal["True", "False", "TRUE", "FALSE", "true", "false"]
 
 
-class _Row(Struct):
+class _SVOProbesRow(Struct):
     sentence: Text
     pos_image_id: Text
     neg_image_id: Text
@@ -89,7 +89,7 @@ class SVOProbes(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a subset, and a note of the rows that are in none."""
         kind, _, pairs = subset.partition(" ")
-        table = list(tabled(path, _Row))
+        table = list(read_csv(path, _SVOProbesRow))
         wanted = [(place, row) for place, row in table if row.differs == [kind]]
         images = path.parent / "images"
         if pairs:
@@ -102,14 +102,16 @@ class SVOProbes(PublishedBenchmark):
         return Contents(cases, [path], [], notes)
 
 
-def _rows(rows: Iterable[tuple[str, _Row]], images: Path, subset: str) -> Iterator[Case]:
+def _rows(rows: Iterable[tuple[str, _SVOProbesRow]], images: Path, subset: str) -> Iterator[Case]:
     for place, row in rows:
         both = _image(images, row.pos_image_id), _image(images, row.neg_image_id)
         match = np.array([[True], [False]])
         yield Case(both, (row.sentence,), match, "t2i", subset, place.rpartition(":")[2])
 
 
-def _each_pair(rows: Iterable[tuple[str, _Row]], images: Path, subset: str) -> Iterator[Case]:
+def _each_pair(
+    rows: Iterable[tuple[str, _SVOProbesRow]], images: Path, subset: str
+) -> Iterator[Case]:
     partners: dict[tuple[str, str, bool], set[str]] = {}  # the other images of a pair's rows
     for _, row in rows:
         right, wrong = row.pos_image_id, row.neg_image_id

@@ -10,7 +10,7 @@ from zoo.support.schema import record
 T = TypeVar("T")
 
 
-def tabled(
+def read_csv(
     path: Path, schema: type[T], mend: str = "fetch the file again"
 ) -> Iterator[tuple[str, T]]:
     """Reads a CSV file with a header.

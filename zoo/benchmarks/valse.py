@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import keyed
+from zoo.support.schema import read_object
 
 HOW = (
     "`git clone https://github.com/Heidelberg-NLP/VALSE` and copy its data/*.json into "
@@ -40,7 +40,7 @@ class _Votes(Struct):
     caption: int
 
 
-class _Entry(Struct):
+class _VALSEEntry(Struct):
     dataset: str
     image_file: str
     caption: str
@@ -77,7 +77,7 @@ class VALSE(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the valid cases; a note counts the others."""
         match, cases, invalid = np.array([[True, False]]), [], 0
-        for place, key, entry in keyed(path, _Entry):
+        for place, key, entry in read_object(path, _VALSEEntry):
             if entry.mturk.caption < VALID:
                 invalid += 1
                 continue
@@ -91,7 +91,7 @@ class VALSE(PublishedBenchmark):
         return Contents(cases, [path], [], notes)
 
 
-def _image(entry: _Entry, place: str) -> ImageRef:
+def _image(entry: _VALSEEntry, place: str) -> ImageRef:
     name = entry.image_file
     if entry.dataset == "visual7w":
         return visual_genome_ref(name.removeprefix("v7w_"), place)

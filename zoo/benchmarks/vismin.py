@@ -17,7 +17,7 @@ HUB = Hub("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
 CASES = {"object": 579, "attribute": 294, "counting": 589, "relation": 622}
 
 
-class _Row(Struct):
+class _VisMinRow(Struct):
     id: int | str
     category: str
     text_0: str
@@ -50,7 +50,7 @@ class VisMin(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the category."""
         for file in shards(path):
-            for place, row, images in rows(file, _Row, ("image_0", "image_1")):
+            for place, row, images in rows(file, _VisMinRow, ("image_0", "image_1")):
                 if of_kind(row.category, CASES, place) == subset:
                     texts = row.text_0, row.text_1
                     match = np.eye(2, dtype=bool)

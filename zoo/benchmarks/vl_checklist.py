@@ -13,7 +13,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import image_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.ranges import PositiveInt
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 HOW = (
     "`git clone https://github.com/om-ai-lab/VL-CheckList` and copy its data/* into "
@@ -31,7 +31,7 @@ PUBLISHED = {"Relation/spatial/vg": 54.0}
 Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
-class _Texts(Struct, rename="upper"):
+class _TextPair(Struct, rename="upper"):
     pos: Texts
     neg: Texts
 
@@ -99,7 +99,7 @@ class VLCheckList(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of all rows, how many are asked about, and notes of odd foils."""
         match, cases = np.array([[True, False]]), []
-        for i, (place, (name, texts)) in enumerate(listed(path, tuple[str, _Texts])):
+        for i, (place, (name, texts)) in enumerate(read_list(path, tuple[str, _TextPair])):
             image, pair = _image(name, subset, place), (texts.pos[0], texts.neg[0])
             cases.append(Case((image,), pair, match, "i2t", subset, str(i)))
         notes = identical_note(subset, cases)

@@ -15,7 +15,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import Text, listed
+from zoo.support.schema import Text, read_list
 
 HOW = (
     "download {file} from Google Drive (id {drive}), by the links in "
@@ -130,7 +130,7 @@ class WhatsUp(PublishedBenchmark):
         if name not in PREPOSITIONS:
             cases = list(_asked_of_two(path, subset))
             return Contents(cases, [path], [], identical_note(subset, cases))
-        entries = list(listed(path, _Controlled))
+        entries = list(read_list(path, _Controlled))
         if sets:
             return _in_sets(entries, path, subset)
         cases = list(_asked_of_four(entries, path, subset))
@@ -143,7 +143,7 @@ class WhatsUp(PublishedBenchmark):
 
 def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
     match = np.array([[True, False]])
-    for i, (place, (number, *texts)) in enumerate(listed(path, tuple[int | str, Text, Text])):
+    for i, (place, (number, *texts)) in enumerate(read_list(path, tuple[int | str, Text, Text])):
         image = (
             coco_ref(f"{number:0>12}.jpg", place)
             if subset.startswith("COCO")

@@ -12,7 +12,7 @@ from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows
 from zoo.benchmarks.protocols.group import CHANCE
-from zoo.benchmarks.roots import rooted
+from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import lines
 
@@ -33,7 +33,7 @@ SUBSET = Subset(
 )
 
 
-class _Row(Struct):
+class _WinogroundRow(Struct):
     id: int | str
     caption_0: str
     caption_1: str
@@ -41,7 +41,7 @@ class _Row(Struct):
     tag: str | None = None
 
 
-class _Line(_Row, kw_only=True):
+class _WinogroundLine(_WinogroundRow, kw_only=True):
     image_0: str
     image_1: str
 
@@ -74,7 +74,7 @@ class Winoground(Benchmark):
 
     def read(self, root: Path) -> Contents:
         """Returns the cases where the annotations are there."""
-        files = self._found(root)
+        files = self._find_files(root)
         if not files:
             return Contents([], [], list(self.subsets))
         cases = [
@@ -83,9 +83,9 @@ class Winoground(Benchmark):
             for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file)
         ]
         notes = count_notes([(SUBSET, len(cases))])
-        return Contents(list(rooted(cases, root, files[0].parent)), files, [], notes)
+        return Contents(list(cases_from_root(cases, root, files[0].parent)), files, [], notes)
 
-    def _found(self, root: Path) -> list[Path]:
+    def _find_files(self, root: Path) -> list[Path]:
         if self.file is not None:
             given = given_path(root, self.file)
             return (
@@ -104,7 +104,7 @@ class Winoground(Benchmark):
 
 
 def _of_jsonl(path: Path) -> Iterator[Case]:
-    for _, row in lines(path, _Line, "fetch the file again"):
+    for _, row in lines(path, _WinogroundLine, "fetch the file again"):
         names = row.image_0, row.image_1
         yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
 
@@ -114,11 +114,11 @@ def _image(path: Path, stem: str) -> str:
 
 
 def _of_parquet(path: Path) -> Iterator[Case]:
-    for _, row, images in rows(path, _Row, ("image_0", "image_1")):
+    for _, row, images in rows(path, _WinogroundRow, ("image_0", "image_1")):
         yield _case(row, images)
 
 
-def _case(row: _Row, images: Iterable[ImageRef]) -> Case:
+def _case(row: _WinogroundRow, images: Iterable[ImageRef]) -> Case:
     texts = row.caption_0, row.caption_1
     tag = row.collapsed_tag or row.tag
     return Case(tuple(images), texts, np.eye(2, dtype=bool), "group", SUBSET.name, str(row.id), tag)

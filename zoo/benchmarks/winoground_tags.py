@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import chosen, count_notes, locate, of_kind
+from zoo.benchmarks.annotations import check_subsets, count_notes, locate, of_kind
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.winoground import HOW, SUBSET, Winoground
-from zoo.support.schema import keyed
+from zoo.support.schema import read_object
 
 FILE = "winoground/new_tag_assignments.json"
 PLAIN = "plain"
@@ -45,7 +45,7 @@ class WinogroundTags(Benchmark):
         self, file: str | None = None, tags: str | None = None, subsets: list[str] | None = None
     ) -> None:
         self.file, self.tags = file, tags
-        self.wanted = chosen(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.offers)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -67,7 +67,7 @@ class WinogroundTags(Benchmark):
             return Contents([], [], list(self.subsets))
         tags = {
             case: [of_kind(tag, CASES, place) for tag in given] or [PLAIN]
-            for place, case, given in keyed(path, list[str])
+            for place, case, given in read_object(path, list[str])
         }
         cases = [
             replace(case, subset=subset.name)

@@ -26,7 +26,7 @@ OPEN_CLIP, HUGGING_FACE = "open_clip_model.safetensors", "model.safetensors"
 TOWERS = "backbone.model."
 
 
-class _Part(Struct):
+class _PartFields(Struct):
     class_path: str
     init_args: dict[str, Any] = {}
 
@@ -35,21 +35,21 @@ class _Named(Struct):
     name: str
 
 
-class _Backbone(Struct):
+class _BackboneFields(Struct):
     class_path: str
     init_args: _Named
 
 
-class _Recipe(Struct):
-    backbone: _Backbone
-    head: _Part | None = None
-    objective: _Part | None = None
+class _RecipeFields(Struct):
+    backbone: _BackboneFields
+    head: _PartFields | None = None
+    objective: _PartFields | None = None
 
 
 class _Description(Struct):
     """What `zoo.json` has to say."""
 
-    recipe: _Recipe
+    recipe: _RecipeFields
     origin: dict[str, Any]
     separate_text: bool
 

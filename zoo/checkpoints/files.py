@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
-from zoo.support.files import beside, sweep
+from zoo.support.files import sweep, temporary_path
 from zoo.support.spec import is_recipe
 from zoo.support.tensors import read_tensors
 
@@ -47,7 +47,7 @@ class WholeCheckpointIO(TorchCheckpointIO):
         """
         target = Path(path)
         try:
-            with beside(target) as part, part.open("wb") as file:
+            with temporary_path(target) as part, part.open("wb") as file:
                 torch.save(checkpoint, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -137,7 +137,7 @@ def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     return recipe
 
 
-def located(name: str | Path, runs: Path = RUNS) -> Path:
+def find_checkpoint(name: str | Path, runs: Path = RUNS) -> Path:
     """Finds the checkpoint that a command is given.
 
     Args:

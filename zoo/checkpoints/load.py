@@ -10,7 +10,7 @@ from zoo import __version__
 from zoo.backbones.catalogue.model import settings
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
-from zoo.checkpoints.files import located, read_checkpoint, recipe_of
+from zoo.checkpoints.files import find_checkpoint, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
@@ -32,7 +32,7 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
         ZooError: The checkpoint cannot be read, its classes are not trusted or cannot be built, or
             its weights are NaN or infinite.
     """
-    path = located(path)
+    path = find_checkpoint(path)
     checkpoint = read_checkpoint(Path(path))
     recipe = recipe or recipe_of(checkpoint)
     refuse_code(recipe, ZooModule, str(path))
@@ -83,7 +83,7 @@ def load_published(name: str) -> ZooModule:
     Raises:
         ZooError: There is no such model, or its weights cannot be had or do not fit.
     """
-    return _built(settings(name), f"the model {name}")
+    return _build_module(settings(name), f"the model {name}")
 
 
 def load_measured(model: Mapping[str, Any]) -> ZooModule:
@@ -103,7 +103,7 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
         module = load_checkpoint(checkpoint, recipe)
     elif recipe is not None:
         refuse_code(recipe, ZooModule, "the recipe of the model in these results")
-        module = _built(recipe, "the model that was measured")
+        module = _build_module(recipe, "the model that was measured")
     else:
         raise ZooError(f"{model.get('model')} is no model of zoo, and cannot be loaded")
     if weights_hash(module.backbone, module.head) != model.get("weights_sha256"):
@@ -114,7 +114,7 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
     return module.eval()
 
 
-def _built(recipe: Mapping[str, Any], name: str) -> ZooModule:
+def _build_module(recipe: Mapping[str, Any], name: str) -> ZooModule:
     """Builds a module of its parts in plain data.
 
     Args:

@@ -23,7 +23,7 @@ from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.class_paths import refuse_code
 from zoo.support.files import check_place
-from zoo.support.spec import built, spec
+from zoo.support.spec import from_config, to_config
 
 State = dict[str, Tensor]
 
@@ -65,7 +65,7 @@ def merge(
         )
     check_place(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
-    (start, untuned), tuned = _start(checkpoint, module, base), _plain(module)
+    (start, untuned), tuned = _start(checkpoint, module, base), _plain_state(module)
     lacking = [
         name for name in tuned if name not in start or start[name].shape != tuned[name].shape
     ]
@@ -82,7 +82,7 @@ def merge(
             f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} "
             "was frozen, and differs): give --base the weights that it was"
         )
-    recipe = {**module.recipe(), "backbone": spec(module.backbone.plain())}
+    recipe = {**module.recipe(), "backbone": to_config(module.backbone.without_adapters())}
     origin = {
         name: part
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
@@ -91,7 +91,7 @@ def merge(
     for alpha, file in zip(alphas, files, strict=True):
         seen = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
         content = {
-            "state_dict": interpolated(start, tuned, alpha),
+            "state_dict": interpolate_states(start, tuned, alpha),
             "hyper_parameters": {
                 **recipe,
                 "_instantiator": "lightning.pytorch.cli.instantiate_module",
@@ -109,7 +109,7 @@ def merge(
     return files
 
 
-def interpolated(start: State, tuned: State, alpha: float) -> State:
+def interpolate_states(start: State, tuned: State, alpha: float) -> State:
     """Returns (1 - alpha) start + alpha tuned, computed in fp64.
 
     Args:
@@ -139,7 +139,7 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
         refuse_code({"pretrained": source}, Backbone, str(checkpoint))
     bare = replace(module.backbone.tuning, lora=None)
     try:
-        given = built(source, PublishedWeights) if isinstance(source, dict) else source
+        given = from_config(source, PublishedWeights) if isinstance(source, dict) else source
         settings = {**module.backbone._recorded, "pretrained": given, "tuning": bare}
         backbone = type(module.backbone)(**settings)
     except ZooError as error:
@@ -193,10 +193,11 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
     return states[0]
 
 
-def _plain(module: ZooModule) -> State:
+def _plain_state(module: ZooModule) -> State:
     """Returns the module's state with adapters merged."""
     towers = {
-        f"backbone.{name}": tensor for name, tensor in module.backbone.plain().state_dict().items()
+        f"backbone.{name}": tensor
+        for name, tensor in module.backbone.without_adapters().state_dict().items()
     }
     return towers | {
         name: tensor
@@ -211,7 +212,7 @@ def _without_adapters(backbone: Backbone) -> Backbone:
     for name, parameter in bare.named_parameters():
         if "lora_B" in name:
             parameter.data.zero_()
-    return bare.plain()
+    return bare.without_adapters()
 
 
 def _frozen(module: ZooModule) -> State:

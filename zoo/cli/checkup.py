@@ -26,7 +26,7 @@ from zoo.sources.kept_samples import kept_samples
 from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
-from zoo.sources.source import Source, located, read
+from zoo.sources.source import Source, read, resolve_images
 
 COCO = "http://images.cocodataset.org"
 KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
@@ -144,7 +144,7 @@ def _data(settings: Namespace) -> Iterator[Need]:
     for name, base in BESIDE.items():
         made = given.get(name)
         for settings in made if isinstance(made, list) else [made] * (made is not None):
-            yield _beside(name, base, settings, sources, finder, data, captions)
+            yield _caption_companion_need(name, base, settings, sources, finder, data, captions)
     if data.evaluation is not None:
         yield _benchmarks(data.evaluation)
 
@@ -189,7 +189,7 @@ def _fetch(file: Path) -> str:
 def _images(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> Need:
     images: dict[ImageRef, None] = {}
     for source in sources:
-        images.update(dict.fromkeys(located(source, finder).images))
+        images.update(dict.fromkeys(resolve_images(source, finder).images))
     missing = finder.missing(images)
     found = f"{len(images) - len(missing):,} of {len(images):,}"
     if not missing:
@@ -211,7 +211,7 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
         make = f"zoo units extract {captions} --out {file}"
         return Need("units", f"{file} is not there", False, (make,))
     try:
-        whole = (source.reader.whole() for source in sources)
+        whole = (source.reader.all_splits() for source in sources)
         records = check_units(
             data.units, (source.samples for source in sources), lambda: map(kept_samples, whole)
         )
@@ -220,7 +220,7 @@ def _units(data: CaptionDataModule, sources: list[Source], captions: str) -> Nee
     return Need("units", f"of {len(records):,} captions")
 
 
-def _beside(
+def _caption_companion_need(
     name: str,
     base: type,
     settings: Namespace,
@@ -236,7 +236,7 @@ def _beside(
     try:
         made = parser.instantiate(Namespace(made=settings)).made
         if isinstance(made, NegativeImages):
-            found = made.found(finder, data.tolerate_missing)
+            found = made.find_images(finder, data.tolerate_missing)
             for source in sources[:1]:
                 list(check_negative_images(source, found, made.file))
             return Need(what, f"of {len(found.by_caption):,} captions")

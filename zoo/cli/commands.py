@@ -8,7 +8,7 @@ import sys
 
 from zoo import __version__
 from zoo.cli.user_code import user_code
-from zoo.errors import Stopped, ZooError, near
+from zoo.errors import Stopped, ZooError, suggest_names
 from zoo.support.signals import AtOnce, signals_raise
 
 LIGHTNING = {
@@ -115,10 +115,10 @@ def main(argv: list[str] | None = None) -> int:
         signals_raise(NOTHING_KEPT.get(argv[0], "") if argv else "") as ending,
         user_code(argv) as words,
     ):
-        return answered(words, ending)
+        return run_command(words, ending)
 
 
-def answered(argv: list[str], ending: AtOnce) -> int:
+def run_command(argv: list[str], ending: AtOnce) -> int:
     """Runs one command, and says in a sentence what ends it.
 
     Args:
@@ -194,7 +194,7 @@ def dispatch(argv: list[str]) -> int:
         return run(argv)
     if name not in COMMANDS:
         print(
-            f"zoo: there is no command {name!r}{near(name, [*LIGHTNING, *COMMANDS])}; "
+            f"zoo: there is no command {name!r}{suggest_names(name, [*LIGHTNING, *COMMANDS])}; "
             "`zoo --help` lists them",
             file=sys.stderr,
         )

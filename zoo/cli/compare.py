@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.compare import PRESETS, compare, named
+from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.differing import differences
-from zoo.results.comparison.forest import FORMATS, drawn, format_of
+from zoo.results.comparison.forest import FORMATS, draw_forest, format_of
 from zoo.results.comparison.layout import show
 from zoo.results.comparison.named import SEED
 from zoo.results.comparison.paired import RESAMPLES
@@ -19,8 +19,8 @@ from zoo.results.metrics import Rules
 from zoo.results.presets.named import preset_of
 from zoo.results.ranks import picture, split_tests
 from zoo.results.report import Results
-from zoo.support.arguments import Parser, listed, whole_number
-from zoo.support.files import check_place, write_beside
+from zoo.support.arguments import Parser, split_list, whole_number
+from zoo.support.files import check_place, write_bytes
 
 WRITTEN = {
     "md": Comparison.to_markdown,
@@ -37,10 +37,10 @@ def main(argv: list[str]) -> int:
     kind = None if given.plot is None else format_of(given.plot)
     for picture_at in filter(None, (given.plot, given.rank_shifts)):
         check_place(picture_at, given.overwrite)
-    presets = [preset_of(name) for name in listed(given.preset, "--preset")]
-    beside = listed(given.beside, "--beside") if given.beside else ()
-    aside = listed(given.aside, "--aside") if given.aside else ()
-    runs = named(folders(given.runs))
+    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
+    beside = split_list(given.beside, "--beside") if given.beside else ()
+    aside = split_list(given.aside, "--aside") if given.aside else ()
+    runs = read_runs(folders(given.runs))
     ranks = None
     if given.rank_shifts is not None:
         ranks = _rank_shifts(runs, presets[0].rules)
@@ -55,9 +55,9 @@ def main(argv: list[str]) -> int:
         aside,
     )
     if kind is not None:
-        write_beside(given.plot, drawn(comparison, kind))
+        write_bytes(given.plot, draw_forest(comparison, kind))
     if ranks is not None:
-        write_beside(given.rank_shifts, ranks)
+        write_bytes(given.rank_shifts, ranks)
     if given.format == TABLE:
         show(comparison)
     else:
@@ -170,7 +170,7 @@ def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
     Raises:
         ZooError: Some are named and some not, or two have one name.
     """
-    pairs = [_named(text) for text in given]
+    pairs = [_split_name(text) for text in given]
     if not any(name for name, _ in pairs):
         return [path for _, path in pairs]
     without = next((path for name, path in pairs if not name), None)
@@ -183,7 +183,7 @@ def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
     return dict(pairs)
 
 
-def _named(text: str) -> tuple[str, Path]:
+def _split_name(text: str) -> tuple[str, Path]:
     """Splits NAME=FOLDER; a folder with such a name is itself."""
     name, joint, folder = text.partition("=")
     if joint and not (name and folder) and not Path(text).exists():

@@ -9,7 +9,7 @@ from zoo.cli.commands import COMMANDS, LIGHTNING
 from zoo.cli.explain import arguments_of
 from zoo.cli.flags import FLAGS
 from zoo.cli.recipes import shipped_recipes
-from zoo.support.names import import_all, imported, paths
+from zoo.support.names import import_all, import_path, paths
 
 CLASSES = {
     "objective": "objectives",
@@ -73,5 +73,5 @@ def _declare(parser: argparse.ArgumentParser, command: str) -> None:
         elif flag.name == "config":
             action.complete = RECIPES  # type: ignore[attr-defined]
     for prefix, path in {**SETTINGS, "data": DATA[command]}.items():
-        for name, _, says in arguments_of(imported(path)):
+        for name, _, says in arguments_of(import_path(path)):
             parser.add_argument(f"--{prefix}.{name}", help=says.replace("%", "%%") or "a setting")

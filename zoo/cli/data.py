@@ -7,7 +7,7 @@ from pathlib import Path
 from zoo.cli.naming import NamingParser
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
-from zoo.sources.packing import Packing, pack, refuse_foreign
+from zoo.sources.packing import PackingSettings, pack, refuse_foreign
 from zoo.sources.places import is_url
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.source import Source, read, with_images
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     out = Path(given.pack.out)
     refuse_foreign(out, given.pack.overwrite)
     check_place(out / "00000.tar", overwrite=True)
-    made = declared.made(given)
+    made = declared.build_classes(given)
     place = made.captions if is_url(made.captions) else Path(made.captions)
     finder = ImageFinder(made.data_root)
     reader = (made.reader or guess_reader)(place)
@@ -44,11 +44,11 @@ def main(argv: list[str]) -> int:
             f"--quality {made.quality} has no effect without --side, since images are copied as "
             "they are: leave it out, or give --side"
         )
-    packing = Packing(
+    packing = PackingSettings(
         finder, made.side, made.quality or 95, made.per_shard, made.workers, made.tolerate_broken
     )
     n = len(source.images)
-    _tell(out, packing.expected(source.images), n, -(-n // made.per_shard))
+    _tell(out, packing.estimate_bytes(source.images), n, -(-n // made.per_shard))
     with counting("images", n) as done:
         found = pack(source.samples, kept, out, packing, beside, lambda: done(1))
     print(

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.benchmarks.half_truth.rules import CONDITIONS, WRONG, explained
+from zoo.benchmarks.half_truth.rules import CONDITIONS, WRONG, explain_condition
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
@@ -247,7 +247,7 @@ def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
     axes.text(-0.72, 51, "chance", fontsize=8)
     axes.set_xlim(-0.75, len(names) - 0.4)
-    axes.set_xticks(range(len(names)), map(explained, names), fontsize=8)
+    axes.set_xticks(range(len(names)), map(explain_condition, names), fontsize=8)
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("accuracy, %")

@@ -11,15 +11,15 @@ from rich.table import Table
 
 from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import asked_for
-from zoo.benchmarks.roots import read, settled
+from zoo.benchmarks.roots import read, resolve_images
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
 from zoo.evaluation.store import OFF, PLACE, EmbeddingCache
-from zoo.results.suites import expanded, published
+from zoo.results.suites import expand_suites, published_names
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support import compiled
-from zoo.support.arguments import Parser, listed
+from zoo.support.arguments import Parser, split_list
 from zoo.support.caches import caches
 
 MIB = 1 << 20
@@ -76,7 +76,7 @@ def main(argv: list[str]) -> int:
     if given.empty_tables:
         compiled.empty()
     asked = given.benchmarks
-    names = expanded(listed(asked, "--benchmarks")) if asked else published()
+    names = expand_suites(split_list(asked, "--benchmarks")) if asked else published_names()
     finder = ImageFinder(given.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
@@ -91,14 +91,18 @@ def main(argv: list[str]) -> int:
         size = console.measure(table, options=console.options.update(width=UNBROKEN))
         console.width = max(console.width, size.maximum)
         console.print(table)
-    _list(console, "made from the annotations", _made(findings))
+    _list(console, "made from the annotations", _format_findings(findings))
     _list(console, "broken", broken)
     _list(console, "annotations that are absent, and how to get them", _absent(findings))
     _list(console, "images that are missing", _missing(findings, finder))
     _list(console, "training images that are kept", _pixels(given.image_cache))
-    _list(console, "files derived from data, in folders that may be removed", _derived())
-    _list(console, "vectors that are kept between measurements", [_kept(cache)])
-    _list(console, "tables that captions and units were compiled into", [_compiled()])
+    _list(
+        console,
+        "files derived from data, in folders that may be removed",
+        _describe_derived_files(),
+    )
+    _list(console, "vectors that are kept between measurements", [_describe_vectors(cache)])
+    _list(console, "tables that captions and units were compiled into", [_describe_tables()])
     incomplete = dict.fromkeys(f.benchmark for f in findings if f.scorable < f.n or not f.n)
     if given.require and (incomplete or broken):
         named = ", ".join(dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)]))
@@ -172,7 +176,7 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
     Raises:
         ZooError: An annotation file is broken.
     """
-    contents = settled(read(asked, roots), finder)
+    contents = resolve_images(read(asked, roots), finder)
     known = {subset.name: subset for subset in asked.subsets}
     absent = {subset.name for subset in contents.absent}
     by_subset: dict[str, list[Case]] = {name: [] for name in known if name in absent}
@@ -198,24 +202,24 @@ def _finding(
     finder: ImageFinder,
     unfit: frozenset[ImageRef],
 ) -> Finding:
-    images = frozenset(_uncropped(image) for case in cases for image in case.all_images)
+    images = frozenset(_without_box(image) for case in cases for image in case.all_images)
     found = images.difference(finder.missing(images))
     n = scorable = 0
     for case in cases:
-        there = np.array([_uncropped(i) in found and i not in unfit for i in case.images])
+        there = np.array([_without_box(i) in found and i not in unfit for i in case.images])
         if case.gallery:
             n, scorable = n + len(case.texts), scorable + int(case.match[there].any(0).sum())
         elif case.prompts:
             n, scorable = n + len(case.images), scorable + int(there.sum())
         else:
-            complete = not case.partners or any(_uncropped(i) in found for i in case.partners)
+            complete = not case.partners or any(_without_box(i) in found for i in case.partners)
             n, scorable = n + 1, scorable + int(there.all() and complete)
     published = None if subset is None or any(case.gallery for case in cases) else subset.n
     how = "" if subset is None else subset.how
     return Finding(benchmark, name, n, scorable, published, images, found, how)
 
 
-def _uncropped(image: ImageRef) -> ImageRef:
+def _without_box(image: ImageRef) -> ImageRef:
     return replace(image, crop=None, size=None)
 
 
@@ -242,11 +246,11 @@ def _absent(findings: Sequence[Finding]) -> Iterator[str]:
             by_how.setdefault(f.how, {}).setdefault(f.benchmark, []).append(f.subset)
     whole = Counter(f.benchmark for f in findings)
     for how, subsets in by_how.items():
-        names = (_named(name, found, whole[name]) for name, found in subsets.items())
+        names = (_benchmark_title(name, found, whole[name]) for name, found in subsets.items())
         yield f"{', '.join(names)}: {how}"
 
 
-def _named(benchmark: str, subsets: Sequence[str], of: int) -> str:
+def _benchmark_title(benchmark: str, subsets: Sequence[str], of: int) -> str:
     """Returns the name of a benchmark, with subsets where these are not all of it."""
     if len(subsets) == of:
         return benchmark
@@ -254,7 +258,7 @@ def _named(benchmark: str, subsets: Sequence[str], of: int) -> str:
     return f"{benchmark} ({len(subsets)} of {of} subsets: {', '.join(shown)})"
 
 
-def _made(findings: Iterable[Finding]) -> Iterator[str]:
+def _format_findings(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
 
 
@@ -283,12 +287,12 @@ def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
     )
 
 
-def _kept(cache: EmbeddingCache) -> str:
+def _describe_vectors(cache: EmbeddingCache) -> str:
     """Returns how many vectors are kept, and where."""
     if cache.store is None:
         return f"none, since {PLACE} is {OFF}"
     try:
-        held = cache.store.held()
+        held = cache.store.summarize()
     except ZooError as error:
         return str(error)
     if not held.entries:
@@ -299,9 +303,9 @@ def _kept(cache: EmbeddingCache) -> str:
     )
 
 
-def _compiled() -> str:
+def _describe_tables() -> str:
     """Returns how many tables there are, and where."""
-    held, place = compiled.held(), compiled.place()
+    held, place = compiled.cached_tables(), compiled.place()
     if not held.sets:
         return f"none, in {place}"
     return (
@@ -310,7 +314,7 @@ def _compiled() -> str:
     )
 
 
-def _derived() -> Iterator[str]:
+def _describe_derived_files() -> Iterator[str]:
     """Yields a line for each folder of derived files that no other list names."""
     found = False
     for folder in sorted(caches().glob("*/")):

@@ -79,7 +79,7 @@ def page(command: str, arguments: Sequence[str]) -> int:
         ZooError: A class is named that there is not.
     """
     console = Console(highlight=False)
-    named = list(_named(arguments))
+    named = list(_named_classes(arguments))
     if not named:
         console.print(f"usage: zoo {command} FLAGS\n\n{WHAT[command]}\n", markup=False)
         console.print(_grid(_flags(command)))
@@ -118,16 +118,18 @@ def arguments_of(cls: type) -> list[tuple[str, str, str]]:
                 defaults.setdefault(parameter.name, parameter.default)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             break
-    return [(name, _shown(default), texts.get(name, "")) for name, default in defaults.items()]
+    return [
+        (name, _format_default(default), texts.get(name, "")) for name, default in defaults.items()
+    ]
 
 
-def _shown(default: Any) -> str:
+def _format_default(default: Any) -> str:
     if default is inspect.Parameter.empty:
         return "(needed)"
     return "null" if default is None else str(default)
 
 
-def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _named_classes(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yields flag, room and name of every class that is named."""
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, _, inline = argument.partition("=")

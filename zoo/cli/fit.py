@@ -16,14 +16,14 @@ from lightning.pytorch.loggers import CSVLogger
 
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
-from zoo.cli.parser import ZooParser, arranged
+from zoo.cli.parser import ZooParser, order_flags
 from zoo.mistakes import mistake
 from zoo.module import ZooModule
 from zoo.support.distributed import leave_group
 from zoo.support.files import sweep
 from zoo.support.log import quieten, speak
 from zoo.support.names import import_all
-from zoo.support.ranges import wanted
+from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.logged_tables import LoggedTables, wanted_by
 from zoo.training.run_folder import (
@@ -36,7 +36,7 @@ from zoo.training.run_folder import (
     job,
     refuse_finished,
     remove_unused,
-    requeued,
+    requeued_run,
     same_run,
     set_version,
 )
@@ -92,7 +92,7 @@ class ZooCLI(LightningCLI):
         command = self.config.subcommand
         seed = self.config[command].seed_everything
         if seed is not True and not 0 <= seed <= LARGEST_SEED:
-            allowed = wanted("SeedInt", f"v>=0 and v<={LARGEST_SEED}")
+            allowed = describe_restriction("SeedInt", f"v>=0 and v<={LARGEST_SEED}")
             parser.error(f"seed_everything: {seed} is not {allowed}")
         for settings in self._parser(command).recipes:
             problem = empty_and_unknown(settings, self.config[command])
@@ -178,7 +178,7 @@ class ZooCLI(LightningCLI):
         if given in NAMES:
             path = same_run(root, record, given)
         elif given is None:
-            path = requeued(root, record)
+            path = requeued_run(root, record)
         if path is not None:
             refuse_finished(path, self.trainer)
             settings.ckpt_path = str(path)
@@ -308,7 +308,7 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     # a YAML may name a class only where an argument says of what kind it is
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:
-        arguments = arranged(argv)
+        arguments = order_flags(argv)
         import_all()
         return cli(
             ZooModule,

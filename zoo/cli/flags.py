@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.support.arguments import listed, whole_number
+from zoo.support.arguments import split_list, whole_number
 
 BOTH = ("fit", "validate")
 
@@ -37,7 +37,7 @@ def named_class(text: str) -> dict[str, Any]:
     return {"class_path": text}
 
 
-def switched(text: str) -> bool:
+def parse_switch(text: str) -> bool:
     """Returns whether a switch is on.
 
     Raises:
@@ -60,7 +60,7 @@ def kept_in(text: str) -> dict[str, Any] | None:
 
 def names(text: str) -> list[str]:
     """Returns names that are given by commas."""
-    return listed(text, "--beside")
+    return split_list(text, "--beside")
 
 
 FLAGS = (
@@ -135,7 +135,7 @@ FLAGS = (
         "",
         "keep the tokens that a head reads as well: some fifty times the room",
         "data.init_args.cache.tokens",
-        switched,
+        parse_switch,
         ("validate",),
     ),
     Flag(
@@ -158,21 +158,21 @@ FLAGS = (
         "",
         "decode and resize images by torchvision, which takes less time and gives other last "
         "digits than PIL; results.json says so",
-        type=switched,
+        type=parse_switch,
         commands=("validate",),
     ),
     Flag(
         "long",
         "",
         "print every subset, note and way of getting files, however many there are",
-        type=switched,
+        type=parse_switch,
         commands=("validate",),
     ),
     Flag(
         "require",
         "",
         "fail, before anything is measured, if files or images of a benchmark are missing",
-        type=switched,
+        type=parse_switch,
         commands=("validate",),
     ),
     Flag(

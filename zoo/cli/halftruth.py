@@ -25,7 +25,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.files import check_ending, check_place, write_beside
+from zoo.support.files import check_ending, check_place, write_bytes
 from zoo.support.names import import_all
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     if given.command == "build":
         check_ending(Path(given.build.out), ".jsonl")
         check_place(Path(given.build.out), given.build.overwrite)
-        build(declared.made(given))
+        build(declared.build_classes(given))
     elif given.command == "show":
         show(given.show)
     else:
@@ -75,7 +75,7 @@ def build(made: Namespace) -> None:
     contents = HalfTruth(str(units), captions=captions, **settings).made(units, records)
     notes, corpus = dict(contents.notes), None
     if made.corpus:
-        corpus = _others(
+        corpus = _other_captions(
             samples_of(made.corpus, made.corpus_reader), records, contents, made.corpus
         )
         notes["corpus"] = f"{Path(made.corpus).name}, {len(corpus):,} captions of other images"
@@ -110,7 +110,7 @@ def _check(records: Sequence[UnitRecord], arguments: Namespace) -> None:
         )
 
 
-def _others(
+def _other_captions(
     samples: Sequence[Sample], records: Sequence[UnitRecord], contents: Contents, corpus: str
 ) -> list[str]:
     """Returns the captions of a corpus that are none of an image that is asked about."""
@@ -195,7 +195,7 @@ def compare(arguments: Namespace) -> None:
     console.print(next(iter(found.values())).says.partition(";")[0], highlight=False)
     console.print(rich_table(half_truth_models.table(found)))
     if picture is not None:
-        write_beside(picture, png(half_truth_models.drawing(found)))
+        write_bytes(picture, png(half_truth_models.drawing(found)))
         console.print(str(picture), highlight=False, soft_wrap=True)
 
 

@@ -53,10 +53,10 @@ def main(argv: list[str]) -> int:
         show(("list", "", "what it has", "where a name is typed"), _lists(), fold=3)
         print("\n`zoo ls LIST` shows one, as in `zoo ls objectives`")
     elif what in BY_NAME:
-        rows = ((name, typed(path), text) for name, path, text in classes(what))
+        rows = ((name, typed_name(path), text) for name, path, text in classes(what))
         show(("name", "class", "what it is"), rows)
     elif what in ROOMS:
-        show(("name", "what it is"), ((typed(path), text) for _, path, text in classes(what)))
+        show(("name", "what it is"), ((typed_name(path), text) for _, path, text in classes(what)))
     elif what == "configs":
         recipes = shipped_recipes().items()
         show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
@@ -142,7 +142,7 @@ def _lists() -> Iterable[tuple[str, ...]]:
         yield name, str(count), says, f"{flag} NAME" if flag else ""
 
 
-def typed(path: str) -> str:
+def typed_name(path: str) -> str:
     """Returns what names a class: a short name, or the path of one from outside."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.api import Model, evaluate
-from zoo.checkpoints.files import located
+from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.checkpoints.merge import checkpoint_of, merge
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.report import CASES, RESULTS, Results
 from zoo.results.trajectory import METRICS, PICTURE, Trajectory, show, write
-from zoo.support.arguments import Parser, listed
+from zoo.support.arguments import Parser, split_list
 
 MOST = 1_000  # steps between two alphas; each is a checkpoint
 
@@ -31,18 +31,18 @@ def main(argv: list[str]) -> int:
         ZooError: An argument or a file is wrong, or another merge would lose what it wrote.
     """
     given = parser().parse_args(argv)
-    alphas = parsed(given.alphas)
-    given.ckpt_path = located(given.ckpt_path)
+    alphas = parse_alphas(given.alphas)
+    given.ckpt_path = find_checkpoint(given.ckpt_path)
     out = given.out or given.ckpt_path.parent / "merged"
     _refuse_what_is_there(out, alphas, given.overwrite)
     if given.benchmarks is not None:
         # before anything is written, since the checkpoints are many and large
-        Evaluation(list(listed(given.benchmarks, "--benchmarks")), given.data_root).prepare()
+        Evaluation(list(split_list(given.benchmarks, "--benchmarks")), given.data_root).prepare()
     files = merge(given.ckpt_path, alphas, out, given.base)
     for file in files:
         print(file)
     if given.benchmarks is not None:
-        found = measure(files, listed(given.benchmarks, "--benchmarks"), given.data_root, True)
+        found = measure(files, split_list(given.benchmarks, "--benchmarks"), given.data_root, True)
         trajectory = Trajectory(alphas, [results.scalars() for results in found])
         write(trajectory, out)
         show(trajectory)
@@ -96,7 +96,7 @@ def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -
         )
 
 
-def parsed(text: str) -> list[float]:
+def parse_alphas(text: str) -> list[float]:
     """Returns the alphas that a text names.
 
     Args:
@@ -108,7 +108,7 @@ def parsed(text: str) -> list[float]:
     Raises:
         ZooError: The text has anything else than numbers from 0 to 1.
     """
-    names = listed(text, "--alphas")
+    names = split_list(text, "--alphas")
     alphas: list[float] = []
     for i, name in enumerate(names):
         if name == "...":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zoo.backbones.catalogue.entry import Entry, entries, tags
+from zoo.backbones.catalogue.entry import ModelEntry, entries, tags
 from zoo.results.published import models as with_figures
 
 
@@ -10,7 +10,7 @@ def lines() -> Iterator[tuple[str, str, str, str]]:
     """Yields name, what it is, where its weights are, and whether figures of it were published."""
     figures = with_figures()
     for name, entry in entries().items():
-        yield name, entry.says, _where(entry), "figures" if name in figures else ""
+        yield name, entry.says, _weights_location(entry), "figures" if name in figures else ""
     for name in tags():
         yield name, "open_clip's weights", "hub", "figures" if name in figures else ""
 
@@ -38,19 +38,19 @@ def at_length() -> Iterator[str]:
         yield "\n".join([f"{name}: {entry.says}", *said])
 
 
-def _hashes(entry: Entry) -> str:
+def _hashes(entry: ModelEntry) -> str:
     if not isinstance(entry.sha256, dict):
         return entry.sha256 or ""
     return ", ".join(f"{file} {value}" for file, value in entry.sha256.items())
 
 
-def _where(entry: Entry) -> str:
+def _weights_location(entry: ModelEntry) -> str:
     if entry.refused is not None:
         return "not loadable"
     return "hub" if entry.hub is not None else "NAME:FILE"
 
 
-def _address(entry: Entry) -> str:
+def _address(entry: ModelEntry) -> str:
     if entry.hub is not None:
         return f"{entry.hub.page}, fetched where they are not in the cache"
     if entry.url is None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.mistakes import mistake, sentence
 from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
@@ -66,7 +66,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         if wanted is not None:
             message = f"`{self.prog}` wants a command, {' or '.join(wanted[1].split(','))}"
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
-        mend = near(unknown[1], self._option_string_actions) if unknown else ""
+        mend = suggest_names(unknown[1], self._option_string_actions) if unknown else ""
         if wanted or message.startswith("the following arguments are required"):
             mend = f": `{self.prog} --help` lists what can be given"
         print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
@@ -101,7 +101,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
             "guessed from the file where none is named",
         )
 
-    def made(self, given: Namespace) -> Namespace:
+    def build_classes(self, given: Namespace) -> Namespace:
         """Returns the arguments of the command that was given, with its classes built.
 
         Args:

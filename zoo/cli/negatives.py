@@ -25,10 +25,10 @@ from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.making import Seeded, make, make_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
-from zoo.support.files import check_place, whole
+from zoo.support.files import check_place, write_atomically
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
-from zoo.support.progress import counting, tracked
+from zoo.support.progress import counting, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
         check_place(Path(arguments.out), arguments.overwrite)
     if given.command != "build":
         lend(arguments.generator, "--generator", tagger=arguments.tagger)
-    made = declared.made(given)
+    made = declared.build_classes(given)
     if given.command == "build":
         _build_table(samples_of(arguments.captions, made.reader), made)
         return 0
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
     if given.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
         return 0
-    captions = seeded(enumerate(samples), arguments.seed)
+    captions = with_seeds(enumerate(samples), arguments.seed)
     if made.ray.workers:
         negatives = make_on_ray(made.ray, generator, list(captions), units)
     else:
@@ -86,7 +86,7 @@ class Made:
     negative: str | None
 
 
-def seeded(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[Seeded]:
+def with_seeds(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[Seeded]:
     """Yields captions with the seeds by which `fit` makes their negatives in its first epoch.
 
     Args:
@@ -116,12 +116,12 @@ def preview(
         judged: How many captions the shares are of; all, where there are fewer.
     """
     drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
-    captions = seeded([(i, samples[i]) for i in drawn], seed)
-    negatives = tracked(make(generator, captions, records), "negatives", len(drawn))
+    captions = with_seeds([(i, samples[i]) for i in drawn], seed)
+    negatives = track(make(generator, captions, records), "negatives", len(drawn))
     made = [Made(samples[i], negative) for i, negative in zip(drawn, negatives, strict=True)]
     table = Table("caption", "negative", show_lines=True)
     for item in Random(seed).sample(made, min(n, len(made))):
-        table.add_row(*_highlighted(item.sample.caption, item.negative))
+        table.add_row(*_highlight_difference(item.sample.caption, item.negative))
     console = Console()
     console.print(table)
     console.print(
@@ -199,8 +199,8 @@ def export(
         ZooError: The file cannot be written.
     """
     n = 0
-    with whole(out) as part, part.open("w", encoding="utf-8") as file:
-        shown = tracked(negatives, "negatives", len(samples))
+    with write_atomically(out) as part, part.open("w", encoding="utf-8") as file:
+        shown = track(negatives, "negatives", len(samples))
         for sample, negative in zip(samples, shown, strict=True):
             line = {
                 "caption_id": sample.caption_id,
@@ -319,7 +319,7 @@ def _records(units: Path, samples: Sequence[Sample]) -> Mapping[str, UnitRecord]
     return records
 
 
-def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
+def _highlight_difference(caption: str, negative: str | None) -> tuple[Text, Text]:
     """Returns both with the words in which they differ marked."""
     if negative is None:
         return Text(caption), Text("none", style="dim")
@@ -330,10 +330,10 @@ def _highlighted(caption: str, negative: str | None) -> tuple[Text, Text]:
     same = matcher.get_matching_blocks()
     kept_left = {i for block in same for i in range(block.a, block.a + block.size)}
     kept_right = {i for block in same for i in range(block.b, block.b + block.size)}
-    return _marked(left, kept_left, "yellow"), _marked(right, kept_right, "bold red")
+    return _mark_words(left, kept_left, "yellow"), _mark_words(right, kept_right, "bold red")
 
 
-def _marked(words: Sequence[str], kept: set[int], style: str) -> Text:
+def _mark_words(words: Sequence[str], kept: set[int], style: str) -> Text:
     return Text(" ").join(
         Text(word) if i in kept else Text(word, style) for i, word in enumerate(words)
     )

@@ -16,16 +16,16 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from zoo.backbones.catalogue.model import settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
-from zoo.checkpoints.files import NAMES, RUNS, located, read_checkpoint, recipe_of
+from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint, recipe_of
 from zoo.cli.flags import FLAGS, Flag
-from zoo.cli.recipes import as_yaml, filled, refuse_nested, shipped_recipes
+from zoo.cli.recipes import as_yaml, load_recipe, refuse_nested, shipped_recipes
 from zoo.cli.user_code import trust_flags
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
 from zoo.mistakes import sentence
 from zoo.module import ZooModule
-from zoo.support.arguments import empty, listed
+from zoo.support.arguments import empty, split_list
 from zoo.support.class_paths import refuse_code
 from zoo.support.names import class_of, paths
 from zoo.support.spec import class_path
@@ -50,7 +50,7 @@ OF_BENCHMARKS = {
 }
 
 
-def arranged(argv: list[str]) -> list[str]:
+def order_flags(argv: list[str]) -> list[str]:
     """Returns a command with its flags in the order in which they lie over each other.
 
     That is the recipe of a checkpoint, recipes, a published model, short flags, whole flags. Those
@@ -64,7 +64,7 @@ def arranged(argv: list[str]) -> list[str]:
     """
     command, *after = argv
     if after and not after[0].startswith("-"):
-        raise ZooError(_meant(command, after[0]))
+        raise ZooError(_suggest_flag(command, after[0]))
     flags: list[list[str]] = []  # each with its values
     for argument in after:
         if argument.startswith("--") or argument.partition("=")[0] in ("-c", "-h"):
@@ -76,7 +76,7 @@ def arranged(argv: list[str]) -> list[str]:
     _refuse_tokens_of_no_cache(flags)
     recipe, path = checkpoint_of(command, flags)
     by_layer = sorted(flags, key=_layer)
-    ordered = (_published(flag) if _name(flag) == "--model" else flag for flag in by_layer)
+    ordered = (_published_recipe(flag) if _name(flag) == "--model" else flag for flag in by_layer)
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
 
 
@@ -85,11 +85,11 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
     trust_flags(words)
     for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
         if value:
-            name, settings = filled(value, None)
+            name, settings = load_recipe(value, None)
             trust_names(settings, Path(name).parent if Path(name).is_file() else Path.cwd())
 
 
-def _published(flag: list[str]) -> list[str]:
+def _published_recipe(flag: list[str]) -> list[str]:
     """Returns the recipe of the published model that a flag names, as a flag."""
     return ["--config", as_yaml({"model": settings_of_model(_value(flag), "--model")})]
 
@@ -128,7 +128,7 @@ def _value(flag: list[str]) -> str:
     return " ".join(flag[1:2]) or flag[0].partition("=")[2]
 
 
-def _meant(command: str, word: str) -> str:
+def _suggest_flag(command: str, word: str) -> str:
     """Returns what was probably meant by a word that stands where a flag is wanted."""
     flag = "--benchmarks" if command == "validate" else "--config"
     if word.endswith((".yaml", ".yml")) or f"{word}.yaml" in shipped_recipes():
@@ -158,7 +158,7 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
     given = [_value(flag) for flag in flags if _name(flag) == "--ckpt_path" and flag[0] != flag[-1]]
     if not given or (command == "fit" and given[-1] in NAMES):
         return [], []
-    path = located(given[-1], runs_folder(flags))
+    path = find_checkpoint(given[-1], runs_folder(flags))
     checkpoint = read_checkpoint(path)
     if command == "fit" and "optimizer_states" not in checkpoint:
         weights = path / OPEN_CLIP if path.is_dir() else path
@@ -182,7 +182,7 @@ def runs_folder(flags: list[list[str]]) -> Path:
     folder = RUNS
     for flag in flags:
         if _name(flag) in ("--config", "-c"):
-            logger = (filled(_value(flag), None)[1].get("trainer") or {}).get("logger")
+            logger = (load_recipe(_value(flag), None)[1].get("trainer") or {}).get("logger")
             if isinstance(logger, dict):
                 folder = Path(logger.get("init_args", {}).get("save_dir", folder))
         elif _name(flag) in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
@@ -197,7 +197,7 @@ class Recipe(ActionConfigFile):  # type: ignore[misc]
         self, parser: "ZooParser", settings: Namespace, value: str, option: str | None = None
     ) -> None:
         """Lays the recipe over the settings, and remembers it."""
-        text, recipe = filled(value, parser.data_roots)
+        text, recipe = load_recipe(value, parser.data_roots)
         super().__call__(parser, settings, text, option)
         parser.recipes.append(recipe)
 
@@ -241,13 +241,13 @@ class Short(argparse.Action):
         if argument:
             parser.hand_on(settings, f"{setting}.{argument}", value)
         else:
-            parser.lay(settings, setting, self.made(value))
+            parser.lay(settings, setting, self.parse_value(value))
 
     def setting(self, parser: "ZooParser") -> str:
         """Returns the dotted name of the setting; what is measured is another in each command."""
         return self.flag.setting or f"{EVALUATION[parser.command]}.init_args.{self.flag.name}"
 
-    def made(self, value: str) -> Any:
+    def parse_value(self, value: str) -> Any:
         """Returns the value of a text.
 
         Raises:
@@ -282,10 +282,10 @@ class Classes(Short):
             self._name_class(settings[setting], option)
             super().__call__(parser, settings, value, option)
         elif self.begun:
-            for name in listed(value, f"--{self.flag.name}"):
+            for name in split_list(value, f"--{self.flag.name}"):
                 parser.hand_on(settings, f"{setting}+", name)
         else:
-            self.begin(parser, settings, listed(value, f"--{self.flag.name}"))
+            self.begin(parser, settings, split_list(value, f"--{self.flag.name}"))
             self.begun = True
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
@@ -440,6 +440,6 @@ class ZooParser(LightningArgumentParser):
         if not self.exit_on_error:
             super().error(message, ex)
         unknown = re.search(r"nrecognized arguments: --(\w+)", message)
-        mend = near(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
+        mend = suggest_names(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
         print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 PLACE = "${data_root}"
 INLINE = "--config"
@@ -53,7 +53,8 @@ def find_study(name: str) -> Path:
             return shipped[candidate]
     stems = [path.stem for path in shipped.values()]
     raise ZooError(
-        f"{name} is neither a file nor a shipped study{near(name, stems)}: `zoo ls studies` lists "
+        f"{name} is neither a file nor a shipped study{suggest_names(name, stems)}: `zoo ls "
+        "studies` lists "
         "them"
     )
 
@@ -77,12 +78,12 @@ def find_recipe(name: str) -> Path:
         if candidate in shipped:
             return shipped[candidate]
     raise ZooError(
-        f"--config {name} is neither a file nor a shipped recipe{near(name, shipped)}: "
+        f"--config {name} is neither a file nor a shipped recipe{suggest_names(name, shipped)}: "
         "`zoo ls configs` lists them"
     )
 
 
-def filled(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
     """Finds a recipe, and fills its place for the data root.
 
     Args:

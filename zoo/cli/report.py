@@ -5,22 +5,22 @@ from pathlib import Path
 
 from zoo.cli.compare import folders
 from zoo.errors import ZooError
-from zoo.results.comparison.compare import PRESETS, named
+from zoo.results.comparison.compare import PRESETS, read_runs
 from zoo.results.comparison.named import SEED, by_seed
 from zoo.results.presets.named import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import Mapped, Mapper
 from zoo.results.site.write import PAGE, check_out, write
-from zoo.support.arguments import Parser, listed, whole_number
+from zoo.support.arguments import Parser, split_list, whole_number
 
 
 def main(argv: list[str]) -> int:
     """Writes a report, and returns the exit status."""
     given = parser().parse_args(argv)
     check_out(given.out, given.overwrite)
-    presets = [preset_of(name) for name in listed(given.preset, "--preset")]
+    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
     asked = folders(given.runs)
-    runs = named(asked, least=1)
+    runs = read_runs(asked, least=1)
     groups = by_seed(runs) if given.group else {name: [name] for name in runs}
     shown = {group: runs[of[0]] for group, of in groups.items()}
     paths = asked.values() if isinstance(asked, Mapping) else asked
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
         given.overwrite,
         Mapped(_mappers(shown), given.patch_words) if given.patch_words else None,
         groups,
-        listed(given.aside, "--aside") if given.aside else (),
+        split_list(given.aside, "--aside") if given.aside else (),
     )
     for line in said:
         print(line)

@@ -8,16 +8,16 @@ from zoo.results.familiar import Familiarity
 from zoo.results.leaks import trained_images
 from zoo.results.presets.named import preset_of
 from zoo.results.reading import read
-from zoo.results.report import TRAINED_IMAGES, finished, refuse_results
+from zoo.results.report import TRAINED_IMAGES, finish_results, refuse_results
 from zoo.results.show import show
-from zoo.support.arguments import Parser, listed
+from zoo.support.arguments import Parser, split_list
 
 
 def main(argv: list[str]) -> int:
     """Counts a run's outcomes under presets, and returns the exit status."""
     given = parser().parse_args(argv)
     refuse_results(given.out, given.overwrite, given.familiar_with is not None)
-    presets = [preset_of(name) for name in listed(given.preset, "--preset")]
+    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
     results = read(given.run)
     roots = given.data_root or [Path(root) for root in results.header["data_root"]]
     familiarity = None
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
         sources = model.get(TRAINED_IMAGES)
         captions = training_captions(model)
         seen = seen_images(given.exclude_images, roots, own, captions, sources)
-    results = finished(results, presets, given.out, familiarity, seen)
+    results = finish_results(results, presets, given.out, familiarity, seen)
     show(results, long=given.long)
     return 0
 

@@ -117,7 +117,7 @@ def _render(arguments: argparse.Namespace) -> int:
     from zoo.scenes.cache import render_scenes
     from zoo.scenes.related import HELD_OUT
 
-    return _filled(
+    return _render_and_report(
         arguments,
         lambda: render_scenes(
             arguments.out,
@@ -138,7 +138,7 @@ def _grid(arguments: argparse.Namespace) -> int:
 
     grid = Grid(arguments.seed, arguments.size, arguments.block_seed)
     samples = 48 if arguments.samples is None else arguments.samples
-    return _filled(
+    return _render_and_report(
         arguments, lambda: fill(arguments.out, arguments.n, grid, samples, arguments.workers)
     )
 
@@ -149,12 +149,12 @@ def _pairs(arguments: argparse.Namespace) -> int:
 
     pairs = Pairs(arguments.seed, arguments.size)
     samples = 64 if arguments.samples is None else arguments.samples
-    return _filled(
+    return _render_and_report(
         arguments, lambda: fill(arguments.out, arguments.n, pairs, samples, arguments.workers)
     )
 
 
-def _filled(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
+def _render_and_report(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
     """Renders, and says how many scenes were rendered and how fast."""
     start = time.monotonic()
     count = render()

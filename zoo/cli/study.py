@@ -14,10 +14,10 @@ from zoo.cli.studies.checks import check_rows
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_others
-from zoo.cli.studies.runs import Place, Run, runs_of, with_firsts
+from zoo.cli.studies.runs import Run, WorkFolder, runs_of, with_firsts
 from zoo.cli.studies.search import search
 from zoo.cli.studies.slurm import settings, submit, without_slurm
-from zoo.cli.studies.tables import check_names, compared, forget, report, write
+from zoo.cli.studies.tables import check_names, compare_rows, forget, report, write
 from zoo.cli.studies.work import Failed, Work
 from zoo.errors import ZooError
 from zoo.results.comparison.layout import show
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
     study = read_study(given.study, given.objective)
     root = (given.work or FOLDER / folder_name(study.name)).absolute()
-    place = Place(root, _data_root(study, given.data_root, root), study)
+    place = WorkFolder(root, _data_root(study, given.data_root, root), study)
     runs = runs_of(study)
     if given.only is not None and given.only >= len(runs):
         raise ZooError(
@@ -189,7 +189,7 @@ def _begin(work: Work, left: Sequence[Run]) -> None:
 
 
 def _submit(
-    place: Place, argv: Sequence[str], left: Sequence[int], given: Mapping[str, Any]
+    place: WorkFolder, argv: Sequence[str], left: Sequence[int], given: Mapping[str, Any]
 ) -> None:
     if not left:
         _say("all runs are whole: leave --slurm out to see the table")
@@ -213,12 +213,12 @@ def _do(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str
     if given.only is None:
         estimate.begin(given.trial)
     failed: dict[str, str] = {}
-    waiting = [run for run in runs if not estimate.whole(run)]
+    waiting = [run for run in runs if not estimate.is_complete(run)]
     elsewhere: list[Run] = []
     for number, run in enumerate(waiting, 1):
         try:
             if work.do(run, wait=given.only is not None):
-                _say(f"[{number}/{len(waiting)}] {run}: {estimate.done(run)}")
+                _say(f"[{number}/{len(waiting)}] {run}: {estimate.describe_completed(run)}")
             else:
                 _say(f"[{number}/{len(waiting)}] {run}: done by another process")
                 elsewhere.append(run)
@@ -233,20 +233,20 @@ def _do(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str
     return failed
 
 
-def _list(place: Place, runs: Sequence[Run]) -> None:
+def _list(place: WorkFolder, runs: Sequence[Run]) -> None:
     records, table = Records(place), Table(box=None, pad_edge=False)
     for column in ("K", "run", "is", "seconds of fit", "of validate"):
         table.add_column(column, no_wrap=True)
     for number, run in enumerate(runs):
-        there = records.there(run)
+        there = records.read_record(run)
         seconds = there.get("seconds", {})
         took = [str(seconds.get(name, "")) for name in ("fit", "validate")]
         table.add_row(str(number), str(run), records.stage(run) or "to do", *took)
     Console(highlight=False, markup=False).print(table)
 
 
-def _print_table(place: Place, runs: list[Run]) -> int:
-    comparison = compared(place, runs)
+def _print_table(place: WorkFolder, runs: list[Run]) -> int:
+    comparison = compare_rows(place, runs)
     if comparison is None:
         print(
             f"zoo: fewer than two rows of {place.study.name} have a whole run, so that there is no "

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.cli.naming import NamingParser, in_words, lend, samples_of
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable
@@ -22,7 +22,7 @@ from zoo.results.unit_tables import counts_table
 from zoo.results.units_report import read_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
-from zoo.support.files import check_place, write_beside
+from zoo.support.files import check_place, write_bytes
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
 from zoo.support.progress import counting
@@ -66,14 +66,14 @@ def main(argv: list[str]) -> int:
     if not arguments.ray.workers:
         check_out(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
-    made = declared.made(given)
+    made = declared.build_classes(given)
     extractor: UnitExtractor = made.extractor
     samples = _of_splits(
         samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
     )
     console = Console()
     found = extract(extractor, samples, Path(arguments.out), made.ray, arguments.overwrite)
-    console.print(boxed(counts_table({"count": found})))
+    console.print(boxed_table(counts_table({"count": found})))
     console.print(
         f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
         highlight=False,
@@ -160,25 +160,25 @@ def report(arguments: Namespace) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    console.print(boxed(made.counts))
+    console.print(boxed_table(made.counts))
     for file in made.files:
-        say(f"{file.name}: {file.made}")
+        say(f"{file.name}: {file.description}")
     for note in made.notes:
         say(note)
     if made.overlap is None:
         show(made.samples[made.files[0].name], len(made.files[0].records))
     else:
-        console.print(boxed(made.shared()))
+        console.print(boxed_table(made.shared_table()))
         say(RULE)
-        say(made.compared())
+        say(made.describe_comparison())
         for found in made.disagreements:
             console.print(_disagreement(found, *(file.name for file in made.files)))
     if out is not None:
-        write_beside(out, page.encode())
+        write_bytes(out, page.encode())
         say(str(out))
 
 
-def boxed(made: TextTable) -> Table:
+def boxed_table(made: TextTable) -> Table:
     """Returns a table for the screen, with lines around it."""
     table = Table(*made.header)
     for row in made.rows:
@@ -248,7 +248,7 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
     for split in splits:
         if split not in known:
             raise ZooError(
-                f"{captions} has no split '{split}'{near(split, known)}: it has "
+                f"{captions} has no split '{split}'{suggest_names(split, known)}: it has "
                 f"{', '.join(sorted(known)) or 'none'}"
             )
     return [sample for sample in samples if sample.split in splits]

@@ -1,3 +1,3 @@
 from .devices import Device as Device
 from .step import Step as Step
-from .towers import Tower as Tower
+from .towers import TowerCost as TowerCost

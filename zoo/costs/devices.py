@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 FILE = Path(__file__).with_name("devices.json")
 
@@ -50,7 +50,8 @@ def device_of(name: str) -> Device:
     """
     if name.lower() not in devices():
         raise ZooError(
-            f"--device {name} is no device whose figures are known{near(name, devices())}: "
+            f"--device {name} is no device whose figures are "
+            f"known{suggest_names(name, devices())}: "
             f"choose one of {', '.join(devices())}"
         )
     return devices()[name.lower()]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from zoo.costs.devices import Arithmetic, Device
-from zoo.costs.towers import Tower
+from zoo.costs.towers import TowerCost
 
 FP32 = 4  # bytes
 FORWARD_AND_BACKWARD = 3  # a backward pass has two products for each of the forward pass
@@ -33,8 +33,8 @@ class Step:
         chunk: Items that a tower takes at once, under activation checkpointing; None for all.
     """
 
-    image: Tower
-    text: Tower
+    image: TowerCost
+    text: TowerCost
     parameters: int
     trained: int
     trains: frozenset[str]
@@ -98,12 +98,12 @@ class Step:
             return 0
         share = 1.0
         if tower == "image":
-            items, whole = self.local, self.local * self.image.kept(half=half)
+            items, whole = self.local, self.local * self.image.activation_bytes(half=half)
         else:
             items = self.local * (self.sentences + self.units)
             whole = self.local * (
-                self.sentences * self.text.kept(self.sentence_tokens, half)
-                + self.units * self.text.kept(self.unit_tokens, half)
+                self.sentences * self.text.activation_bytes(self.sentence_tokens, half)
+                + self.units * self.text.activation_bytes(self.unit_tokens, half)
             )
         if self.chunk is not None:
             share = min(1.0, self.chunk / items)

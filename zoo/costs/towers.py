@@ -15,7 +15,7 @@ HALF, WHOLE = 2, 4  # bytes
 
 
 @dataclass(frozen=True)
-class Tower:
+class TowerCost:
     """A transformer of open_clip's own kind.
 
     Attributes:
@@ -50,7 +50,7 @@ class Tower:
         patches = 2 * (n - self.prefix) * self.patch * self.width if self.patch else 0
         return self.layers * (linear + attention) + patches + 2 * self.width * self.out
 
-    def kept(self, tokens: int | None = None, half: bool = False) -> int:
+    def activation_bytes(self, tokens: int | None = None, half: bool = False) -> int:
         """Returns the bytes that one item keeps for its backward pass.
 
         A block keeps, a token, both inputs of its norms, their outputs, query, key and value,
@@ -67,7 +67,7 @@ class Tower:
         return n * self.layers * (stream + inside * (HALF if half else WHOLE))
 
 
-def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[Tower, Tower]:
+def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[TowerCost, TowerCost]:
     """Returns the image and the text tower of an architecture.
 
     Args:
@@ -90,7 +90,7 @@ def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[To
     patches = (height // image["patch_size"]) * (width // image["patch_size"])
     out = config["embed_dim"]
     return (
-        Tower(
+        TowerCost(
             width=image["width"],
             layers=image["layers"],
             hidden=int(image["width"] * image.get("mlp_ratio", 4.0)),
@@ -100,7 +100,7 @@ def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[To
             tokens=patches + 1,
             quickgelu=quickgelu,
         ),
-        Tower(
+        TowerCost(
             width=text["width"],
             layers=text["layers"],
             hidden=int(text["width"] * text.get("mlp_ratio", 4.0)),

@@ -32,13 +32,13 @@ from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles, RowIma
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
 from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
-from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, Order, local_batch_size
+from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce
 from zoo.datamodules.units import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
-from zoo.needs import Provides
+from zoo.needs import Capabilities
 from zoo.negatives.base import NegativeGenerator
 from zoo.pixels.cache import ImageCache, KeptPixels, check_cache, kept_pixels
 from zoo.positives.base import PositiveGenerator
@@ -50,7 +50,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.samples import Rows
 from zoo.sources.source import Source, read, split_by_image, with_images
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitSampler
 
@@ -191,10 +191,10 @@ class CaptionDataModule(Ranged, CaptionData):
         self.overlong_found: Overlong | None = None
 
     @property
-    def provides(self) -> Provides:
+    def provides(self) -> Capabilities:
         """What the batches hold."""
         names = tuple(generator.name for generator in self.generators)
-        return Provides(
+        return Capabilities(
             (("source",) if self.source_negatives else ()) + names,
             self.units is not None,
             encoded=self.features is not None,
@@ -240,7 +240,7 @@ class CaptionDataModule(Ranged, CaptionData):
             splits = self._splits
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
-            whole = (split.reader.whole() for split in splits)
+            whole = (split.reader.all_splits() for split in splits)
             records = check_units(self.units, read_once, lambda: map(kept_samples, whole))
         made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
         return made_by(
@@ -258,7 +258,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """The negative images that are there."""
         if self.negative_images is None:
             return FoundImages()
-        return self.negative_images.found(self.finder, self.tolerate_missing)
+        return self.negative_images.find_images(self.finder, self.tolerate_missing)
 
     def check_files(self) -> None:
         """Looks for captions, images, units and benchmarks, before a model is built.
@@ -292,11 +292,11 @@ class CaptionDataModule(Ranged, CaptionData):
             drawn = self.generators or self.positives or self.source_negatives or self.units
             check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
         self.check_files()
-        for note in self._checked():
+        for note in self._check_captions():
             if self.trainer.is_global_zero:
                 log.warning(note)
 
-    def _checked(self) -> Iterator[str]:
+    def _check_captions(self) -> Iterator[str]:
         """Yields what is left out or cut, while the captions are held to what is asked."""
         train, val = self.sources
         check_count(train, self.expect_n)
@@ -395,7 +395,7 @@ class CaptionDataModule(Ranged, CaptionData):
             return source.kept[:0]
         if not fixed:
             return source.kept
-        return source.where(source.column("companion_only").to_numpy()).kept
+        return source.select(source.column("companion_only").to_numpy()).kept
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
         """Returns the store with all that is asked of it.
@@ -454,9 +454,9 @@ class CaptionDataModule(Ranged, CaptionData):
         self._resumed = state_dict or None
 
     @property
-    def _order(self) -> Order:
+    def _order(self) -> SampleOrder:
         entries = self.sources[0].entries(self.captions_per_image)
-        return Order(self.batch_size, self.seed, len(entries), self.decoder)
+        return SampleOrder(self.batch_size, self.seed, len(entries), self.decoder)
 
     def trained_images(self) -> list[str]:
         """Returns the training images, as references in text."""
@@ -487,11 +487,11 @@ class CaptionDataModule(Ranged, CaptionData):
             "image_cache": self.image_cache and {"side": self.image_cache.side},
             "features": None if self.features is None else self.features.precision,
             "negatives": [
-                {**spec(generator), **generator.describe()} for generator in self.generators
+                {**to_config(generator), **generator.describe()} for generator in self.generators
             ],
             "joined": self.joined,
             "positives": [
-                {**spec(generator), **generator.describe()} for generator in self.positives
+                {**to_config(generator), **generator.describe()} for generator in self.positives
             ],
             "negative_images": self.negative_images
             and {**self.negative_images.describe(), "missing": self.found_images.missing},

@@ -16,7 +16,7 @@ from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages
-from zoo.sources.samples import Texts
+from zoo.sources.samples import CaptionColumn
 from zoo.sources.source import Source
 
 OVERLONG_SAMPLE = 10_000
@@ -134,7 +134,7 @@ def check_negative_images(train: Source, images: FoundImages, file: Path) -> Ite
         ZooError: No caption has one.
     """
     captions = train.without_companions().captions
-    with_one = sum(images.of(caption) is not None for caption in captions)
+    with_one = sum(images.image_for(caption) is not None for caption in captions)
     if not with_one:
         raise ZooError(
             f"{file} has a negative image for no training caption: name the captions that are "
@@ -185,7 +185,7 @@ def check_context(sources: Sequence[Source], tokenizer: Tokenize, refused: bool)
         rows = source.kept[-passed % step :: step]
         passed += len(source.kept)
         looked_at += len(rows)
-        cut = overlong(Texts(source.samples, rows), tokenizer)
+        cut = overlong(CaptionColumn(source.samples, rows), tokenizer)
         found += len(cut)
         if cut and first is None:
             first = source.samples[int(rows[cut[0]])].origin
@@ -212,7 +212,7 @@ def notes_on_images(
         image for source in (train, val) if source is not None for image in source.images
     ]
     images = dict.fromkeys([*of_captions, *negative.by_caption.values()])
-    carried = finder.carried(images)
+    carried = finder.count_orientation_and_alpha(images)
     yield from carried.notes(finder.decoding, "data.upright", "data.background").values()
     if val is not None:
         held_out = val.image_ids

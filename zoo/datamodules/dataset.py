@@ -22,7 +22,7 @@ from zoo.batch import MISSING
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
 from zoo.pixels.cache import KeptPixels
-from zoo.pixels.decoding import decoded
+from zoo.pixels.decoding import decode_image
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.negative_images import FoundImages
 from zoo.sources.sample import ImageRef, Sample
@@ -102,7 +102,7 @@ class ImageFiles:
         """A black image, transformed as the others."""
         black = Image.new("RGB", (64, 64))
         return torch.zeros_like(
-            self._transformed(black if self.decoder == "pil" else pil_to_tensor(black), "")
+            self._transform(black if self.decoder == "pil" else pil_to_tensor(black), "")
         )
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
@@ -112,10 +112,14 @@ class ImageFiles:
             BrokenImage: The image cannot be decoded.
             ZooError: The image is not found.
         """
-        whole = decoded(self.finder, image, self.decoder) if self.kept is None else self.kept[image]
-        return self._transformed(whole, seed)
+        whole = (
+            decode_image(self.finder, image, self.decoder)
+            if self.kept is None
+            else self.kept[image]
+        )
+        return self._transform(whole, seed)
 
-    def _transformed(self, image: Any, seed: str) -> Tensor:
+    def _transform(self, image: Any, seed: str) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
             torch.default_generator.manual_seed(stable_hash(seed))
@@ -163,24 +167,24 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         return len(self.entries)
 
     def __getitem__(self, place: Place) -> list[BatchRow]:
-        epoch, index = self._found(place)
+        epoch, index = self._position(place)
         if self.companions is None:
             return [self._row(epoch, index)]
         named = () if index == MISSING else self.samples[index].companions
         hard = tuple(c for c in named if self.companions[c])
         return [
             self._row(epoch, index),
-            self._row(epoch, self._drawn(hard, epoch, index, "companion") if hard else MISSING),
+            self._row(epoch, self._draw(hard, epoch, index, "companion") if hard else MISSING),
         ]
 
-    def _found(self, place: Place) -> tuple[int, int]:
+    def _position(self, place: Place) -> tuple[int, int]:
         """Returns the epoch of a place and its position in the samples."""
         epoch, entry = place[:2]
         if entry == MISSING:
             return epoch, MISSING
-        return epoch, self._drawn(self.entries[entry], epoch, entry, "caption")
+        return epoch, self._draw(self.entries[entry], epoch, entry, "caption")
 
-    def _drawn(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:
+    def _draw(self, group: Sequence[int], epoch: int, key: int, purpose: str) -> int:
         return int(
             group[0]
             if len(group) == 1
@@ -191,7 +195,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         if index == MISSING:
             return self._filling(MISSING)
         sample = self.samples[index]
-        asked, other = sample.image, self.negative_images.of(sample.caption)
+        asked, other = sample.image, self.negative_images.image_for(sample.caption)
         negative = None
         try:
             image = self.images(asked, seed_of(self.seed, epoch, index, "augmentation"))

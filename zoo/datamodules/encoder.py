@@ -13,11 +13,11 @@ from zoo.backbones.preparation import Decoder
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.datamodules.dataset import Transform
 from zoo.errors import ZooError
-from zoo.pixels.decoding import decoded
+from zoo.pixels.decoding import decode_image
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import rank
-from zoo.support.progress import tracked
+from zoo.support.progress import track
 
 IMAGE_BATCH, TEXT_BATCH = 64, 256
 
@@ -56,7 +56,7 @@ class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
     def __getitem__(self, index: int) -> tuple[ImageRef, Tensor | None, ZooError | None]:
         ref = self.refs[index]
         try:
-            return ref, self.transform(decoded(self.finder, ref, self.decoder)), None
+            return ref, self.transform(decode_image(self.finder, ref, self.decoder)), None
         except ZooError as error:
             return ref, None, error
 
@@ -104,7 +104,7 @@ class ItemEncoder:
         transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixels
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
-        for batch in tracked(loader, "encoding images", len(loader), rank() == 0):
+        for batch in track(loader, "encoding images", len(loader), rank() == 0):
             whole = []
             for ref, pixels, error in batch:
                 if pixels is not None:
@@ -125,7 +125,7 @@ class ItemEncoder:
             keys: Tokens that are kept.
         """
         some = list(batches(texts, TEXT_BATCH))
-        for batch in tracked(some, "encoding texts", len(some), rank() == 0):
+        for batch in track(some, "encoding texts", len(some), rank() == 0):
             bank = self.bank(batch)
             yield NamedItems(list(batch), self._texts(bank, keys).to("cpu"), bank.hashes)
 

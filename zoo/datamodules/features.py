@@ -32,7 +32,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
-from zoo.support.files import sweep, write_beside
+from zoo.support.files import sweep, write_bytes
 from zoo.support.ranges import PositiveNumber, RangedType
 from zoo.support.text_files import json_value
 
@@ -113,7 +113,7 @@ class FeatureStore:
             "precision": settings.precision,
             "decoder": decoder,
         }
-        together(lambda: _claim(self.folder, claims))
+        run_on_all_ranks(lambda: _claim(self.folder, claims))
         for kind in ("images", "texts"):
             sweep(self.folder / kind)
         self.images = Shards(self.folder / "images", image_keys, settings.precision)
@@ -152,10 +152,10 @@ class FeatureStore:
         gather_objects(None)  # no rank writes before every rank has seen what is missing
         encoder = ItemEncoder(backbone, finder, workers, tolerate_broken, self.decoder)
         encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
-        together(lambda: _written(self.images, encoded, IMAGES_A_FILE))
+        run_on_all_ranks(lambda: _write_shards(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of like length are cut alike
         texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
-        together(lambda: _written(self.texts, texts_encoded, TEXTS_A_FILE))
+        run_on_all_ranks(lambda: _write_shards(self.texts, texts_encoded, TEXTS_A_FILE))
         self.images.open()
         self.texts.open()
         stored = {ref: self.images.row(name) for ref, name in names.items() if name in self.images}
@@ -239,7 +239,7 @@ def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
         )
 
 
-def together(share: Callable[[], None]) -> None:
+def run_on_all_ranks(share: Callable[[], None]) -> None:
     """Runs this rank's share of some work and waits for all.
 
     Raises:
@@ -268,7 +268,7 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
                 f"{folder} holds features and no {manifest.name} that says of what: "
                 "delete the folder, or name another one"
             )
-        write_beside(manifest, json.dumps(claims, indent=2).encode())
+        write_bytes(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
         there = dict(json_value(manifest.read_text(encoding="utf-8")))
@@ -280,12 +280,14 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
     for name, value in claims.items():
         if there.get(name) != value:
             raise ZooError(
-                f"{folder} holds features of other {name} ({_shown(there.get(name))}, and this run "
-                f"has {_shown(value)}): name another data.features.folder, or delete the folder"
+                f"{folder} holds features of other {name} ({_format_value(there.get(name))}, and "
+                "this run "
+                f"has {_format_value(value)}): name another data.features.folder, or delete the "
+                "folder"
             )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:12]}..."
 
@@ -304,7 +306,7 @@ def _share(items: Sequence[T]) -> Sequence[T]:
     return items[rank() :: world_size()]
 
 
-def _written(shards: Shards, batches: Iterable[NamedItems], items_a_file: int) -> None:
+def _write_shards(shards: Shards, batches: Iterable[NamedItems], items_a_file: int) -> None:
     waiting: list[NamedItems] = []
     for batch in batches:
         waiting.append(batch)

@@ -29,7 +29,7 @@ class JoinedDataset(CaptionDataset):
 
     def single_row(self, place: Place) -> BatchRow:
         """Returns the row of an entry's own image and caption, without further texts."""
-        row = super()._row(*self._found(place))
+        row = super()._row(*self._find_image(place))
         return replace(
             row,
             negatives=[None] * len(row.negatives),
@@ -45,13 +45,13 @@ class JoinedDataset(CaptionDataset):
             return replace(filling, positives=[None, *filling.positives])
         caption = joined_texts(row.caption, other.caption)
         further = [
-            None if one is None or two is None else joined_texts(*_shuffled((one, two), draws))
+            None if one is None or two is None else joined_texts(*_shuffle((one, two), draws))
             for one, two in zip(row.positives, other.positives, strict=True)
         ]
         axis = draws.choice((SIDE_BY_SIDE, STACKED))
         return replace(
             row,
-            image=joined_images(_shuffled((row.image, other.image), draws), axis),
+            image=joined_images(_shuffle((row.image, other.image), draws), axis),
             caption=caption,
             negatives=self.texts.negatives(
                 replace(self.samples[index], caption=caption, negatives=()), epoch, index
@@ -121,5 +121,5 @@ def joined_images(images: list[Tensor], axis: int) -> Tensor:
     return torch.cat(squeezed, dim=axis)
 
 
-def _shuffled(pair: tuple[T, ...], draws: Random) -> list[T]:
+def _shuffle(pair: tuple[T, ...], draws: Random) -> list[T]:
     return draws.sample(pair, len(pair))

@@ -58,7 +58,7 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         self.epoch, self._resume = epoch, (epoch, batches)
 
     @property
-    def skipped(self) -> int:
+    def skipped_batches(self) -> int:
         """The number of batches of the present epoch that are left out."""
         epoch, batches = self._resume
         return batches if epoch == self.epoch else 0
@@ -69,11 +69,13 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         generator.manual_seed(stable_hash(seed_of(self.seed, epoch, 0, "order")))
         order = torch.full((self.total_size,), MISSING)
         order[: self.n] = torch.randperm(self.n, generator=generator)
-        mine = order.view(self.batches, self.num_replicas, self.local)[self.skipped :, self.rank]
+        mine = order.view(self.batches, self.num_replicas, self.local)[
+            self.skipped_batches :, self.rank
+        ]
         # batch by batch, since an epoch of numbers of Python's would take a hundred times the room
         return (
             (epoch, entry, number)
-            for number, batch in enumerate(mine, self.skipped)
+            for number, batch in enumerate(mine, self.skipped_batches)
             for entry in batch.tolist()
         )
 
@@ -101,7 +103,7 @@ def local_batch_size(batch_size: int, world: int) -> int:
 
 
 @dataclass(frozen=True)
-class Order:
+class SampleOrder:
     """What makes a place in an epoch mean the same samples.
 
     Attributes:
@@ -175,7 +177,7 @@ class BatchLoader(Loader):
         self.done = 0
 
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
-        self.done = self.sampler.skipped
+        self.done = self.sampler.skipped_batches
         try:
             for batch in super().__iter__():
                 self.done += 1

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 Precision = Literal["fp32", "fp16"]
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
@@ -72,7 +72,7 @@ class Shards:
         self._names: dict[str, int] = {}
         starts = [0]
         for file in sorted(self.folder.glob("*.safetensors")):
-            names, shard = self._mapped(file)
+            names, shard = self._map_file(file)
             self._shards.append(shard)
             self._names.update(zip(names, range(starts[-1], starts[-1] + len(names)), strict=True))
             starts.append(starts[-1] + len(names))
@@ -124,7 +124,7 @@ class Shards:
         content = save(
             {name: t.cpu().contiguous() for name, t in tensors.items()}, {"names": listed}
         )
-        write_beside(
+        write_bytes(
             self.folder / f"{blake2b(listed.encode(), digest_size=16).hexdigest()}.safetensors",
             content,
             sweeps=False,
@@ -159,7 +159,7 @@ class Shards:
             tokens[i, : stop - start], mask[i, : stop - start] = shard.tokens[key][start:stop], True
         return torch.from_numpy(tokens), torch.from_numpy(mask)
 
-    def _mapped(self, file: Path) -> tuple[list[str], _Shard]:
+    def _map_file(self, file: Path) -> tuple[list[str], _Shard]:
         try:
             with safe_open(file, framework="pt") as content:
                 names: list[str] = json.loads(content.metadata()["names"])

@@ -35,11 +35,11 @@ def check_units(
             captions share an id.
     """
     records = units.records()
-    known = _joined(samples)
+    known = _join_samples(samples)
     _refuse_shared_ids(known)
     rows = _places(records, known)
     if rows.null_count:
-        known = pa.concat_tables([known, _joined(others())])
+        known = pa.concat_tables([known, _join_samples(others())])
         rows = _places(records, known)
     if rows.null_count:
         unknown = records.caption_ids.filter(pc.is_null(rows))
@@ -59,7 +59,7 @@ def check_units(
     return records
 
 
-def _joined(samples: Iterable[Samples]) -> pa.Table:
+def _join_samples(samples: Iterable[Samples]) -> pa.Table:
     tables = [each.captions.select(KNOWN) for each in samples]
     return pa.concat_tables([_NONE, *tables])
 

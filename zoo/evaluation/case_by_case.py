@@ -8,12 +8,12 @@ from torch import Tensor
 
 from zoo.errors import ZooError
 from zoo.evaluation.scoring import finite
-from zoo.results.plan import Question
+from zoo.results.plan import ScorableCase
 from zoo.sources.images import ImageFinder
 
 
 def scores_of(
-    model: Any, named: str, question: Question, finder: ImageFinder, at_once: int
+    model: Any, named: str, question: ScorableCase, finder: ImageFinder, at_once: int
 ) -> NDArray[np.float32]:
     """Returns the scores of a question in fp32, `[images, texts]`.
 

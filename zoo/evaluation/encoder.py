@@ -9,7 +9,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, concatenate
 from zoo.evaluation.kept import Side
 from zoo.evaluation.kept_tokens import KeptTokens
-from zoo.evaluation.portions import Loading, Portion, encode
+from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, encode
 from zoo.needs import Needs
 
 
@@ -37,11 +37,11 @@ class Encoder:
         kept: Has tokens that were encoded before, and gets new ones; None where none are kept.
     """
 
-    loading: Loading
+    loading: LoaderFactory
     kept: KeptTokens | None = None
 
     def __call__(
-        self, backbone: Backbone, portion: Portion, needs: Needs
+        self, backbone: Backbone, portion: EvaluationBatch, needs: Needs
     ) -> tuple[Encoded | None, Encoded | None]:
         """Returns all images and texts of a portion, None for what it lacks.
 
@@ -62,7 +62,7 @@ class Encoder:
             )
         maker = self.loading.maker
         images, texts = portion.image_rows.tolist(), portion.text_rows.tolist()
-        made = self._made(backbone, portion, needs, maker.unknown(images, texts))
+        made = self._encode(backbone, portion, needs, maker.unknown(images, texts))
         kept_images, kept_texts = self.kept.get("image", images), self.kept.get("text", texts)
         # what was there at the start, and made room for others since
         lost = (
@@ -71,18 +71,18 @@ class Encoder:
         )
         if any(lost):
             whole = replace(maker, known_images=frozenset(), known_texts=frozenset())
-            again = whole.of_rows(*lost).checked().to(next(backbone.parameters()).device)
-            more = self._made(backbone, again, needs, lost)
+            again = whole.of_rows(*lost).check_decoded().to(next(backbone.parameters()).device)
+            more = self._encode(backbone, again, needs, lost)
             made = made[0] + more[0], made[1] + more[1]
         return (
-            self._joined("image", images, made[0], kept_images),
-            self._joined("text", texts, made[1], kept_texts),
+            self._join_and_store("image", images, made[0], kept_images),
+            self._join_and_store("text", texts, made[1], kept_texts),
         )
 
-    def _made(
+    def _encode(
         self,
         backbone: Backbone,
-        portion: Portion,
+        portion: EvaluationBatch,
         needs: Needs,
         rows: tuple[Sequence[int], Sequence[int]],
     ) -> tuple[list[Made], list[Made]]:
@@ -104,7 +104,7 @@ class Encoder:
             made_texts = [Made(rows[1], texts, lengths.tolist())]
         return [] if images is None else [Made(rows[0], images)], made_texts
 
-    def _joined(
+    def _join_and_store(
         self, side: Side, rows: Sequence[int], made: Sequence[Made], kept: Mapping[int, Encoded]
     ) -> Encoded | None:
         """Returns the items of some rows, and keeps those that were not kept before."""

@@ -24,7 +24,7 @@ from zoo.evaluation.foreign import TwoTowers
 from zoo.evaluation.kept import KeptVectors, kept_vectors_of_towers
 from zoo.evaluation.kept_tokens import KeptTokens, find_known
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.portions import Loading, Maker, Portion, cut_texts
+from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, Maker, cut_texts
 from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.store import EmbeddingCache
@@ -38,7 +38,7 @@ from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiar import Familiarity
 from zoo.results.outcomes import OutcomeRow, rows, table
-from zoo.results.plan import Plan, Question, make_plan, missing_parts
+from zoo.results.plan import Plan, ScorableCase, make_plan, missing_parts
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import figures
@@ -52,12 +52,12 @@ from zoo.results.report import (
     refuse_results,
     report,
 )
-from zoo.results.suites import expanded
+from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.collector import collector_off
 from zoo.support.distributed import gather_made, gather_objects, rank
-from zoo.support.progress import counting, tracked
+from zoo.support.progress import counting, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ class Evaluation(Ranged):
             raise ZooError(
                 f"Evaluation(shortlist={shortlist}): give a whole number from {deepest} up"
             )
-        self.benchmarks = asked_for(expanded(benchmarks))
+        self.benchmarks = asked_for(expand_suites(benchmarks))
         self.presets = [preset_of(named) for named in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
@@ -243,7 +243,7 @@ class Evaluation(Ranged):
         self._kept, self._asked = kept, self.plan
         self._known, self._known_tokens = Known(), Known()
         if kept is not None:
-            self._asked = kept.keyed(self.plan, self.finder, tokenizer)
+            self._asked = kept.with_keys(self.plan, self.finder, tokenizer)
             self._known, self._known_tokens = find_known(kept, backbone, head, self._asked)
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
@@ -273,13 +273,13 @@ class Evaluation(Ranged):
         self._towers, self._weights = "", weights_digest(*modules, after=towers).hexdigest()
 
     @torch.no_grad()
-    def step(self, backbone: Backbone, head: Head, portion: Portion) -> None:
+    def step(self, backbone: Backbone, head: Head, portion: EvaluationBatch) -> None:
         """Encodes one portion for the strategy whose loader brought it.
 
         Raises:
             ZooError: An image is broken.
         """
-        portion.checked()
+        portion.check_decoded()
         assert self._encoder is not None
         for strategy in self._strategies:
             if strategy.takes(portion):
@@ -311,7 +311,7 @@ class Evaluation(Ranged):
         judged = [strategy.finish(backbone, head) for strategy in self._strategies]
         towers = next(filter(None, gather_objects(self._towers)), "")
 
-        def reported() -> Results | None:
+        def build_results() -> Results | None:
             if rank() != 0:
                 return None
             weights = {} if next(backbone.parameters(), None) is None else {WEIGHTS: self._weights}
@@ -320,7 +320,7 @@ class Evaluation(Ranged):
             with collector_off():
                 return self._report(chain.from_iterable(judged), model, notes)
 
-        self.results = gather_made(reported)[0]
+        self.results = gather_made(build_results)[0]
         self._strategies = []
         assert self.results is not None
         return self.results
@@ -345,7 +345,7 @@ class Evaluation(Ranged):
         self.find_familiar(training_captions(about))
         self.find_seen(training_captions(about))
 
-        questions = tracked(self.plan.questions, "cases", len(self.plan.questions))
+        questions = track(self.plan.questions, "cases", len(self.plan.questions))
         judged = (
             (q, asked.case.judge(scores_of(model, named, asked, self.finder, self.image_batch)))
             for q, asked in enumerate(questions)
@@ -414,7 +414,7 @@ class Evaluation(Ranged):
             self._known_tokens.images,
             self._known_tokens.texts,
         )
-        loading = Loading(maker, self.image_batch, self.text_batch, self.workers)
+        loading = LoaderFactory(maker, self.image_batch, self.text_batch, self.workers)
         kept = KeptTokens(self._kept, needs) if self._kept is not None and needs.tokens else None
         self._encoder = Encoder(loading, kept)
         if not needs.tokens and not needs.pieces:
@@ -480,7 +480,7 @@ class Evaluation(Ranged):
             return None
         maker, made = self._segments
         if maker is not needs.segments:
-            made = [needs.segments.of(text) for text in self.plan.texts]
+            made = [needs.segments.segments_of_text(text) for text in self.plan.texts]
             self._segments = needs.segments, made
         return made
 
@@ -575,7 +575,7 @@ class Evaluation(Ranged):
     def _rows(
         self,
         judged: Iterable[tuple[int, list[Outcome]]],
-        left: dict[int, Question],
+        left: dict[int, ScorableCase],
         trained: frozenset[str],
     ) -> Iterator[OutcomeRow]:
         """Yields the rows of cases that were judged, and then of all others.

@@ -14,7 +14,7 @@ from zoo.backbones.fingerprint import computation_of_module
 from zoo.backbones.hugging_face import features
 from zoo.backbones.tokenizer import TextEnd, Tokenize, Tokenizer
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.heads.cosine import Cosine
 
 logger = logging.getLogger(__name__)
@@ -270,7 +270,7 @@ class _HuggingFaceTokens:
 
 
 def _hugging_face(model: Any) -> TwoTowers:
-    need("transformers", "hf")
+    import_optional("transformers", "hf")
     processor: Any = _processor(model)
     prepare = processor.image_processor
     tokens = _HuggingFaceTokens(

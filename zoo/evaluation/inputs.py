@@ -60,7 +60,7 @@ def listed_texts(given: str | Iterable[str]) -> list[str]:
     return [str(text) for text in texts]
 
 
-def opened(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
+def open_picture(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
     """Returns an image in RGB.
 
     Args:
@@ -72,7 +72,7 @@ def opened(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
         ZooError: It is no whole image.
     """
     if isinstance(picture, np.ndarray | Tensor):
-        return rgb(_drawn(picture), decoding)
+        return rgb(_to_image(picture), decoding)
     if not isinstance(picture, Image.Image | str | PathLike):
         raise ZooError(
             f"a {type(picture).__name__} is no image: give a path, a PIL image or an array"
@@ -103,7 +103,7 @@ def _holds_numbers(array: NDArray[Any]) -> bool:
     return bool(array.dtype.kind in "biuf")
 
 
-def _drawn(picture: NDArray[Any] | Tensor) -> Image.Image:
+def _to_image(picture: NDArray[Any] | Tensor) -> Image.Image:
     """Returns the image of an array or a tensor.
 
     Args:

@@ -21,11 +21,11 @@ from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded
 from zoo.errors import ZooError
 from zoo.evaluation.foreign import TwoTowers
-from zoo.evaluation.portions import FILLING, Portion
+from zoo.evaluation.portions import FILLING, EvaluationBatch
 from zoo.evaluation.store import Damaged, EmbeddingCache, VectorStore
 from zoo.evaluation.vectors import Encodings, Known, RankVectors
 from zoo.heads.base import Head
-from zoo.results.plan import Plan, Question
+from zoo.results.plan import Plan, ScorableCase
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
@@ -118,7 +118,7 @@ class KeptVectors:
         self._keys: dict[Side, list[bytes | None]] = {}
         self._finder, self._refs = ImageFinder([]), list[ImageRef]()
 
-    def keyed(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
+    def with_keys(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
         """Finds the keys of all that a plan asks; every rank calls this.
 
         Args:
@@ -136,9 +136,9 @@ class KeptVectors:
             len(plan.texts), lambda rows: self._text_keys([plan.texts[r] for r in rows], tokenizer)
         )
         self._keys = {"image": images, "text": texts}
-        return _merged(plan, _firsts(images), _firsts(texts))
+        return _remap_rows(plan, _firsts(images), _firsts(texts))
 
-    def known(self, questions: Iterable[Question]) -> Known:
+    def look_up(self, questions: Iterable[ScorableCase]) -> Known:
         """Reads the vectors that some questions of the plan want; every rank calls this."""
         images, texts = rows_of(questions)
         own = RankVectors()
@@ -159,7 +159,7 @@ class KeptVectors:
                 self.store.file,
             )
 
-    def add(self, portion: Portion, images: Encoded | None, texts: Encoded | None) -> None:
+    def add(self, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None) -> None:
         """Keeps the pooled vectors of a portion.
 
         Args:
@@ -169,9 +169,9 @@ class KeptVectors:
         """
         new: dict[bytes, bytes] = {}
         if images is not None:
-            new |= self._named("image", portion.image_rows, images.pooled)
+            new |= self._bytes_by_key("image", portion.image_rows, images.pooled)
         if texts is not None:
-            new |= self._named("text", portion.text_rows, texts.pooled)
+            new |= self._bytes_by_key("text", portion.text_rows, texts.pooled)
         self.put(new)
 
     def key(self, side: Side, row: int) -> bytes | None:
@@ -199,7 +199,7 @@ class KeptVectors:
         if contents:
             self._try(lambda: self.store.put(contents))
 
-    def _named(self, side: Side, rows: Tensor, pooled: Tensor) -> dict[bytes, bytes]:
+    def _bytes_by_key(self, side: Side, rows: Tensor, pooled: Tensor) -> dict[bytes, bytes]:
         vectors = pooled.float().cpu().numpy()
         keys = [None if row == FILLING else self.new_key(side, row) for row in rows.tolist()]
         return {k: v.tobytes() for k, v in zip(keys, vectors, strict=True) if k is not None}
@@ -247,7 +247,7 @@ class KeptVectors:
         return None
 
 
-def rows_of(questions: Iterable[Question]) -> tuple[list[int], list[int]]:
+def rows_of(questions: Iterable[ScorableCase]) -> tuple[list[int], list[int]]:
     """Returns the rows of the images and of the texts of some questions, each once, ascending."""
     asked = list(questions)
     images = sorted({row for q in asked for row in q.images.tolist()})
@@ -276,7 +276,7 @@ def _firsts(keys: Sequence[bytes | None]) -> list[int]:
     return [row if key is None else first.setdefault(key, row) for row, key in enumerate(keys)]
 
 
-def _merged(plan: Plan, images: Sequence[int], texts: Sequence[int]) -> Plan:
+def _remap_rows(plan: Plan, images: Sequence[int], texts: Sequence[int]) -> Plan:
     """Returns a plan whose questions point to other rows.
 
     Args:

@@ -14,7 +14,7 @@ from zoo.evaluation.store import GIB
 from zoo.evaluation.vectors import Known
 from zoo.heads.base import Head
 from zoo.needs import Needs
-from zoo.results.plan import Plan, Question
+from zoo.results.plan import Plan, ScorableCase
 from zoo.support.distributed import gather_objects, rank
 
 POOLED = "pooled"
@@ -39,14 +39,16 @@ class KeptTokens:
             "text": sorted(needs.text_keys),
         }
 
-    def known(self, questions: Iterable[Question]) -> Known:
+    def look_up(self, questions: Iterable[ScorableCase]) -> Known:
         """Looks up which items of some questions are kept, and reads none; every rank calls this.
 
         Args:
             questions: Questions of the plan.
         """
         asked = rows_of(questions)
-        ranks = gather_objects([self._held("image", asked[0]), self._held("text", asked[1])])
+        ranks = gather_objects(
+            [self._stored_rows("image", asked[0]), self._stored_rows("text", asked[1])]
+        )
         images, texts = (frozenset(row for some in ranks for row in some[i]) for i in (0, 1))
         self.vectors.say("tokens", (images, texts), asked)
         return Known(images, texts)
@@ -88,7 +90,7 @@ class KeptTokens:
                 contents[self._key(side, key)] = self._content(side, items, i, length)
         self.vectors.put(contents)
 
-    def _held(self, side: Side, rows: Sequence[int]) -> list[int]:
+    def _stored_rows(self, side: Side, rows: Sequence[int]) -> list[int]:
         by_key = self._by_key(side, own_share(rows))
         return [by_key[key] for key in self.vectors.has(by_key)]
 
@@ -130,8 +132,8 @@ def find_known(
         plan: What is asked.
     """
     if not head.needs.tokens:
-        return kept.known(plan.questions), Known()
-    tokens = KeptTokens(kept, head.needs).known(plan.questions)
+        return kept.look_up(plan.questions), Known()
+    tokens = KeptTokens(kept, head.needs).look_up(plan.questions)
     if rank() == 0:
         (images, texts), (image, text) = rows_of(plan.questions), held_bytes(backbone, head)
         new = (len(images) - len(tokens.images)) * image + (len(texts) - len(tokens.texts)) * text
@@ -145,4 +147,4 @@ def find_known(
             if new > limit
             else "",
         )
-    return kept.known(q for q in plan.questions if q.case.gallery), tokens
+    return kept.look_up(q for q in plan.questions if q.case.gallery), tokens

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 
 Batch = Mapping[str, Any]  # lists by modality, as MTEB's loaders give them
 
@@ -85,7 +85,7 @@ class MtebEncoder:
         Raises:
             ZooError: MTEB is not installed.
         """
-        need("mteb")
+        import_optional("mteb")
         from mteb.models.model_meta import ModelMeta
 
         about = {"name": self.name, "revision": self.revision, "modalities": ["image", "text"]}

@@ -67,7 +67,7 @@ def _patch_words(
         return None
     height, width = _grid(backbone, similarity.shape[2])
     (mask,) = words.masks.values()
-    seen = _seen(backbone, pixels)
+    seen = _pixels_to_image(backbone, pixels)
     found = []
     for text, real in enumerate(mask):
         ids = bank.ids[rows[text]][: len(real)][real.cpu()].tolist()
@@ -93,7 +93,7 @@ def _grid(backbone: Backbone, patches: int) -> tuple[int, int]:
     return rows, patches // rows
 
 
-def _seen(backbone: Backbone, pixels: Tensor) -> Image.Image:
+def _pixels_to_image(backbone: Backbone, pixels: Tensor) -> Image.Image:
     """Returns prepared pixels as an image."""
     mean, std = (torch.tensor(backbone.preprocess[name])[:, None, None] for name in ("mean", "std"))
     drawn = ((pixels * std + mean) * 255).round().clamp(0, 255).to(torch.uint8)

@@ -10,19 +10,19 @@ from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import short_lists, short_lists_note
-from zoo.evaluation.portions import Loading, Portion
+from zoo.evaluation.portions import EvaluationBatch, LoaderFactory
 from zoo.evaluation.scoring import (
     class_scores,
     finite,
     gallery_rows,
     pair_scores,
-    prepared,
-    scored,
+    prepare_all,
+    score_pairs,
     text_scores,
 )
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.texts_alone import Told, told_by_texts
-from zoo.evaluation.vectors import Known, RankVectors, joined
+from zoo.evaluation.vectors import Known, RankVectors, join_ranks
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_objects
@@ -40,7 +40,7 @@ class Pooled(Strategy):
         known: What need not be encoded.
     """
 
-    def __init__(self, plan: Plan, loading: Loading, shortlist: int, known: Known) -> None:
+    def __init__(self, plan: Plan, loading: LoaderFactory, shortlist: int, known: Known) -> None:
         self.plan, self.loading, self.shortlist, self.known = plan, loading, shortlist, known
         self._own = known.vectors.copy()
         self._told: Told = {}
@@ -50,7 +50,7 @@ class Pooled(Strategy):
         return self.loading.items(self.plan.questions, self.known.images, self.known.texts)
 
     def step(
-        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
         """Keeps the pooled vectors."""
         self._own.add(portion, images, texts)
@@ -61,13 +61,13 @@ class Pooled(Strategy):
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the vectors of all ranks; cases are judged first and then galleries."""
-        return self._judged(head, gather_objects(self._own))
+        return self._judge(head, gather_objects(self._own))
 
-    def _judged(
+    def _judge(
         self, head: Head, ranks: Sequence[RankVectors]
     ) -> Iterator[tuple[int, list[Outcome]]]:
-        vectors, questions = joined(ranks, self.plan), self.plan.questions
-        images, texts = prepared(head, vectors)
+        vectors, questions = join_ranks(ranks, self.plan), self.plan.questions
+        images, texts = prepare_all(head, vectors)
         reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
         self._told = told_by_texts([questions[q] for q in reached], vectors.texts)
         cases = [
@@ -89,9 +89,9 @@ class Pooled(Strategy):
             if not isinstance(protocol, Recall):
                 continue
             if head.reranks:
-                lists = short_lists(*vectors.of(question), self.shortlist)
+                lists = short_lists(*vectors.vectors_of(question), self.shortlist)
                 i, j = lists.rows
-                found = scored(head, images, texts, question.images[i], question.texts[j])
+                found = score_pairs(head, images, texts, question.images[i], question.texts[j])
                 placed = lists.ranks(match, finite(question, found))
                 yield q, list(protocol.judge_ranks(match, *placed))
             else:

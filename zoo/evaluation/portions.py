@@ -19,12 +19,12 @@ from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
-from zoo.pixels.decoding import decoded
+from zoo.pixels.decoding import decode_image
 from zoo.regions_and_phrases.base import Views
-from zoo.results.plan import Plan, Question
+from zoo.results.plan import Plan, ScorableCase
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
-from zoo.support.distributed import Shard, rank, world_size
+from zoo.support.distributed import RankSampler, rank, world_size
 from zoo.support.worker import Loader
 
 FILLING = -1
@@ -37,7 +37,7 @@ def _no_rows() -> Tensor:
 
 
 @dataclass(frozen=True)
-class Portion:
+class EvaluationBatch:
     """Images and texts to encode.
 
     Attributes:
@@ -60,7 +60,7 @@ class Portion:
     questions: tuple[int, ...] = ()
     error: str | None = None
 
-    def checked(self) -> "Portion":
+    def check_decoded(self) -> "EvaluationBatch":
         """Returns this portion.
 
         Raises:
@@ -70,15 +70,15 @@ class Portion:
             raise ZooError(self.error)
         return self
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Portion":
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "EvaluationBatch":
         """Returns the portion on a device."""
         return self._map(lambda t: t.to(device, non_blocking=non_blocking))
 
-    def pin_memory(self) -> "Portion":
+    def pin_memory(self) -> "EvaluationBatch":
         """Returns the portion in pinned memory."""
         return self._map(lambda t: t.pin_memory())
 
-    def _map(self, f: Callable[[Tensor], Tensor]) -> "Portion":
+    def _map(self, f: Callable[[Tensor], Tensor]) -> "EvaluationBatch":
         return replace(
             self,
             image_rows=f(self.image_rows),
@@ -159,49 +159,51 @@ class Maker:
             [row for row in texts if row not in self.known_texts],
         )
 
-    def of_images(self, rows: Sequence[int]) -> Portion:
+    def of_images(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the images of those rows; filling is the first image."""
         return self._of_images(rows, self.transform)
 
-    def _of_images(self, rows: Sequence[int], transform: Transform) -> Portion:
+    def _of_images(self, rows: Sequence[int], transform: Transform) -> EvaluationBatch:
         try:
             refs = [self.images[max(row, 0)] for row in rows]
-            pixels = [transform(decoded(self.finder, ref, self.decoder)) for ref in refs]
+            pixels = [transform(decode_image(self.finder, ref, self.decoder)) for ref in refs]
         except ZooError as error:  # as a value: a worker's exception would come with its traceback
-            return Portion(error=str(error))
-        return Portion(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
+            return EvaluationBatch(error=str(error))
+        return EvaluationBatch(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
 
-    def of_texts(self, rows: Sequence[int]) -> Portion:
+    def of_texts(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the texts of those rows; filling is the first text."""
         bank, bank_rows = text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
-        return Portion(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
+        return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
-    def _of_segments(self, rows: Sequence[int], segments: Sequence[tuple[str, ...]]) -> Portion:
+    def _of_segments(
+        self, rows: Sequence[int], segments: Sequence[tuple[str, ...]]
+    ) -> EvaluationBatch:
         """Returns the segments of the texts of those rows."""
         bank, bank_rows = segment_bank([segments[row] for row in rows], self.tokenizer)
-        return Portion(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
+        return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
-    def of_window(self, window: Window) -> Portion:
+    def of_window(self, window: Window) -> EvaluationBatch:
         """Returns all that the window's questions need."""
         if not window.questions:
-            return Portion()
+            return EvaluationBatch()
         return replace(self.of_rows(window.images, window.texts), questions=window.questions)
 
-    def of_tile(self, tile: Tile) -> Portion:
+    def of_tile(self, tile: Tile) -> EvaluationBatch:
         """Returns the tile's texts, and its images where it has any."""
         return self.of_rows(tile.images, tile.texts)
 
-    def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> Portion:
+    def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> EvaluationBatch:
         """Returns a portion of images and texts, as windows and tiles have them."""
         brought, wanted = self.unknown(image_rows, text_rows)
-        images = texts = Portion()
+        images = texts = EvaluationBatch()
         if brought:
             images = self._of_images(brought, self.square or self.transform)
         if wanted and self.segments is None:
             texts = self.of_texts(wanted)
         elif wanted and self.segments is not None:
             texts = self._of_segments(wanted, self.segments)
-        return Portion(
+        return EvaluationBatch(
             torch.tensor(image_rows, dtype=torch.long),
             images.pixels,
             torch.tensor(text_rows, dtype=torch.long),
@@ -229,7 +231,7 @@ class Entries(Dataset[Any]):
 
 
 @dataclass(frozen=True)
-class Loading:
+class LoaderFactory:
     """Makes the loaders of portions.
 
     Attributes:
@@ -246,7 +248,7 @@ class Loading:
 
     def items(
         self,
-        questions: Iterable[Question],
+        questions: Iterable[ScorableCase],
         known_images: Set[int] = frozenset(),
         known_texts: Set[int] = frozenset(),
     ) -> list[DataLoader[Any]]:
@@ -263,27 +265,27 @@ class Loading:
         images = sorted({row for q in asked for row in q.images.tolist()} - known_images)
         texts = sorted({row for q in asked for row in q.all_texts.tolist()} - known_texts)
         by_length = sorted(texts, key=lambda row: len(self.maker.texts[row]))
-        of_texts = _dealt(
+        of_texts = _rank_loader(
             by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)
         )
         if not images:
             return [of_texts]
         of_images = self.maker.of_images
-        return [_dealt(images, FILLING, of_images, self.image_batch, self.workers), of_texts]
+        return [_rank_loader(images, FILLING, of_images, self.image_batch, self.workers), of_texts]
 
     def windows(self, made: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the portions of windows."""
-        return _dealt(made, Window(), self.maker.of_window, None, self.workers)
+        return _rank_loader(made, Window(), self.maker.of_window, None, self.workers)
 
     def tiles(self, made: Sequence[Tile]) -> DataLoader[Any]:
         """Returns a loader of the portions of tiles, in order, all on the rank that asks."""
         return Loader(Entries(made), None, num_workers=self.workers, collate_fn=self.maker.of_tile)
 
 
-def _dealt(
+def _rank_loader(
     entries: Sequence[Any],
     filling: Any,
-    make: Callable[[Any], Portion],
+    make: Callable[[Any], EvaluationBatch],
     batch: int | None,
     workers: int,
 ) -> DataLoader[Any]:
@@ -300,7 +302,7 @@ def _dealt(
     return Loader(
         data,
         batch,
-        sampler=Shard(data, rank(), world_size()),
+        sampler=RankSampler(data, rank(), world_size()),
         num_workers=workers,
         collate_fn=make,
     )
@@ -308,7 +310,7 @@ def _dealt(
 
 def encode(
     backbone: Backbone,
-    portion: Portion,
+    portion: EvaluationBatch,
     needs: Needs,
     image_batch: int,
     text_batch: int,
@@ -350,10 +352,10 @@ def encode_views(backbone: Backbone, images: Tensor, views: Views, at_once: int)
     Returns:
         The pooled vectors of the images' views as PIECES.
     """
-    every = (view for image in images for view in views.of(image))
+    every = (view for image in images for view in views.views_of(image))
     found = []
     while few := list(islice(every, at_once)):
-        found.append(backbone.encode_images(backbone.fitted(few)).pooled)
+        found.append(backbone.encode_images(backbone.resize_images(few)).pooled)
     vectors = torch.cat(found)
     vectors = vectors.reshape(len(images), views.count, -1)
     mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)

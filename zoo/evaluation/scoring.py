@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.vectors import Vectors
 from zoo.heads import answers
 from zoo.heads.base import Head
-from zoo.results.plan import Question
+from zoo.results.plan import ScorableCase
 
 PAIRS_AT_ONCE = 1 << 14
 IMAGES_AT_ONCE = 256
@@ -45,7 +45,7 @@ def device_of(head: Head) -> torch.device:
     return next((parameter.device for parameter in head.parameters()), torch.device("cpu"))
 
 
-def prepared(head: Head, vectors: Vectors) -> tuple[Encoded, Encoded]:
+def prepare_all(head: Head, vectors: Vectors) -> tuple[Encoded, Encoded]:
     """Returns all images and all texts as the head wants them, on its device."""
     device = device_of(head)
     with torch.autocast(device.type, enabled=False):
@@ -56,7 +56,7 @@ def prepared(head: Head, vectors: Vectors) -> tuple[Encoded, Encoded]:
 
 
 def pair_scores(
-    head: Head, images: Encoded, texts: Encoded, questions: Sequence[Question]
+    head: Head, images: Encoded, texts: Encoded, questions: Sequence[ScorableCase]
 ) -> Iterator[NDArray[np.float32]]:
     """Yields the scores of each question in fp32, `[images, texts]`, many questions at a time.
 
@@ -80,14 +80,15 @@ def pair_scores(
         i = np.concatenate([np.repeat(q.images, len(q.texts)) for q in some])
         j = np.concatenate([np.tile(q.texts, len(q.images)) for q in some])
         parts = np.split(
-            scored(head, images, texts, i, j), np.cumsum([q.case.match.size for q in some])[:-1]
+            score_pairs(head, images, texts, i, j),
+            np.cumsum([q.case.match.size for q in some])[:-1],
         )
         for question, part in zip(some, parts, strict=True):
             yield finite(question, part.reshape(question.case.match.shape))
         start = stop
 
 
-def scored(
+def score_pairs(
     head: Head, images: Encoded, texts: Encoded, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Returns the scores of pairs in fp32, `[P]`.
@@ -110,7 +111,7 @@ def scored(
         )
 
 
-def text_scores(texts: Encoded, question: Question) -> NDArray[np.float32]:
+def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
     """Returns the cosines of the texts that ask and a question's texts, `[asking, texts]`.
 
     They are cosines of the vectors that the head compares images with.
@@ -132,7 +133,7 @@ def text_scores(texts: Encoded, question: Question) -> NDArray[np.float32]:
 
 
 def class_scores(
-    head: Head, images: Encoded, texts: Encoded, question: Question
+    head: Head, images: Encoded, texts: Encoded, question: ScorableCase
 ) -> NDArray[np.float32]:
     """Returns the scores of a question's images and the means of its prompts, `[images, texts]`.
 
@@ -166,7 +167,7 @@ def class_scores(
 
 
 def gallery_rows(
-    head: Head, images: Encoded, texts: Encoded, question: Question
+    head: Head, images: Encoded, texts: Encoded, question: ScorableCase
 ) -> Callable[[slice], NDArray[np.float32]]:
     """Returns a function from some images of a gallery to their scores, `[images, texts]`.
 
@@ -188,7 +189,7 @@ def gallery_rows(
     return scores_of
 
 
-def finite(question: Question, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns the scores of a question.
 
     Raises:

@@ -15,15 +15,15 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.candidates import ShortLists, short_lists, short_lists_note
 from zoo.evaluation.encoder import Encoder
-from zoo.evaluation.portions import Portion, Tile
+from zoo.evaluation.portions import EvaluationBatch, Tile
 from zoo.evaluation.scoring import finite
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.vectors import Known, joined
+from zoo.evaluation.vectors import Known, join_ranks
 from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_made, gather_objects, rank, world_size
-from zoo.support.progress import tracked
+from zoo.support.progress import track
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ShortListed(Strategy):
         return self.loading.items(questions, self.known.images, self.known.texts)
 
     def step(
-        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
         """Keeps the pooled vectors."""
         self._own.add(portion, images, texts)
@@ -84,21 +84,24 @@ class ShortListed(Strategy):
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Makes the short-lists, and scores and gathers their pairs."""
-        vectors = joined(gather_objects(self._own), self.plan)
+        vectors = join_ranks(gather_objects(self._own), self.plan)
         reached = [q for q in self.galleries if vectors.reach(self.plan.questions[q])]
         lists = {
-            q: short_lists(*vectors.of(self.plan.questions[q]), self.shortlist) for q in reached
+            q: short_lists(*vectors.vectors_of(self.plan.questions[q]), self.shortlist)
+            for q in reached
         }
         ranks = gather_made(
-            lambda: {q: self._scored(backbone, head, q, made) for q, made in lists.items()}
+            lambda: {q: self._score_gallery(backbone, head, q, made) for q, made in lists.items()}
         )
-        return self._judged(lists, ranks)
+        return self._judge(lists, ranks)
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns how galleries are scored."""
         return short_lists_note(head, self.shortlist)
 
-    def _scored(self, backbone: Backbone, head: Head, q: int, lists: ShortLists) -> PairScores:
+    def _score_gallery(
+        self, backbone: Backbone, head: Head, q: int, lists: ShortLists
+    ) -> PairScores:
         """Returns the scores of this rank's share of a gallery's pairs.
 
         Raises:
@@ -109,7 +112,7 @@ class ShortListed(Strategy):
             lists, question.images, question.texts, self.images_at_once, self.loading.text_batch
         )
         own = [tile for run in runs[rank() :: world_size()] for tile in run]
-        portions = tracked(
+        portions = track(
             self.loading.tiles(own),
             f"{question.run}/{question.case.subset}, short-lists",
             len(own),
@@ -132,7 +135,7 @@ class ShortListed(Strategy):
             np.concatenate([np.zeros(0, np.float32), *scores]),
         )
 
-    def _judged(
+    def _judge(
         self, galleries: Mapping[int, ShortLists], ranks: Sequence[Mapping[int, PairScores]]
     ) -> Iterator[tuple[int, list[Outcome]]]:
         for q, lists in galleries.items():

@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Held:
+class StoreSummary:
     """What a store holds.
 
     Attributes:
@@ -111,7 +111,9 @@ class VectorStore:
         if not self.file.exists():
             return set()
         with self._usable() as database:
-            return {key for (key,) in self._asked(database, list(keys), "SELECT key FROM entries")}
+            return {
+                key for (key,) in self._select_rows(database, list(keys), "SELECT key FROM entries")
+            }
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Returns the contents that are there and whole, by key.
@@ -125,7 +127,7 @@ class VectorStore:
         select = "SELECT key, checksum, vector FROM entries LEFT JOIN vectors USING (id)"
         with self._usable() as database:
             damaged = 0
-            for key, checksum, content in self._asked(database, list(keys), select):
+            for key, checksum, content in self._select_rows(database, list(keys), select):
                 if content is not None and checksum == _checksum(key, content):
                     found[key] = content
                 else:
@@ -167,7 +169,7 @@ class VectorStore:
         if self.file.stat().st_size > self.limit:
             database.executescript("PRAGMA incremental_vacuum;")
 
-    def _asked(
+    def _select_rows(
         self, database: sqlite3.Connection, keys: Sequence[bytes], select: str
     ) -> Iterator[tuple[Any, ...]]:
         """Yields the rows of some keys, and notes their use."""
@@ -180,17 +182,17 @@ class VectorStore:
                 [now, now - FRESH, *some],
             )
 
-    def held(self) -> Held:
+    def summarize(self) -> StoreSummary:
         """Returns what there is.
 
         Raises:
             ZooError: The file cannot be used.
         """
         if not self.file.exists():
-            return Held(0, 0)
+            return StoreSummary(0, 0)
         with self._usable() as database:
             ((entries,),) = database.execute("SELECT count(*) FROM entries")
-        return Held(entries, self.file.stat().st_size)
+        return StoreSummary(entries, self.file.stat().st_size)
 
     def empty(self) -> None:
         """Drops everything.
@@ -229,7 +231,7 @@ class VectorStore:
             ZooError: The file cannot be used.
         """
         try:
-            with self._opened() as database:
+            with self._open_database() as database:
                 yield database
         except sqlite3.OperationalError as error:
             raise ZooError(
@@ -250,7 +252,7 @@ class VectorStore:
             ) from error
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open_database(self) -> Iterator[sqlite3.Connection]:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         database = sqlite3.connect(self.file, timeout=WAIT, isolation_level=None)
         try:

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
-from zoo.evaluation.portions import Portion
+from zoo.evaluation.portions import EvaluationBatch
 from zoo.evaluation.texts_alone import Told
 from zoo.heads.base import Head
 from zoo.needs import Needs
@@ -25,7 +25,7 @@ class Strategy(ABC):
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns the loaders of its portions."""
 
-    def takes(self, portion: Portion) -> bool:
+    def takes(self, portion: EvaluationBatch) -> bool:
         """Returns whether a portion is of these loaders."""
         return not portion.questions
 
@@ -35,7 +35,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def step(
-        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
         """Keeps what is wanted of a portion.
 

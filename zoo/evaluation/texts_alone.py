@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.ceilings import EVERY, chosen, put_in_order
-from zoo.results.plan import Question
+from zoo.benchmarks.ceilings import EVERY, choosing_metrics, put_in_order
+from zoo.results.plan import ScorableCase
 from zoo.sources.images import identity
 from zoo.sources.seeds import stable_hash
 
@@ -33,7 +33,7 @@ class _Query:
     fifth: int
 
 
-def told_by_texts(questions: Sequence[Question], texts: Vectors) -> Told:
+def told_by_texts(questions: Sequence[ScorableCase], texts: Vectors) -> Told:
     """Returns what is told of each metric by which an image chooses among texts.
 
     Args:
@@ -68,11 +68,11 @@ def told_by_texts(questions: Sequence[Question], texts: Vectors) -> Told:
     }
 
 
-def _queries(question: Question) -> Iterator[tuple[str, _Query]]:
+def _queries(question: ScorableCase) -> Iterator[tuple[str, _Query]]:
     case = question.case
     if case.gallery or case.asking or case.prompts or case.judged_by.by_image:
         return
-    wanted = chosen(case)
+    wanted = choosing_metrics(case)
     for query in case.queries():
         n = len(query.match)
         of_texts = len(query.images) == 1 and len(query.texts) == n

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.batch import Encoded
-from zoo.evaluation.portions import FILLING, Portion
-from zoo.results.plan import Plan, Question
+from zoo.evaluation.portions import FILLING, EvaluationBatch
+from zoo.results.plan import Plan, ScorableCase
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RankVectors:
         images, texts = (Encodings([*e.rows], [*e.vectors]) for e in (self.images, self.texts))
         return RankVectors(images, texts)
 
-    def add(self, portion: Portion, images: Encoded | None, texts: Encoded | None) -> None:
+    def add(self, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None) -> None:
         """Keeps the pooled vectors of a portion."""
         if images is not None:
             self.images.add(portion.image_rows, images.pooled)
@@ -82,31 +82,33 @@ class Vectors:
     has_image: NDArray[np.bool_]
     has_text: NDArray[np.bool_]
 
-    def reach(self, question: Question) -> bool:
+    def reach(self, question: ScorableCase) -> bool:
         """Returns whether all images and texts of a question came."""
         has_texts = self.has_text[question.all_texts].all()
         return bool(self.has_image[question.images].all() and has_texts)
 
-    def of(self, question: Question) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def vectors_of(self, question: ScorableCase) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Returns the vectors of a question's images and of its texts."""
         return self.images[question.images], self.texts[question.texts]
 
 
-def joined(ranks: Sequence[RankVectors], plan: Plan) -> Vectors:
+def join_ranks(ranks: Sequence[RankVectors], plan: Plan) -> Vectors:
     """Puts the vectors of all ranks in their rows.
 
     Args:
         ranks: What each rank found.
         plan: What is asked.
     """
-    images, has_image = _placed([found.images for found in ranks], len(plan.images))
-    texts, has_text = _placed([found.texts for found in ranks], len(plan.texts))
+    images, has_image = _place_rows([found.images for found in ranks], len(plan.images))
+    texts, has_text = _place_rows([found.texts for found in ranks], len(plan.texts))
     if not plan.images:
         images = np.zeros((0, texts.shape[1]), dtype=np.float32)
     return Vectors(images, texts, has_image, has_text)
 
 
-def _placed(ranks: Sequence[Encodings], n: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def _place_rows(
+    ranks: Sequence[Encodings], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Returns the vectors of n items `[n, D]`, zeros where none came, and which came, `[n]`."""
     whole, came = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
     for found in ranks:

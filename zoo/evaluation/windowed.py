@@ -12,13 +12,13 @@ from torch.utils.data import DataLoader
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
-from zoo.evaluation.portions import Loading, Portion, Window
+from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, Window
 from zoo.evaluation.scoring import pair_scores
 from zoo.evaluation.strategy import Strategy
 from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.needs import Needs
-from zoo.results.plan import Plan, Question
+from zoo.results.plan import Plan, ScorableCase
 from zoo.support.distributed import gather_objects
 
 
@@ -31,7 +31,7 @@ class Windowed(Strategy):
         windows: The questions, with all images and texts that these need.
     """
 
-    def __init__(self, plan: Plan, loading: Loading, windows: Sequence[Window]) -> None:
+    def __init__(self, plan: Plan, loading: LoaderFactory, windows: Sequence[Window]) -> None:
         self.plan, self.loading, self.windows = plan, loading, windows
         self._scores: dict[int, NDArray[np.float32]] = {}
 
@@ -39,7 +39,7 @@ class Windowed(Strategy):
         """Returns a loader of windows."""
         return [self.loading.windows(self.windows)]
 
-    def takes(self, portion: Portion) -> bool:
+    def takes(self, portion: EvaluationBatch) -> bool:
         """Returns whether a portion is a window."""
         return bool(portion.questions)
 
@@ -48,12 +48,12 @@ class Windowed(Strategy):
         return head.needs
 
     def step(
-        self, head: Head, portion: Portion, images: Encoded | None, texts: Encoded | None
+        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
         """Scores the window's questions."""
         assert images is not None
         assert texts is not None
-        inside = _inside(portion, [self.plan.questions[q] for q in portion.questions])
+        inside = _remap_questions(portion, [self.plan.questions[q] for q in portion.questions])
         prepared = answers.prepare_images(head, images), answers.prepare_texts(head, texts)
         scores = pair_scores(head, *prepared, inside)
         self._scores.update(zip(portion.questions, scores, strict=True))
@@ -79,7 +79,9 @@ class Windowed(Strategy):
         }
 
 
-def _inside(portion: Portion, questions: Sequence[Question]) -> list[Question]:
+def _remap_questions(
+    portion: EvaluationBatch, questions: Sequence[ScorableCase]
+) -> list[ScorableCase]:
     """Returns questions whose images and texts are rows of a portion that holds them."""
     image_at = {row: i for i, row in enumerate(portion.image_rows.tolist())}
     text_at = {row: j for j, row in enumerate(portion.text_rows.tolist())}
@@ -116,7 +118,7 @@ def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[W
             size = len(whole.images) * image_bytes + len(whole.texts) * text_bytes
             yield from [whole] if size <= limit else [_window(plan, [q]) for q in each]
 
-    return list(_filled(parts(), image_bytes, text_bytes, limit))
+    return list(_fill_windows(parts(), image_bytes, text_bytes, limit))
 
 
 def _window(plan: Plan, questions: Sequence[int]) -> Window:
@@ -127,7 +129,7 @@ def _window(plan: Plan, questions: Sequence[int]) -> Window:
     return Window(tuple(questions), tuple(images), tuple(texts))
 
 
-def _filled(
+def _fill_windows(
     parts: Iterable[Window], image_bytes: int, text_bytes: int, limit: int
 ) -> Iterator[Window]:
     """Yields windows that hold as many of the parts as they may, in order."""

@@ -29,7 +29,7 @@ def binding(attribute: str, noun: str) -> Binding:
 
     The attribute keeps its form: "smiling" is not "smile".
     """
-    return Binding(_plain(attribute), singular(_plain(noun)))
+    return Binding(_to_ascii(attribute), singular(_to_ascii(noun)))
 
 
 def of_attribution(caption: str) -> tuple[Binding, ...]:
@@ -59,7 +59,7 @@ def of_units(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
             yield tuple(binding(attribute, noun) for attribute in attributes)
 
 
-def _plain(word: str) -> str:
+def _to_ascii(word: str) -> str:
     """Returns a word in lower case and ASCII."""
     ascii_alone = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     return ascii_alone.strip().lower()

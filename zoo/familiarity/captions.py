@@ -13,7 +13,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.parquet_table import parquet_file
 from zoo.support.class_paths import refuse_code
-from zoo.support.spec import built, class_path
+from zoo.support.spec import class_path, from_config
 from zoo.support.text_files import sha256, text_lines
 from zoo.units.extract import UnitExtractor
 from zoo.units.parquet import SUFFIX
@@ -124,7 +124,7 @@ def trained_reader(described: Mapping[str, Any] | None, mend: str) -> Reader:
     if described is None:
         raise ZooError(f"the model does not say which captions it was trained on: {mend}")
     refuse_code(described["reader"], Reader, "the record of the captions that were trained on")
-    reader: Reader = built(described["reader"], Reader)  # type: ignore[type-abstract]
+    reader: Reader = from_config(described["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
         there = file.is_file()
         if not there or sha256(file) != described["files"].get(file.name):

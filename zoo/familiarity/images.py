@@ -17,7 +17,7 @@ from zoo.sources.images import by_name, identity, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 from zoo.support.text_files import text_lines
 
 FLAG = "--exclude_images"
@@ -129,14 +129,14 @@ def seen_images(
             return SeenImages(
                 named, images, _coco_of(roots), otherwise, frozenset(sources), partial=True
             )
-        images = images or _of(trained_reader(captions, f"name images by {FLAG}"))
+        images = images or _training_images(trained_reader(captions, f"name images by {FLAG}"))
     elif named == KARPATHY:
-        images = _of(_karpathy(roots))
+        images = _training_images(_karpathy(roots))
     elif Path(named).suffix == ".txt":
         images = frozenset(_one_a_line(Path(named)))
         bases = [Path(named).parent, Path(), *roots]
     else:
-        images = _of(guess_reader(named))
+        images = _training_images(guess_reader(named))
     if not images:
         raise ZooError(f"{named} names no image: give a file of images, one a line, or of captions")
     coco_of = _coco_of(roots)
@@ -144,7 +144,7 @@ def seen_images(
     return SeenImages(named, images | same, coco_of, frozenset(_otherwise(images, bases)))
 
 
-def _of(reader: Reader) -> frozenset[str]:
+def _training_images(reader: Reader) -> frozenset[str]:
     return frozenset(identity(sample.image) for sample in reader.read())
 
 
@@ -209,6 +209,6 @@ def _coco_of(roots: Sequence[Path]) -> dict[str, str | None]:
                     f"{VISUAL_GENOME}:{entry.image_id}": None
                     if entry.coco_id is None
                     else f"{COCO}:{entry.coco_id}"
-                    for _, entry in listed(root / name, _ImageData)
+                    for _, entry in read_list(root / name, _ImageData)
                 }
     return {}

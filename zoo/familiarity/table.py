@@ -12,7 +12,7 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding, of_units
 from zoo.familiarity.buckets import Label
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.text_files import NotJson, json_value, sha256, text_lines
 from zoo.units.record import UnitRecord
 
@@ -66,7 +66,7 @@ def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
     return BindingTable(counts, {"version": VERSION, **about, "n": captions})
 
 
-def written(table: BindingTable, says: bool = True) -> bytes:
+def to_csv(table: BindingTable, says: bool = True) -> bytes:
     """Returns the table as CSV, a binding a line.
 
     Args:
@@ -85,7 +85,7 @@ def written(table: BindingTable, says: bool = True) -> bytes:
 
 def write(table: BindingTable, path: Path) -> None:
     """Writes the table, whole or not at all; raises ZooError where it cannot be written."""
-    write_beside(path, written(table))
+    write_bytes(path, to_csv(table))
 
 
 def is_table(path: Path) -> bool:
@@ -106,7 +106,7 @@ def read(path: Path) -> BindingTable:
     about: dict[str, Any] = {"version": VERSION, "captions": "unknown"}
     start = 0
     if lines and lines[0].startswith("# "):
-        about, start = _about(lines[0][2:], path), 1
+        about, start = _parse_header(lines[0][2:], path), 1
     if about["version"] != VERSION:
         raise ZooError(
             f"{path} is a table of bindings of version {about['version']}, and this zoo counts by "
@@ -133,7 +133,7 @@ def read(path: Path) -> BindingTable:
     return BindingTable(counts, {**about, "table": path.name, "sha256": sha256(path)})
 
 
-def _about(line: str, path: Path) -> dict[str, Any]:
+def _parse_header(line: str, path: Path) -> dict[str, Any]:
     try:
         about = json_value(line)
         about["version"]

@@ -17,7 +17,7 @@ def prepare_images(head: Head, images: Encoded) -> Encoded:
     Raises:
         ZooError: The head gives something else.
     """
-    return _prepared(head, "prepare_images", head.prepare_images(images), len(images))
+    return _prepare(head, "prepare_images", head.prepare_images(images), len(images))
 
 
 def prepare_texts(head: Head, texts: Encoded) -> Encoded:
@@ -26,7 +26,7 @@ def prepare_texts(head: Head, texts: Encoded) -> Encoded:
     Raises:
         ZooError: The head gives something else.
     """
-    return _prepared(head, "prepare_texts", head.prepare_texts(texts), len(texts))
+    return _prepare(head, "prepare_texts", head.prepare_texts(texts), len(texts))
 
 
 def pairs(head: Head, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def block(head: Head, images: Encoded, texts: Encoded) -> Tensor:
     return _logits(head, "block", head.block(images, texts), (len(images), len(texts)))
 
 
-def _prepared(head: Head, method: str, items: object, n: int) -> Encoded:
+def _prepare(head: Head, method: str, items: object, n: int) -> Encoded:
     asked = f"{type(head).__name__}.{method}"
     if not isinstance(items, Encoded):
         raise ZooError(f"{asked} returned a {type(items).__name__}: return an Encoded of zoo.batch")

@@ -16,7 +16,7 @@ from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def without_autocast(x: Tensor) -> Iterator[None]:
                 torch.set_float32_matmul_precision(before)
 
 
-class Head(Recorded, nn.Module, ABC):
+class Head(Configurable, nn.Module, ABC):
     """Base of heads.
 
     `attach` is called once with the backbone's shapes, before any weights are loaded.

@@ -29,11 +29,11 @@ class Cosine(Head):
 
     def prepare_images(self, images: Encoded) -> Encoded:
         """Returns the pooled vectors of images at unit length."""
-        return _normalised(images)
+        return _normalize(images)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the pooled vectors of texts at unit length."""
-        return _normalised(texts)
+        return _normalize(texts)
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Scores named pairs; see `Head.pairs`."""
@@ -45,6 +45,6 @@ class Cosine(Head):
             return self.logits(images.pooled @ texts.pooled.T)
 
 
-def _normalised(items: Encoded) -> Encoded:
+def _normalize(items: Encoded) -> Encoded:
     raised = items.pooled if items.pooled.dtype.itemsize >= 4 else items.pooled.float()
     return Encoded(F.normalize(raised, dim=-1))

@@ -151,13 +151,15 @@ class CrossModal(Head):
                 )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
         self._prefix = shapes.prefix if self.image_key.prefix else 0
-        self.image_positions, self.text_positions = (self._learned(n) for n in counts)
+        self.image_positions, self.text_positions = (self._learned_parameter(n) for n in counts)
         separators = self.separator == "token"
-        self.special = self._learned(1 + separators)  # CLS, and the separator where it is a token
-        self.special_positions = self._learned(1 + separators)
-        self.types = None if separators else self._learned(2)
+        self.special = self._learned_parameter(
+            1 + separators
+        )  # CLS, and the separator where it is a token
+        self.special_positions = self._learned_parameter(1 + separators)
+        self.types = None if separators else self._learned_parameter(2)
 
-    def _learned(self, n: int) -> nn.Parameter:
+    def _learned_parameter(self, n: int) -> nn.Parameter:
         return nn.Parameter(torch.randn(n, self.width) * self.init_std)
 
     @property
@@ -192,7 +194,7 @@ class CrossModal(Head):
                 f"{tokens.shape[1]}: use the resolution it was made for"
             )
         x = self.image_projection(tokens) + self.image_positions
-        return self._prepared(x if self.types is None else x + self.types[0], mask, self.image_key)
+        return self._prepare(x if self.types is None else x + self.types[0], mask, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the text's part of x, B t_w + e.
@@ -219,7 +221,7 @@ class CrossModal(Head):
                 f"given {length}: {WHOLE_TEXTS}"
             )
         x = self.text_projection(tokens) + self.text_positions[:length]
-        return self._prepared(
+        return self._prepare(
             x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key
         )
 
@@ -230,7 +232,7 @@ class CrossModal(Head):
             len(items), 1, dtype=torch.bool, device=items.pooled.device
         )
 
-    def _prepared(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
+    def _prepare(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
         return Encoded(x.new_zeros(len(x), 0), {key: x}, {key: mask})
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
@@ -270,7 +272,7 @@ class CrossModal(Head):
     def _rollout(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> Tensor:
-        x, padding = self._joined(images, texts, i, j, length)
+        x, padding = self._join_tokens(images, texts, i, j, length)
         own = torch.eye(x.shape[1], device=x.device)
         rolled = own.expand(len(x), -1, -1)
         for layer in self.encoder:
@@ -283,14 +285,14 @@ class CrossModal(Head):
 
     def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
-        x, padding = self._joined(images, texts, i, j, length)
+        x, padding = self._join_tokens(images, texts, i, j, length)
         for layer in self.encoder:
             x = layer(x, src_key_padding_mask=padding)
         with without_autocast(x):
             similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
         return similarity[:, 0]
 
-    def _joined(
+    def _join_tokens(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> tuple[Tensor, Tensor]:
         """Returns x of pairs whose texts have at most `length` tokens, and where it is padding."""

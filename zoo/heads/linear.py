@@ -72,7 +72,7 @@ class Linear(Cosine):
         if self.side != "text":
             self.image_map = _identity(shapes.width)
         if self.weights is not None and self.text_map is not None:
-            scale, matrix = _published(self.weights, shapes.width)
+            scale, matrix = _read_published_weights(self.weights, shapes.width)
             self.start_scale(float(scale))
             self.text_map.weight.data.copy_(matrix)
 
@@ -95,7 +95,7 @@ def _identity(width: int) -> nn.Linear:
     return layer
 
 
-def _published(file: str, width: int) -> tuple[Tensor, Tensor]:
+def _read_published_weights(file: str, width: int) -> tuple[Tensor, Tensor]:
     """Returns the scale's logarithm and the map [width, width] of a file of authors' weights."""
     if not Path(file).is_file():
         raise ZooError(

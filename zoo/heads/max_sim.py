@@ -68,11 +68,11 @@ class MaxSim(Head):
 
     def prepare_images(self, images: Encoded) -> Encoded:
         """Returns the patches at unit length."""
-        return _normalised(images, self.image_key)
+        return _normalize_tokens(images, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the words at unit length, the start token masked where it takes no part."""
-        words = _normalised(texts, self.text_key)
+        words = _normalize_tokens(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]
             words.masks[self.text_key] = mask & (
@@ -85,7 +85,7 @@ class MaxSim(Head):
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._fitting(self._of_a_pair(patches, words))
         scores = [
-            self._recomputed(self._pairs, images, texts, a, b)
+            self._recompute(self._pairs, images, texts, a, b)
             for a, b in zip(torch.split(i, step), torch.split(j, step), strict=True)
         ]
         return self.logits(torch.cat(scores))
@@ -96,7 +96,7 @@ class MaxSim(Head):
         step = self._fitting(patches.shape[0] * patches.shape[1] * words.shape[1])
         columns = torch.split(torch.arange(len(texts), device=words.device), step)
         return self.logits(
-            torch.cat([self._recomputed(self._columns, images, texts, j) for j in columns], dim=1)
+            torch.cat([self._recompute(self._columns, images, texts, j) for j in columns], dim=1)
         )
 
     def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
@@ -106,7 +106,7 @@ class MaxSim(Head):
     def _fitting(self, similarities: int) -> int:
         return max(1, self.chunk * 1_000_000 // max(similarities, 1))
 
-    def _recomputed(self, score: Callable[..., Tensor], *arguments: Any) -> Tensor:
+    def _recompute(self, score: Callable[..., Tensor], *arguments: Any) -> Tensor:
         similarity: Tensor = checkpoint(score, *arguments, use_reentrant=False)
         return similarity
 
@@ -139,7 +139,7 @@ class MaxSim(Head):
         return _mean(best, texts.masks[self.text_key][j])
 
 
-def _normalised(items: Encoded, key: TokenKey) -> Encoded:
+def _normalize_tokens(items: Encoded, key: TokenKey) -> Encoded:
     """Returns the items with tokens of unit length, in at least fp32, without pooled vectors."""
     tokens = items.tokens[key]
     raised = tokens if tokens.dtype.itemsize >= 4 else tokens.float()

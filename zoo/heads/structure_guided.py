@@ -63,7 +63,7 @@ class StructureGuided(MaxSim):
         # named as in a YAML, since importing its class would load the rules that find units
         self.segments = segments or class_of("Coarse", "segments", Segments)()
 
-    def settled(self) -> dict[str, Any]:
+    def resolved_arguments(self) -> dict[str, Any]:
         """Returns the makers of views and segments, which checkpoints and results name."""
         return {"views": self.views, "segments": self.segments}
 

@@ -13,7 +13,7 @@ def inflection() -> dict[str, str]:
 
 
 @cache
-def inflected(base: str, tag: str) -> str:
+def inflect(base: str, tag: str) -> str:
     """Returns a base form in the form of a tag.
 
     Of several words, a verb's first word is inflected ("lying down"), and a noun's last word or the

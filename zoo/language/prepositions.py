@@ -39,7 +39,7 @@ far_from 1
 """
 
 
-def _parsed() -> dict[str, tuple[int, int]]:
+def _read_prepositions() -> dict[str, tuple[int, int]]:
     found = {}
     for line_number, line in enumerate(_LISTED.strip().splitlines()):
         fields = line.split()
@@ -48,7 +48,7 @@ def _parsed() -> dict[str, tuple[int, int]]:
     return found
 
 
-_PREPOSITIONS = _parsed()
+_PREPOSITIONS = _read_prepositions()
 _OF_SEVERAL_WORDS = sorted((p.split(" ") for p in _PREPOSITIONS if " " in p), key=len, reverse=True)
 _FIRST_WORDS = frozenset(words[0] for words in _OF_SEVERAL_WORDS)
 _WEIGHTS = {

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Any
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.language.tagger import Tagger, Token
 
 SPACY_MODEL = "en_core_web_sm"
@@ -32,7 +32,7 @@ class SpacyTagger(Tagger):
 
 
 def _spacy() -> Any:
-    return need("spacy", "spacy")
+    return import_optional("spacy", "spacy")
 
 
 @cache

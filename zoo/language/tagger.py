@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from zoo.errors import ZooError
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Token:
     chunk: str
 
 
-class Tagger(Recorded, ABC):
+class Tagger(Configurable, ABC):
     """Base of taggers.
 
     What a tagger finds depends on the text and the tagger's arguments alone. Processes that load

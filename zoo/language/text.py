@@ -143,7 +143,7 @@ def article(word: str) -> str:
 _ARTICLE_AT_END = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 
 
-def mend_article(text: str, at: int) -> str:
+def correct_article(text: str, at: int) -> str:
     """Returns the text with the article that a word needs, its case kept.
 
     Args:
@@ -151,7 +151,7 @@ def mend_article(text: str, at: int) -> str:
         at: Where the word starts. An article right before it is changed, none is added.
     """
 
-    def mended(found: re.Match[str]) -> str:
+    def corrected_article(found: re.Match[str]) -> str:
         right = article(text[at:])
         return (
             right.upper()
@@ -161,7 +161,7 @@ def mend_article(text: str, at: int) -> str:
             else right
         ) + found[2]
 
-    return _ARTICLE_AT_END.sub(mended, text[:at]) + text[at:]
+    return _ARTICLE_AT_END.sub(corrected_article, text[:at]) + text[at:]
 
 
 def cased_like(new: str, old: str) -> str:

@@ -30,7 +30,7 @@ class WordNet:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        root = _found() if folder is None else str(folder.resolve())
+        root = _find_wordnet() if folder is None else str(folder.resolve())
         self._grandchildren = cache(self._read_grandchildren)
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
@@ -146,7 +146,7 @@ def _grandparents(synset: Any) -> Iterator[Any]:
         yield from parent.hypernyms()
 
 
-def _found() -> Any:
+def _find_wordnet() -> Any:
     """Returns a folder, or NLTK's pointer to its own data, which may lie inside a zip file."""
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:

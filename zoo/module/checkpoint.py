@@ -7,7 +7,7 @@ from lightning.pytorch.callbacks import WeightAveraging
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.support.spec import Recorded, differences, spec
+from zoo.support.spec import Configurable, differences, to_config
 
 Checkpoint = dict[str, Any]
 
@@ -19,7 +19,10 @@ def recorded_part(checkpoint: Checkpoint, part: str) -> dict[str, Any]:
 
 
 def keep_own_objective(
-    state: dict[str, Tensor], recorded: str | None, objective: Recorded, own: Mapping[str, Tensor]
+    state: dict[str, Tensor],
+    recorded: str | None,
+    objective: Configurable,
+    own: Mapping[str, Tensor],
 ) -> None:
     """Puts an objective's tensors in the place of another's, which say nothing of the model.
 
@@ -31,7 +34,7 @@ def keep_own_objective(
         objective: The objective of the run.
         own: The module's tensors.
     """
-    if recorded == spec(objective)["class_path"]:
+    if recorded == to_config(objective)["class_path"]:
         return
     for name in [name for name in state if name.startswith(("objective.", "teacher."))]:
         del state[name]
@@ -59,7 +62,7 @@ def refuse_half_an_average(checkpoint: Checkpoint, callbacks: Iterable[object]) 
         )
 
 
-def refuse_other_adapters(checkpoint: Checkpoint, backbone: Recorded) -> None:
+def refuse_other_adapters(checkpoint: Checkpoint, backbone: Configurable) -> None:
     """Holds a checkpoint to the adapters of a backbone.
 
     Args:
@@ -71,7 +74,7 @@ def refuse_other_adapters(checkpoint: Checkpoint, backbone: Recorded) -> None:
     """
     theirs, ours = (
         described.get("init_args", {}).get("tuning", {}).get("lora")
-        for described in (recorded_part(checkpoint, "backbone"), spec(backbone))
+        for described in (recorded_part(checkpoint, "backbone"), to_config(backbone))
     )
     if theirs != ours:
         raise ZooError(
@@ -82,7 +85,7 @@ def refuse_other_adapters(checkpoint: Checkpoint, backbone: Recorded) -> None:
 
 
 def refuse_other_tensors(
-    checkpoint: Checkpoint, own: Mapping[str, Tensor], parts: Mapping[str, Recorded]
+    checkpoint: Checkpoint, own: Mapping[str, Tensor], parts: Mapping[str, Configurable]
 ) -> None:
     """Holds the tensors of a checkpoint to those of a module.
 
@@ -111,7 +114,9 @@ def refuse_other_tensors(
         line
         for name, part in parts.items()
         if name in at_fault
-        for line in _other_arguments(recorded_part(checkpoint, name), spec(part), f"model.{name}")
+        for line in _other_arguments(
+            recorded_part(checkpoint, name), to_config(part), f"model.{name}"
+        )
     ]
     first = min(faults)
     because = f"; this run has {', '.join(other)}" if other else ""

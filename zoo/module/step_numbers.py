@@ -44,11 +44,11 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
     shares = scores.false_negative_shares()
     numbers |= {f"share_{name}": share for name, share in shares.items()}
     if stage == "train" and isinstance(batch.texts, TextBank):
-        numbers["deduplicated"] = deduplicated(batch.texts, loss.total.device)
+        numbers["deduplicated"] = deduplicated_share(batch.texts, loss.total.device)
     return numbers
 
 
-def deduplicated(texts: TextBank, device: torch.device) -> Tensor:
+def deduplicated_share(texts: TextBank, device: torch.device) -> Tensor:
     """Returns the share of the texts that the batch names which no device had to encode.
 
     Args:

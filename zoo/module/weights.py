@@ -9,7 +9,7 @@ from zoo.support import provenance
 log = logging.getLogger(__name__)
 
 
-class Weights:
+class WeightOrigins:
     """How the weights came about, in the words of zoo.support.provenance.
 
     Args:

@@ -37,7 +37,7 @@ from zoo.module.checkpoint import (
 from zoo.module.in_place import changed_in_place
 from zoo.module.step_numbers import step_numbers
 from zoo.module.teacher import Teacher
-from zoo.module.weights import Weights
+from zoo.module.weights import WeightOrigins
 from zoo.needs import needs_of
 from zoo.objectives.base import Loss, Objective, loss_of
 from zoo.objectives.clip import CLIP
@@ -45,14 +45,14 @@ from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
 from zoo.support.distributed import (
     average_scalars,
-    gathered,
+    gather_parameters,
     mean_over_ranks,
     rank,
     shard,
     sum_over_ranks,
 )
 from zoo.support.ranges import NonNegativeInt, Ranged
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class ZooModule(Ranged, LightningModule):
         self.objective: Objective = CLIP() if objective is None else objective
         self.head: Head = Cosine() if head is None else head
         self.head.attach(backbone.shapes)
-        self._weights = Weights(backbone, self.head)
+        self._weights = WeightOrigins(backbone, self.head)
         needs = (needs_of(self.head), needs_of(self.objective))
         refuse_missing_bias(self.objective, self.head, backbone)
         self.image_keys = frozenset[TokenKey]().union(*(need.image_keys for need in needs))
@@ -201,7 +201,7 @@ class ZooModule(Ranged, LightningModule):
             tokens_in_bf16=self.tokens_in_bf16,
         )
 
-    def _judged(self, stage: str, batch: Batch) -> Loss:
+    def _compute_loss(self, stage: str, batch: Batch) -> Loss:
         if not isinstance(batch, Batch):
             raise ZooError(
                 f"{data_name(self.trainer)} yields a {type(batch).__name__}, and a step takes a "
@@ -256,7 +256,7 @@ class ZooModule(Ranged, LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Returns the loss of one batch, and logs its numbers."""
-        return self._judged("train", batch).total
+        return self._compute_loss("train", batch).total
 
     def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
         """Goes backward.
@@ -305,14 +305,16 @@ class ZooModule(Ranged, LightningModule):
                 self._weights.warn_of_random()
             if self.trainer.state.fn == "fit":
                 self._note_data()
-            self.evaluation.start(self.backbone, self.head, self.about())
+            self.evaluation.start(self.backbone, self.head, self.describe_model())
         if self.sharded:
-            gathered(self, whole=True)  # benchmarks are scored by the head alone, outside any step
+            gather_parameters(
+                self, whole=True
+            )  # benchmarks are scored by the head alone, outside any step
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
         if isinstance(batch, Batch) or self.evaluation is None:
-            self._judged("val", batch)
+            self._compute_loss("val", batch)
         else:
             self.evaluation.step(self.backbone, self.head, batch)
 
@@ -325,7 +327,7 @@ class ZooModule(Ranged, LightningModule):
         about = {
             "checkpoint": None if checkpoint is None else str(checkpoint),
             "precision": str(self.trainer.precision),
-            **self.about(),
+            **self.describe_model(),
         }
         # short-lists are encoded here, in the precision that everything else was encoded in
         with self.trainer.precision_plugin.val_step_context():
@@ -338,7 +340,7 @@ class ZooModule(Ranged, LightningModule):
     def on_validation_end(self) -> None:
         """Splits the parameters again where they were gathered for benchmarks."""
         if self.sharded:
-            gathered(self, whole=False)
+            gather_parameters(self, whole=False)
 
     @property
     def weights(self) -> dict[str, str]:
@@ -347,7 +349,7 @@ class ZooModule(Ranged, LightningModule):
 
     def recipe(self) -> dict[str, Any]:
         """Returns the module's parts in plain data, as a YAML would have them."""
-        parts = {name: spec(getattr(self, name)) for name in PARTS}
+        parts = {name: to_config(getattr(self, name)) for name in PARTS}
         settings = {
             n: list(v) if isinstance(v, tuple) else v
             for n, v in dataclasses.asdict(self.optimizer).items()
@@ -359,7 +361,7 @@ class ZooModule(Ranged, LightningModule):
         }
         return {**parts, "optimizer": settings, "seed": self.seed, **masks}
 
-    def about(self) -> dict[str, Any]:
+    def describe_model(self) -> dict[str, Any]:
         """Returns what results say of the model: its recipe, its weights' origin, its data."""
         return {
             "recipe": self.recipe(),
@@ -406,7 +408,7 @@ class ZooModule(Ranged, LightningModule):
         self.head.start = said.get("start_log_scale", self.head.start)
         recorded = recorded_part(checkpoint, "objective").get("class_path")
         if self._trainer is not None and self.trainer.state.fn == "fit":
-            own = spec(self.objective)["class_path"]
+            own = to_config(self.objective)["class_path"]
             if recorded != own:
                 log.warning("a run of %s is resumed with %s", recorded, own)
             refuse_half_an_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]

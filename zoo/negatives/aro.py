@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger
 from zoo.language.text import attach_marks, same_words
@@ -142,7 +142,8 @@ class AROShuffle(NegativeGenerator):
         for kind in kinds:
             if kind not in PERTURBATIONS:
                 raise ZooError(
-                    f"there is no ARO perturbation {kind!r}{near(kind, PERTURBATIONS)}: choose "
+                    f"there is no ARO perturbation {kind!r}{suggest_names(kind, PERTURBATIONS)}: "
+                    "choose "
                     f"among {', '.join(PERTURBATIONS)}"
                 )
         self.kinds, self.tagger = tuple(kinds), tagger or default_tagger()

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import ClassVar
 
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 from zoo.units.record import UnitRecord
 
 
-class NegativeGenerator(Recorded, ABC):
+class NegativeGenerator(Configurable, ABC):
     """Base of generators.
 
     A negative depends on caption, record and random state alone, so that a run can be resumed.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from zoo.errors import ZooError
-from zoo.language.inflection import inflected
+from zoo.language.inflection import inflect
 from zoo.language.tagger import Tagger
 from zoo.language.text import same_words
 from zoo.language.wordnet import Part, WordNet
@@ -47,7 +47,7 @@ def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
     word, tag = key
     weights: dict[str, float] = {}
     for base, weight in wordnet.alternatives(word, _PARTS[tag[0]], **rule).items():
-        form = inflected(base, tag)
+        form = inflect(base, tag)
         if not same_words(form, word):
             weights[form] = weights.get(form, 0.0) + weight
     return weights
@@ -83,7 +83,7 @@ def build(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with unfinished.open("a+b") as file:
-            done = _resumed(file, json.dumps(head).encode() + b"\n")
+            done = _resume_file(file, json.dumps(head).encode() + b"\n")
             progress(done)
             for key in keys[done:]:
                 file.write(json.dumps([*key, look_up(key)]).encode() + b"\n")
@@ -105,7 +105,7 @@ def build(
         ) from error
 
 
-def _resumed(file: IO[bytes], head: bytes) -> int:
+def _resume_file(file: IO[bytes], head: bytes) -> int:
     """Prepares the file to go on and returns how many whole lines follow its head.
 
     A line that was cut off is removed. All lines are removed where the head is another.

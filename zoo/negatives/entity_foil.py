@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from random import Random
 
-from zoo.language.text import cased_like, mend_article, same_words
+from zoo.language.text import cased_like, correct_article, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import Entity, UnitRecord
 
@@ -51,7 +51,7 @@ def in_place(caption: str, start: int, end: int, foil: str) -> str:
     if own:
         foil = _LEADING_ARTICLE.sub("", foil, count=1) if _LEADING_ARTICLE.match(foil) else foil
     foil = cased_like(foil, caption[start:end])
-    return mend_article(caption[:start] + foil + caption[end:], start)
+    return correct_article(caption[:start] + foil + caption[end:], start)
 
 
 def _places(entity: Entity, caption: str) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.support.on_ray import Ray, refuse_other
-from zoo.support.spec import built, spec
+from zoo.support.spec import from_config, to_config
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
 
@@ -45,17 +45,17 @@ def make_on_ray(
         ZooError: A worker cannot go on, or Ray is missing.
     """
     given = (
-        spec(generator),
+        to_config(generator),
         generator.describe(),
         None if units is None else str(units.absolute()),
     )
     starts = range(0, len(captions), ray.captions)
     parts = [{"captions": json.dumps(captions[at : at + ray.captions])} for at in starts]
-    for said in ray.each(Worker, given, parts):
+    for said in ray.run_parts(NegativesWorker, given, parts):
         yield from json.loads(said["negatives"])
 
 
-class Worker:
+class NegativesWorker:
     """Makes the negatives of parts in a process of Ray.
 
     Args:
@@ -80,19 +80,19 @@ class Worker:
         """
         captions = json.loads(part["captions"])
         try:
-            negatives = list(make(self._made(), captions, self._records))
+            negatives = list(make(self._build_generator(), captions, self._records))
         except ZooError as error:
             return {"fault": str(error), "negatives": ""}
         return {"fault": "", "negatives": json.dumps(negatives)}
 
-    def _made(self) -> NegativeGenerator:
+    def _build_generator(self) -> NegativeGenerator:
         """Returns the generator, which is made once, as are the records that it asks.
 
         Raises:
             ZooError: It is not the one that was asked for.
         """
         if self._generator is None:
-            made = built(self._described, NegativeGenerator)  # type: ignore[type-abstract]
+            made = from_config(self._described, NegativeGenerator)  # type: ignore[type-abstract]
             refuse_other(made.describe(), self._asked)
             self._records = {} if self._units is None else unit_table(self._units)
             self._generator = made

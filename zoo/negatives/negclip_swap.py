@@ -47,7 +47,7 @@ class NegCLIPSwap(NegativeGenerator):
         ]
         for spans in rng.sample(categories, len(categories)):
             for first in rng.sample(spans, len(spans)):
-                swaps = [_swapped(caption, first, second) for second in spans if second != first]
+                swaps = [_swap_spans(caption, first, second) for second in spans if second != first]
                 negatives = [swap for swap in swaps if not self._says_the_same(swap, caption)]
                 if negatives:
                     return rng.choice(negatives)
@@ -71,14 +71,14 @@ def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
             if j - i >= MIN_PHRASE
         ],
         "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrases(tokens)],
-        "noun": _tagged(tokens, "NN"),
-        "plural_noun": _tagged(tokens, "NNS"),
-        "adverb": _tagged(tokens, "RB", "RBR", "RBS", "WRB"),
-        "adjective": _tagged(tokens, "JJ", "JJR", "JJS"),
+        "noun": _tag_spans(tokens, "NN"),
+        "plural_noun": _tag_spans(tokens, "NNS"),
+        "adverb": _tag_spans(tokens, "RB", "RBR", "RBS", "WRB"),
+        "adjective": _tag_spans(tokens, "JJ", "JJR", "JJS"),
     }
 
 
-def _tagged(tokens: Sequence[Token], *tags: str) -> list[Span]:
+def _tag_spans(tokens: Sequence[Token], *tags: str) -> list[Span]:
     return [(token.start, token.end) for token in tokens if token.tag in tags]
 
 
@@ -110,5 +110,5 @@ def _text(caption: str, span: Span) -> str:
     return caption[span[0] : span[1]]
 
 
-def _swapped(caption: str, a: Span, b: Span) -> str:
+def _swap_spans(caption: str, a: Span, b: Span) -> str:
     return replace_spans(caption, [(*a, _text(caption, b)), (*b, _text(caption, a))])

@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.language.prepositions import other_prepositions, preposition_words
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import recorded_tagger
-from zoo.language.text import cased_like, mend_article, same_words
+from zoo.language.text import cased_like, correct_article, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
@@ -111,8 +111,8 @@ class Replace(NegativeGenerator):
             return None
         for _ in range(DRAWS):
             (part,) = rng.choices(parts, draws)
-            new = _drawn(table, part, rng)
-            negative = mend_article(
+            new = _draw_replacement(table, part, rng)
+            negative = correct_article(
                 caption[: part.start] + cased_like(new, part.text) + caption[part.end :], part.start
             )
             if not same_words(negative, caption):
@@ -121,7 +121,7 @@ class Replace(NegativeGenerator):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReplaceableWord:
     """A word that may be replaced, or a preposition of several words.
 
     Attributes:
@@ -142,7 +142,7 @@ class Part:
         return self.text.lower()
 
 
-def parts_of(tokens: Sequence[Token]) -> list[Part]:
+def parts_of(tokens: Sequence[Token]) -> list[ReplaceableWord]:
     """Returns the words that may be replaced.
 
     These are the last noun of every noun phrase, its adjectives and participles, the verbs that
@@ -160,7 +160,7 @@ def parts_of(tokens: Sequence[Token]) -> list[Part]:
         )
         if n_words > 1 or (n_words and token.tag in ("IN", "TO")):
             parts.append(
-                Part(
+                ReplaceableWord(
                     token.start,
                     tokens[at + n_words - 1].end,
                     " ".join(words[at : at + n_words]),
@@ -175,7 +175,7 @@ def parts_of(tokens: Sequence[Token]) -> list[Part]:
             or (inside and token.tag in _MODIFIERS)
             or (not inside and token.tag.startswith("VB") and _carries(tokens, at))
         ):
-            parts.append(Part(token.start, token.end, token.text, token.tag))
+            parts.append(ReplaceableWord(token.start, token.end, token.text, token.tag))
         at += 1
     return parts
 
@@ -204,7 +204,7 @@ def _carries(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at].text.lower() not in _BE and not after.startswith("VB")
 
 
-def _count(table: ReplacementTable, part: Part) -> int:
+def _count(table: ReplacementTable, part: ReplaceableWord) -> int:
     return (
         len(other_prepositions(part.word))
         if part.tag is None
@@ -212,7 +212,7 @@ def _count(table: ReplacementTable, part: Part) -> int:
     )
 
 
-def _drawn(table: ReplacementTable, part: Part, rng: Random) -> str:
+def _draw_replacement(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
     """Draws by weight, half of the time a second alternative that differs from the first."""
     first = _draw(table, part, rng)
     if _count(table, part) < 2 or rng.random() < 0.5:
@@ -222,7 +222,7 @@ def _drawn(table: ReplacementTable, part: Part, rng: Random) -> str:
     return second
 
 
-def _draw(table: ReplacementTable, part: Part, rng: Random) -> str:
+def _draw(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
     if part.tag is not None:
         return table.draw((part.word, part.tag), rng)
     others = other_prepositions(part.word)

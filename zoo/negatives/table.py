@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 VERSION = 1
 HOW_TO_MAKE = "`zoo negatives build CAPTIONS --out TABLE` makes one"
@@ -148,4 +148,4 @@ def write_table(
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_batch(table)
-    write_beside(path, sink.getvalue().to_pybytes())
+    write_bytes(path, sink.getvalue().to_pybytes())

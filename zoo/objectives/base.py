@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.scores import Scores
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Loss:
     parts: dict[str, Tensor]
 
 
-class Objective(Recorded, nn.Module, ABC):
+class Objective(Configurable, nn.Module, ABC):
     """Base of objectives.
 
     A subclass says what it needs and computes its loss from blocks of scores.

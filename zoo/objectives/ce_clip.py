@@ -83,7 +83,10 @@ class CECLIP(Objective):
         Raises:
             ZooError: There are more kinds of negatives than thresholds are kept.
         """
-        right, wrong = scores.own(batch.captions), scores.own(batch.negatives)  # [B, 1], [B, K]
+        right, wrong = (
+            scores.own_texts(batch.captions),
+            scores.own_texts(batch.negatives),
+        )  # [B, 1], [B, K]
         if wrong.logits.shape[1] > MOST_KINDS:
             raise ZooError(
                 f"CECLIP keeps a threshold for each of {MOST_KINDS} generators at most, and the "
@@ -106,7 +109,7 @@ class CECLIP(Objective):
         bias = 0.0 if scores.head.bias is None else scores.head.bias
         own = Block(right.logits - bias, torch.zeros_like(batch.captions), right.candidate)
         others = Block(self.text_scale(scores) * between.logits, None, between.candidate)
-        return scores.mean(own.beside(others).cross_entropy(scores.rows), scores.rows)
+        return scores.mean(own.concatenate(others).cross_entropy(scores.rows), scores.rows)
 
     def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
         """Computes L_CMR: each negative at least a threshold below its caption."""

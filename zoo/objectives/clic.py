@@ -74,7 +74,7 @@ class CLIC(Objective):
     def own_negatives(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
         """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
         valid = scores.rows & (texts >= 0)
-        own = scores.own(texts).beside(scores.own(batch.negatives))
+        own = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))
         own = Block(own.logits, torch.zeros_like(texts), own.candidate)
         return scores.mean(own.cross_entropy(valid), valid)
 

@@ -30,13 +30,13 @@ class CoNCLIP(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
         turned, others = scores.turned_round()
-        texts = scores.images_against(batch.captions).beside(
+        texts = scores.images_against(batch.captions).concatenate(
             scores.images_against(batch.negatives, true=False)
         )
-        images = scores.texts_against_images(batch.captions).beside(
+        images = scores.texts_against_images(batch.captions).concatenate(
             others.texts_against_images(batch.captions)
         )
-        negated = others.images_against(turned.captions).beside(
+        negated = others.images_against(turned.captions).concatenate(
             others.images_against(turned.negatives, true=False)
         )
         parts = {

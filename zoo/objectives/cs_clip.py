@@ -80,7 +80,9 @@ class CSCLIP(Objective):
         valid = units >= 0
         candidates = scores.images_against(units)  # [B, W B]
         if self.foils:
-            candidates = candidates.beside(scores.own(foils))  # + [B, 1]: its own foil only
+            candidates = candidates.concatenate(
+                scores.own_texts(foils)
+            )  # + [B, 1]: its own foil only
         image_to_unit = candidates.cross_entropy(valid)  # Eq. 3
         unit_to_image = scores.texts_against_images(units).cross_entropy(valid)  # Eq. 4
         return (scores.mean(image_to_unit, valid) + scores.mean(unit_to_image, valid)) / 2

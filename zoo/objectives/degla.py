@@ -71,7 +71,7 @@ class DeGLA(Objective):
 
     def image_grounded(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IGC, a scalar in nats."""
-        own = scores.own(batch.captions).beside(scores.own(batch.negatives))
+        own = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
         return first_is_right(own.logits, own.candidate, scores)
 
     def text_grounded(self, batch: Batch, scores: Scores) -> Tensor:
@@ -85,7 +85,7 @@ class DeGLA(Objective):
             negatives = scores.text_vectors(batch.negatives)  # [B, K, D]
             cosines = (captions[:, None] * negatives).sum(-1)
             wrong = Block(cosines, None, batch.negatives >= 0)
-        answers = right.beside(wrong)  # [B, 1 + K]
+        answers = right.concatenate(wrong)  # [B, 1 + K]
         return first_is_right(self.text_scale * answers.logits, answers.candidate, scores)
 
     def public_negatives(self, batch: Batch, scores: Scores) -> Block:
@@ -100,7 +100,7 @@ class DeGLA(Objective):
         """
         between = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
         captions = scores.images_against(batch.captions)
-        rows = torch.where(captions.own)[1]  # i, the row's number among those of all ranks
+        rows = torch.where(captions.is_match)[1]  # i, the row's number among those of all ranks
         k = torch.arange(batch.negatives.shape[1], device=rows.device)
         columns = rows[:, None] + k * captions.logits.shape[1]  # i + kB
         return Block(between.logits.gather(1, columns), None, between.candidate.gather(1, columns))

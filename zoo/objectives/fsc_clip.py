@@ -136,7 +136,9 @@ class FSCCLIP(Objective):
         """Computes Eq. 11; see `Objective.forward`."""
         parts = {"clip": clip_loss(batch, scores)}
         if self.lambda_g:
-            own = scores.own(batch.captions).beside(scores.own(batch.negatives))  # [B, 1 + K]
+            own = scores.own_texts(batch.captions).concatenate(
+                scores.own_texts(batch.negatives)
+            )  # [B, 1 + K]
             parts["global_negatives"] = self.lambda_g * self.negative_loss(own, scores)  # Eq. 4
         if self.lambda_l:
             texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)

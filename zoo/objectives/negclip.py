@@ -38,7 +38,7 @@ class NegCLIP(Objective):
 
 def negclip_loss(batch: Batch, scores: Scores) -> Tensor:
     """Returns CS-CLIP's Eq. 11 over the captions and negatives of all ranks, in nats."""
-    candidates = scores.images_against(batch.captions).beside(
+    candidates = scores.images_against(batch.captions).concatenate(
         scores.images_against(batch.negatives, true=False)
     )
     image_to_text = candidates.cross_entropy(scores.rows)

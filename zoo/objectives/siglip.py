@@ -47,7 +47,9 @@ class SigLIP(Objective):
                 "set model.head.init_args.bias (-10 in the paper)"
             )
         block = scores.images_against(batch.captions)
-        total = scores.mean(sigmoid_loss(block.logits, block.own, block.candidate), scores.rows)
+        total = scores.mean(
+            sigmoid_loss(block.logits, block.is_match, block.candidate), scores.rows
+        )
         return Loss(total, {"global": total})
 
 

@@ -55,7 +55,7 @@ class TIC(Objective):
     def between_captions(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TIC over the captions of all ranks, a scalar in nats."""
         block = scores.texts_against_texts(batch.captions, batch.captions)
-        others = block.candidate & ~block.own & (block.logits <= self.most_alike)
+        others = block.candidate & ~block.is_match & (block.logits <= self.most_alike)
         alike = block.logits.masked_fill(~others, -torch.inf)
         alike = alike.topk(min(self.hardest, alike.shape[1]), dim=1).values
         valid = scores.rows & others.any(1)

@@ -1,2 +1,2 @@
 from .cache import ImageCache as ImageCache
-from .decoding import decoded as decoded
+from .decoding import decode_image as decode_image

@@ -30,10 +30,10 @@ from zoo.errors import ZooError
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
-from zoo.support.caches import alone
+from zoo.support.caches import exclusive_lock
 from zoo.support.distributed import rank
-from zoo.support.files import sweep, whole
-from zoo.support.progress import tracked
+from zoo.support.files import sweep, write_atomically
+from zoo.support.progress import track
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
 log = logging.getLogger(__name__)
@@ -156,11 +156,11 @@ def kept_pixels(
     }
     content = json.dumps(claims).encode()
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
-    with alone(folder, "data.image_cache"):
+    with exclusive_lock(folder, "data.image_cache"):
         if not folder.exists():
             sweep(folder.parent)  # a set that was killed half-way may never be asked for again
             _tell(cache, folder, side, wanted, finder)
-            with whole(folder, "which begins anew", folder=True) as part:
+            with write_atomically(folder, "which begins anew", folder=True) as part:
                 _write(part, cache, side, wanted, finder, workers, tolerate_broken)
                 (part / "manifest.json").write_bytes(content)
     return KeptPixels(folder, {ref: row for row, ref in enumerate(wanted)})
@@ -209,9 +209,9 @@ def _tell(
     """
     looked = images[:: -(-len(images) // LOOKED_AT)]
     sizes = [finder.size(ref) or (round(side * USUAL), side) for ref in looked]
-    mean = sum(math.prod(_fitted(w, h, side)) * 3 for w, h in sizes) / len(sizes)
+    mean = sum(math.prod(_fitted_size(w, h, side)) * 3 for w, h in sizes) / len(sizes)
     size = mean * len(images) / GIB
-    held = _held(cache) / GIB
+    held = _cached_bytes(cache) / GIB
     if held + size > cache.limit_gib:
         others = f" beside {held:,.2f} GiB of other sets" if held else ""
         remove = (
@@ -231,7 +231,7 @@ def _tell(
     )
 
 
-def _held(cache: ImageCache) -> int:
+def _cached_bytes(cache: ImageCache) -> int:
     """Returns the bytes of all sets that are there."""
     return sum(one.bytes for one in kept_sets(Path(cache.folder)))
 
@@ -246,10 +246,10 @@ def _write(
     tolerate_broken: bool,
 ) -> None:
     index = np.zeros((len(images), 3), np.int64)
-    room = cache.limit_gib * GIB - _held(cache)
+    room = cache.limit_gib * GIB - _cached_bytes(cache)
     place = 0
     with (part / "pixels.bin").open("wb") as out:
-        for row, pixels in enumerate(_decoded(images, finder, side, workers)):
+        for row, pixels in enumerate(_decode_images(images, finder, side, workers)):
             if isinstance(pixels, ZooError):
                 if not (tolerate_broken and isinstance(pixels, BrokenImage)):
                     raise pixels
@@ -264,14 +264,14 @@ def _write(
     np.save(part / "index.npy", index)
 
 
-def _decoded(
+def _decode_images(
     images: Sequence[ImageRef], finder: ImageFinder, side: int, workers: int
 ) -> Iterator[Tensor | ZooError]:
     loader = DataLoader(
         _Resized(images, finder, side), AT_ONCE, num_workers=workers, collate_fn=list
     )
     each = chain.from_iterable(loader)
-    yield from tracked(each, "decoding images", len(images), rank() == 0)
+    yield from track(each, "decoding images", len(images), rank() == 0)
 
 
 class _Resized(Dataset[Any]):
@@ -291,14 +291,14 @@ class _Resized(Dataset[Any]):
             pixels = pixels_of(self.finder, self.images[index])[None]
         except ZooError as error:
             return error
-        size = _fitted(pixels.shape[2], pixels.shape[3], self.side)
+        size = _fitted_size(pixels.shape[2], pixels.shape[3], self.side)
         if size != tuple(pixels.shape[2:]):
             pixels = pixels.contiguous(memory_format=torch.channels_last)
             pixels = F.interpolate(pixels, size, mode="bicubic", antialias=True)
         return pixels[0].permute(1, 2, 0).contiguous()
 
 
-def _fitted(height: int, width: int, side: int) -> tuple[int, int]:
+def _fitted_size(height: int, width: int, side: int) -> tuple[int, int]:
     """Returns height and width with that shorter side, or as they are where it is no longer."""
     shorter = min(height, width)
     if shorter <= side:

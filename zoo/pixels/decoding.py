@@ -20,7 +20,7 @@ GREY, COLOUR = 1, 3
 FRAMES = {0xC0 + i for i in range(16)} - {0xC4, 0xC8, 0xCC}  # markers of a JPEG's frame header
 
 
-def decoded(finder: ImageFinder, ref: ImageRef, decoder: Decoder) -> Any:
+def decode_image(finder: ImageFinder, ref: ImageRef, decoder: Decoder) -> Any:
     """Returns an image in RGB.
 
     Args:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
-class PositiveGenerator(Recorded, ABC):
+class PositiveGenerator(Configurable, ABC):
     """Base of generators.
 
     A positive depends on the captions of the image and on random state alone, so that a run can be

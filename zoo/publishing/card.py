@@ -10,7 +10,7 @@ import yaml
 
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import Entry
+from zoo.backbones.catalogue.entry import ModelEntry
 from zoo.backbones.hugging_face import preparation, refuse_what_it_cannot_hold
 from zoo.errors import ZooError
 from zoo.module import ZooModule
@@ -123,7 +123,7 @@ def write_card(
     module: ZooModule,
     results: Sequence[Results] = (),
     licence: str | None = None,
-    entry: Entry | None = None,
+    entry: ModelEntry | None = None,
     base: Any = None,
 ) -> None:
     """Writes the card of an exported model into its folder.
@@ -147,7 +147,7 @@ def write_card(
     objective = [type(module.objective).__name__] if trained else []
     licence = licence or (None if entry is None else entry.licence)
     found = [
-        EvalResult(**_evaluated(run, metric))
+        EvalResult(**_model_index_entry(run, metric))
         for run in results
         for metric in run.metrics
         if metric.value is not None
@@ -173,7 +173,7 @@ def write_card(
         trained_on=_trained_on(module, entry),
         data=list(_data(said)),
         recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip() if trained else "",
-        measured=_measured(results),
+        measured=_results_section(results),
         runs=[_figures(run) for run in results],
         licence=_licence(licence, weights),
     )
@@ -185,13 +185,13 @@ def _is_trained(module: ZooModule) -> bool:
     return TRAINED in module.weights.values() or bool(module.origin.get("data"))
 
 
-def _evaluated(run: Results, metric: Metric) -> dict[str, Any]:
+def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
     """Returns a metric as the hub's model-index has it, with interval and coverage."""
     return {
         "task_type": TASK,
         "task_name": "image-text matching",
         "dataset_type": metric.benchmark,
-        "dataset_name": str(metric.asked),
+        "dataset_name": str(metric.benchmark_run),
         "dataset_config": metric.subset,
         "metric_type": metric.metric,
         "metric_name": f"{metric.metric} (%), preset {run.counted[0].preset}",
@@ -216,7 +216,7 @@ def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
     return said.get("hf_hub", "").rstrip("/") or None
 
 
-def _says(module: ZooModule, entry: Entry | None) -> str:
+def _says(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
         return f"{entry.says} ({entry.paper}). Written by zoo {__version__}."
     came = set(module.weights.values())
@@ -268,7 +268,7 @@ def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     yield "parameters", f"{sum(p.numel() for p in module.parameters()):,}"
 
 
-def _trained_on(module: ZooModule, entry: Entry | None) -> str:
+def _trained_on(module: ZooModule, entry: ModelEntry | None) -> str:
     if module.origin.get("data"):
         n = len(module.origin.get("trained_images") or ())
         return f"Captions of {n:,} images; files stand with the first digits of their SHA-256."
@@ -315,7 +315,7 @@ def _words(value: Any) -> str:
     return " ".join(DIGEST.sub(r"\1", text).split()).replace("|", "\\|")
 
 
-def _measured(results: Sequence[Results]) -> str:
+def _results_section(results: Sequence[Results]) -> str:
     if not results:
         return "Nothing was measured for this card."
     said = (
@@ -323,7 +323,7 @@ def _measured(results: Sequence[Results]) -> str:
         "scored and those that the benchmark has; an average that lacks a member is withheld."
     )
     seen = {
-        f"{metric.asked}/{metric.subset} ({metric.trained_on:,} of {metric.images:,})": None
+        f"{metric.benchmark_run}/{metric.subset} ({metric.trained_on:,} of {metric.images:,})": None
         for run in results
         for metric in run.metrics
         if metric.trained_on

@@ -33,16 +33,16 @@ from zoo.backbones.hugging_face import (
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
-from zoo.checkpoints.files import located, read_checkpoint
+from zoo.checkpoints.files import find_checkpoint, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint, load_published
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
 from zoo.publishing.onnx import check_onnx, refuse_what_no_graph_holds, write_onnx
 from zoo.results.reading import read
 from zoo.results.report import Results
-from zoo.support.files import beside, check_place, not_written
-from zoo.support.spec import spec
+from zoo.support.files import check_place, not_written, temporary_path
+from zoo.support.spec import to_config
 
 logger = logging.getLogger(__name__)
 
@@ -81,16 +81,16 @@ def export(
     """
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
-    checkpoint = checkpoint if published else located(checkpoint)
+    checkpoint = checkpoint if published else find_checkpoint(checkpoint)
     results = {run: read(run) for run in measured}
     if format not in get_args(Format):
         raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
     _check_licence(licence)
     _check_out(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
-    backbone = module.backbone.plain().eval()
+    backbone = module.backbone.without_adapters().eval()
     if format == "hf":
-        need("transformers", "hf")
+        import_optional("transformers", "hf")
         refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
     if format == "onnx":
         refuse_what_no_graph_holds(module)
@@ -104,7 +104,7 @@ def export(
         base = _base(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
     try:
-        with beside(out, folder=True, over=overwrite) as part:
+        with temporary_path(out, folder=True, over=overwrite) as part:
             if format == "onnx":
                 probes = _probes(backbone)
                 write_onnx(module, backbone, part, probes)
@@ -216,7 +216,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format, 
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
-    recipe = {**module.recipe(), "backbone": spec(backbone)}
+    recipe = {**module.recipe(), "backbone": to_config(backbone)}
     recipe["backbone"]["init_args"]["pretrained"] = base
     whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     whole |= {
@@ -319,7 +319,7 @@ def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
     """
 
     @torch.no_grad()
-    def normalised(x: Tensor) -> Tensor:
+    def normalize(x: Tensor) -> Tensor:
         return F.normalize(features(encode(x)), dim=-1)
 
-    return normalised
+    return normalize

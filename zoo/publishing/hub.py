@@ -93,7 +93,7 @@ def push(
         )
     api = HfApi(endpoint=endpoint, token=token)
     try:
-        return _uploaded(api, folder, repo, files, create, private, message)
+        return _upload(api, folder, repo, files, create, private, message)
     except RepositoryNotFoundError as error:
         raise ZooError(
             f"{api.endpoint} has no repository {repo}, or not for this token: make it by --create, "
@@ -120,7 +120,7 @@ def push(
         ) from error
 
 
-def _uploaded(
+def _upload(
     api: "HfApi",
     folder: Path,
     repo: str,

@@ -19,7 +19,7 @@ from zoo.backbones.hugging_face import preparation, vocabulary
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.heads.base import Head
 from zoo.module import ZooModule
 
@@ -30,7 +30,7 @@ MOST = 1.5e9  # bytes of weights within a graph, which may have 2 GB; above it t
 Array = NDArray[Any]
 
 
-class Images(nn.Module):
+class ImageGraph(nn.Module):
     """Pixels to pooled vectors and the tokens that the head reads."""
 
     def __init__(self, backbone: Backbone, keys: Sequence[TokenKey]) -> None:
@@ -43,7 +43,7 @@ class Images(nn.Module):
         return _flat(self.tower(pixels, frozenset(self.keys)), self.keys)
 
 
-class Texts(nn.Module):
+class TextGraph(nn.Module):
     """Token ids at full context to pooled vectors, tokens and their masks."""
 
     def __init__(self, backbone: Backbone, keys: Sequence[TokenKey]) -> None:
@@ -57,7 +57,7 @@ class Texts(nn.Module):
         return _flat(self.tower(ids, lengths, frozenset(self.keys)), self.keys)
 
 
-class Scores(nn.Module):
+class ScoreGraph(nn.Module):
     """What both towers give to scores of all pairs."""
 
     def __init__(
@@ -70,8 +70,8 @@ class Scores(nn.Module):
         """Returns the scores of images against texts, `[n, m]`."""
         head = self.head
         return head.block(
-            head.prepare_images(_encoded(images, self.image_keys)),
-            head.prepare_texts(_encoded(texts, self.text_keys)),
+            head.prepare_images(_to_encoded(images, self.image_keys)),
+            head.prepare_texts(_to_encoded(texts, self.text_keys)),
         )
 
 
@@ -85,7 +85,7 @@ def refuse_what_no_graph_holds(module: ZooModule) -> None:
         ZooError: A library is missing, or the head does more than a graph.
     """
     for library in ("onnx", "onnxscript", "onnxruntime", "transformers"):
-        need(library, "export")
+        import_optional(library, "export")
     head = type(module.head).__name__
     if module.head.needs.pieces:
         raise ZooError(
@@ -142,7 +142,7 @@ def check_onnx(
     Raises:
         ZooError: They do not.
     """
-    onnxruntime: Any = need("onnxruntime", "export")
+    onnxruntime: Any = import_optional("onnxruntime", "export")
     images, texts, scores = _parts(module, backbone)
     sessions = [
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])
@@ -167,13 +167,13 @@ def check_onnx(
         _refuse_apart("scores", wanted.numpy(), found)
 
 
-def _parts(module: ZooModule, backbone: Backbone) -> tuple[Images, Texts, Scores]:
+def _parts(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
     needs = module.head.needs
     image_keys, text_keys = sorted(needs.image_keys), sorted(needs.text_keys)
     return (
-        Images(backbone, image_keys).eval(),
-        Texts(backbone, text_keys).eval(),
-        Scores(module.head, image_keys, text_keys).eval(),
+        ImageGraph(backbone, image_keys).eval(),
+        TextGraph(backbone, text_keys).eval(),
+        ScoreGraph(module.head, image_keys, text_keys).eval(),
     )
 
 
@@ -181,7 +181,7 @@ def _flat(items: Encoded, keys: Sequence[TokenKey]) -> list[Tensor]:
     return [items.pooled, *(part for key in keys for part in (items.tokens[key], items.masks[key]))]
 
 
-def _encoded(parts: list[Tensor], keys: Sequence[TokenKey]) -> Encoded:
+def _to_encoded(parts: list[Tensor], keys: Sequence[TokenKey]) -> Encoded:
     tokens, masks = parts[1::2], parts[2::2]
     return Encoded(
         parts[0], dict(zip(keys, tokens, strict=True)), dict(zip(keys, masks, strict=True))

@@ -11,10 +11,10 @@ from typing import Any
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
-class Views(Recorded, ABC):
+class Views(Configurable, ABC):
     """Base of the classes that make views of an image.
 
     Attributes:
@@ -41,7 +41,7 @@ class Views(Recorded, ABC):
             changes no score.
         """
 
-    def of(self, image: Tensor) -> list[Tensor]:
+    def views_of(self, image: Tensor) -> list[Tensor]:
         """Returns what `views` finds, once it is known to be as many views as it should be.
 
         Args:
@@ -60,7 +60,7 @@ class Views(Recorded, ABC):
         return found
 
 
-class Segments(Recorded, ABC):
+class Segments(Configurable, ABC):
     """Base of the classes that split a text into phrases.
 
     The phrases depend on the text and the arguments of the class alone.
@@ -70,7 +70,7 @@ class Segments(Recorded, ABC):
     def phrases(self, text: str) -> Iterable[str]:
         """Returns the phrases of a text, none where it has none."""
 
-    def of(self, text: str) -> tuple[str, ...]:
+    def segments_of_text(self, text: str) -> tuple[str, ...]:
         """Returns the phrases of a text, each once, and the text itself, which comes last.
 
         Raises:

@@ -67,7 +67,7 @@ class Coarse(Segments):
         self.extractor = extractor
 
     @cached_property
-    def _known(self) -> dict[str, UnitRecord]:
+    def _records_by_caption(self) -> dict[str, UnitRecord]:
         """The records by caption; the first of a caption that comes again."""
         known: dict[str, UnitRecord] = {}
         for file in self.files:
@@ -85,7 +85,7 @@ class Coarse(Segments):
         Raises:
             ZooError: No file has units of the text, and there is no extractor.
         """
-        record = self._known.get(text)
+        record = self._records_by_caption.get(text)
         if record is None and self._extractor is None:
             raise ZooError(
                 f"{' and '.join(self.files)} has no units of {text!r}, of which "
@@ -93,14 +93,14 @@ class Coarse(Segments):
                 "name an extractor for such texts, as "
                 "--model.head.segments.extractor RuleExtractor"
             )
-        return self.segments_of(record or self._extracted(text))
+        return self.segments_of(record or self._extract(text))
 
     def segments_of(self, record: UnitRecord) -> list[str]:
         """Returns the texts of a record's entities and, where these are over two, relations."""
         entities = [entity.text for entity in record.entities]
         return entities + [relation.text for relation in record.relations if len(entities) > 2]
 
-    def _extracted(self, text: str) -> UnitRecord:
+    def _extract(self, text: str) -> UnitRecord:
         assert self._extractor is not None
         return self._extractor.extract(text, text, "")
 

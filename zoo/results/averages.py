@@ -89,7 +89,7 @@ class Average:
 
 
 @dataclass(frozen=True)
-class Part:
+class MeanPart:
     """A mean and what it comes to among metrics.
 
     Attributes:
@@ -107,12 +107,12 @@ class Part:
     left_out: tuple[str, ...]
 
     @property
-    def taken(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the mean has all that it needs."""
         return bool(self.shares) and not self.missing
 
 
-def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Part]:
+def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
     """Returns the means that have at least one of their members among the metrics.
 
     Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
@@ -121,15 +121,17 @@ def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Part]:
         means: The means.
         metrics: Metrics that were counted under one preset.
     """
-    found: dict[Part, None] = {}
+    found: dict[MeanPart, None] = {}
     for run, chosen in _runs(metrics).items():
         for mean in means:
             taken = _take(mean, chosen)
             used = [metric for metric, _ in taken.shares]
-            name = f"{mean.name} ({run})" if any(f.asked == run for f in used) else mean.name
+            name = (
+                f"{mean.name} ({run})" if any(f.benchmark_run == run for f in used) else mean.name
+            )
             lists = tuple(taken.shares), tuple(taken.missing), tuple(taken.left_out)
             if any(metric.n for metric in used):
-                found[Part(name, mean, *lists)] = None
+                found[MeanPart(name, mean, *lists)] = None
     return list(found)
 
 
@@ -156,19 +158,22 @@ def _runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
     Where no benchmark was asked for twice over the same subsets, all metrics stand under None.
     """
     times = Counter((f.benchmark, f.subset, f.metric) for f in metrics)
-    again = dict.fromkeys(f.asked for f in metrics if times[f.benchmark, f.subset, f.metric] > 1)
+    again = dict.fromkeys(
+        f.benchmark_run for f in metrics if times[f.benchmark, f.subset, f.metric] > 1
+    )
     return {
-        run: [f for f in metrics if f.asked == run or f.asked not in again] for run in again
+        run: [f for f in metrics if f.benchmark_run == run or f.benchmark_run not in again]
+        for run in again
     } or {None: list(metrics)}
 
 
 def _average(
-    preset: str, part: Part, observations: Mapping[Metric, Observations | None]
+    preset: str, part: MeanPart, observations: Mapping[Metric, Observations | None]
 ) -> Average:
     used = [metric for metric, _ in part.shares]
     value = low = high = None
     how = ""
-    if part.taken:
+    if part.is_complete:
         value = sum(share * (metric.value or 0) for metric, share in part.shares)
         made_of = [observed for observed in map(observations.get, used) if observed is not None]
         if len(made_of) == len(used):
@@ -219,7 +224,7 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
         ]
         cases = sum(f.of for f in used)
         missing = (
-            [_named(f) for f in used if f.value is None or f.partial_gallery]
+            [_metric_title(f) for f in used if f.value is None or f.partial_gallery]
             if used
             else [str(node)]
         )
@@ -245,7 +250,7 @@ def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
     return _Taken(shares, cases, len(taken), missing, left_out)
 
 
-def _named(metric: Metric) -> str:
+def _metric_title(metric: Metric) -> str:
     gallery = (
         f" (a gallery of {metric.images:,} of {metric.gallery_of:,})"
         if metric.partial_gallery

@@ -42,7 +42,7 @@ def beside_table(
     cells = (
         (
             name,
-            *_measured(here.get(("", name)) or here[preset, name]),
+            *_value_and_interval(here.get(("", name)) or here[preset, name]),
             *(number(found[model].value) if model in found else "" for model in models),
             numbers[source],
         )
@@ -55,5 +55,5 @@ def beside_table(
     return TextTable(header, tuple(cells), tuple(says))
 
 
-def _measured(found: Metric | Average) -> tuple[str, str]:
+def _value_and_interval(found: Metric | Average) -> tuple[str, str]:
     return number(found.value), f"{found.n:,} / {found.of:,}"

@@ -38,10 +38,10 @@ def summary_table(
     chances: dict[str, list[tuple[float, int]]] = {}
     for m in metrics:
         if m.value is not None and not m.partial_gallery and m.chance is not None:
-            chances.setdefault(f"{m.asked}/{m.metric}", []).append((m.chance, m.of))
+            chances.setdefault(f"{m.benchmark_run}/{m.metric}", []).append((m.chance, m.of))
     ties = Counter[str]()
     for m in metrics:
-        ties[f"{m.asked}/{m.metric}"] += m.ties
+        ties[f"{m.benchmark_run}/{m.metric}"] += m.ties
     any_ties = any(ties[average.name] for average in averages)
     rows, last = [], ""
     for average in averages:
@@ -148,7 +148,7 @@ def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
     """
     subsets: dict[BenchmarkRun, dict[str, tuple[int, int]]] = {}
     for m in metrics:
-        counts = subsets.setdefault(m.asked, {})
+        counts = subsets.setdefault(m.benchmark_run, {})
         counts[m.subset] = max(counts.get(m.subset, (0, 0)), (m.of - m.n, m.of))
     missing = []
     for run, n in Counter(BenchmarkRun(a["benchmark"], a["run"]) for a in header["absent"]).items():
@@ -182,13 +182,13 @@ def _tells(ceiling: Ceiling, tower: float | None, n: int) -> bool:
     guess = ceiling.best_guess
     return (
         (ceiling.order_only is not None and ceiling.order_only < 100)
-        or (guess is not None and _beyond(guess[1], ceiling.n, ceiling.chance))
-        or (tower is not None and _beyond(tower, n, ceiling.chance))
+        or (guess is not None and _is_above_chance(guess[1], ceiling.n, ceiling.chance))
+        or (tower is not None and _is_above_chance(tower, n, ceiling.chance))
         or (ceiling.always_first is not None and ceiling.always_first > ceiling.chance)
     )
 
 
-def _beyond(value: float, n: int, chance: float) -> bool:
+def _is_above_chance(value: float, n: int, chance: float) -> bool:
     """Whether the 95 % interval of a share in per cent lies above chance."""
     return 100 * wilson(value / 100 * n, n)[0] > chance
 

@@ -20,8 +20,8 @@ def by_benchmark(
         metrics: The metrics.
         observations: What they were made of.
     """
-    for run in dict.fromkeys(metric.asked for metric in metrics):
-        own = [metric for metric in metrics if metric.asked == run]
+    for run in dict.fromkeys(metric.benchmark_run for metric in metrics):
+        own = [metric for metric in metrics if metric.benchmark_run == run]
         for name in dict.fromkeys(metric.metric for metric in own):
             members = tuple(
                 Member(run.benchmark, metric.subset, name)

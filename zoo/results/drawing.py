@@ -49,7 +49,7 @@ def svg(figure: "Figure") -> str:
     return inside
 
 
-def alone(inside: str) -> str:
+def standalone_svg(inside: str) -> str:
     """Returns an SVG element of a page with the ink and the paper of a file by itself."""
     for own, of_page in OF_PAGE.items():
         inside = inside.replace(of_page, own)

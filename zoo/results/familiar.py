@@ -30,7 +30,7 @@ Part = tuple[BenchmarkRun, str]
 
 
 @dataclass(frozen=True)
-class Overlap:
+class CaptionOverlap:
     """What training captions have of the bindings of one case.
 
     Attributes:
@@ -46,7 +46,7 @@ class Overlap:
     bucket: str
 
 
-Overlaps = dict[Part, list[Overlap]]
+Overlaps = dict[Part, list[CaptionOverlap]]
 
 
 class Familiarity:
@@ -88,7 +88,7 @@ class Familiarity:
             ZooError: No case binds an attribute to an object in each of its texts.
         """
         texts: dict[Part, dict[str, dict[str, bool]]] = {}
-        for (part, case), own, match in _told(cases):
+        for (part, case), own, match in _texts_and_labels(cases):
             known = texts.setdefault(part, {}).setdefault(case, {})
             for text, right in zip(own, match, strict=False):
                 known.setdefault(text, right)
@@ -101,14 +101,14 @@ class Familiarity:
             raise ZooError(_unsplit(", ".join(names) or "the run"))
         return found
 
-    def _overlap(self, part: Part, case: str, right: Mapping[str, bool]) -> Overlap:
+    def _overlap(self, part: Part, case: str, right: Mapping[str, bool]) -> CaptionOverlap:
         bound = self._bindings(part, right)
         sides: dict[bool, list[tuple[Binding, Label]]] = {True: [], False: []}
         for is_right, bindings in zip(right.values(), bound, strict=True):
             sides[is_right] += [(one, self.table.label(one)) for one in bindings]
         labels = [label for side in sides.values() for _, label in side]
         found = bucket(labels) if all(bound) else EXCLUDED
-        return Overlap(case, tuple(sides[True]), tuple(sides[False]), found)
+        return CaptionOverlap(case, tuple(sides[True]), tuple(sides[False]), found)
 
     def _bindings(self, part: Part, texts: Iterable[str]) -> list[tuple[Binding, ...]]:
         parsed = (part[0].benchmark, part[1]) == PARSED
@@ -119,7 +119,7 @@ class Familiarity:
         return tuple(one for component in components for one in component)
 
 
-def bucketed(cases: pa.Table, overlaps: Overlaps) -> pa.Table:
+def with_buckets(cases: pa.Table, overlaps: Overlaps) -> pa.Table:
     """Returns the outcomes with the bucket of each case.
 
     Args:
@@ -143,7 +143,7 @@ def summary(overlaps: Overlaps) -> dict[str, dict[str, Any]]:
     return {f"{run}/{subset}": _counts(of) for (run, subset), of in overlaps.items()}
 
 
-def _counts(overlaps: Sequence[Overlap]) -> dict[str, Any]:
+def _counts(overlaps: Sequence[CaptionOverlap]) -> dict[str, Any]:
     by_bucket = Counter(one.bucket for one in overlaps)
     counts: dict[str, Any] = {EXCLUDED: by_bucket.pop(EXCLUDED, 0), "split": by_bucket.total()}
     if not by_bucket:
@@ -167,7 +167,7 @@ def _labels(bindings: Iterable[Labelled]) -> dict[str, int]:
     return {label: found[label] for label in LABELS}
 
 
-def _told(cases: pa.Table) -> Iterator[tuple[tuple[Part, str], list[str], list[bool]]]:
+def _texts_and_labels(cases: pa.Table) -> Iterator[tuple[tuple[Part, str], list[str], list[bool]]]:
     """Yields part and case, texts, and which are right for the first image, row by row."""
     columns = (cases[name].to_pylist() for name in ("texts", "match", "right_options"))
     for key, texts, match, right_options in zip(_keys(cases), *columns, strict=True):

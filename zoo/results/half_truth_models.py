@@ -29,7 +29,7 @@ def check_alike(found: Mapping[str, Diagnostic]) -> None:
     """
     if len(found) > MOST:
         raise ZooError(f"{len(found)} results are more than one picture shows: name at most {MOST}")
-    (first, own), *others = ((name, _asked(one)) for name, one in found.items())
+    (first, own), *others = ((name, _case_keys(one)) for name, one in found.items())
     for name, other in others:
         if apart := own ^ other:
             raise ZooError(
@@ -38,7 +38,7 @@ def check_alike(found: Mapping[str, Diagnostic]) -> None:
             )
 
 
-def _asked(diagnostic: Diagnostic) -> set[tuple[str, str, tuple[str, str, str]]]:
+def _case_keys(diagnostic: Diagnostic) -> set[tuple[str, str, tuple[str, str, str]]]:
     return {(case.condition, case.id, case.texts) for case in diagnostic.cases}
 
 

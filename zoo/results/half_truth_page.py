@@ -11,9 +11,9 @@ from typing import Any
 from zoo.results.drawing import png, svg
 from zoo.results.half_truth_pictures import accuracy, gaps
 from zoo.results.half_truths import Diagnostic, ScoredCase
-from zoo.results.pages import check_some, described, marked, rendered, thumbnails
+from zoo.results.pages import check_some, describe_model, mark_words, render_page, thumbnails
 from zoo.sources.images import ImageFinder
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 PAGE = "half_truths.html"
 DRAWN = {"accuracy": accuracy, "gaps": gaps}
@@ -60,9 +60,9 @@ def write(
     *pictures, path = files(len(found), out)
     drawn = (draw(diagnostic) for diagnostic in found for draw in DRAWN.values())
     for picture, drawing in zip(pictures, drawn, strict=True):
-        write_beside(picture, png(drawing))
+        write_bytes(picture, png(drawing))
         yield picture
-    write_beside(path, text.encode())
+    write_bytes(path, text.encode())
     yield path
 
 
@@ -89,13 +89,13 @@ def page(
         check_some(images, finder, f"{len(shown):,} worst cases")
     cards = [
         {
-            name: [Card(case, images[case.image], marked(*case.texts[1:])) for case in cases]
+            name: [Card(case, images[case.image], mark_words(*case.texts[1:])) for case in cases]
             for name, cases in sections.items()
         }
         for sections in worst_of
     ]
     scores = [score for case in shown for score in case.scores] or [0.0]
-    return rendered(
+    return render_page(
         PAGE,
         runs=[
             {
@@ -106,7 +106,7 @@ def page(
             }
             for diagnostic, sections in zip(found, cards, strict=True)
         ],
-        model=dict(described(model)),
+        model=dict(describe_model(model)),
         low=min(scores),
         reach=max(max(scores) - min(scores), 1e-6),
         worst=worst,

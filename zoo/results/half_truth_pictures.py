@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
-from zoo.benchmarks.half_truth.rules import explained
+from zoo.benchmarks.half_truth.rules import explain_condition
 from zoo.results.drawing import INK, STYLE
-from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, Diagnostic, Line
+from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, ConditionLine, Diagnostic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,9 @@ def accuracy(diagnostic: Diagnostic) -> "Figure":
         for baseline in GUESSES:
             _guesses(axes, at, lines, baseline)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
-        axes.set_xticks(at, [f"{explained(line.name)}\n{line.anchor.n:,}" for line in lines])
+        axes.set_xticks(
+            at, [f"{explain_condition(line.name)}\n{line.anchor.n:,}" for line in lines]
+        )
         axes.set_ylim(-4, 104)
         axes.set_ylabel("%, and its 95 % interval")
         drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -100,7 +102,9 @@ def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
     return figure
 
 
-def _accuracies(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], metric: str) -> None:
+def _accuracies(
+    axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], metric: str
+) -> None:
     found = [line.anchor if metric == ANCHOR else line.completion for line in lines]
     value, low, high = (
         np.array([getattr(average, end) for average in found], float)
@@ -119,7 +123,9 @@ def _accuracies(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], me
     )
 
 
-def _guesses(axes: "Axes", at: NDArray[np.float64], lines: Sequence[Line], baseline: str) -> None:
+def _guesses(
+    axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], baseline: str
+) -> None:
     marker, label = GUESSES[baseline]
     for metric in LABELS:
         guessed = [line.guessed.get((baseline, metric), np.nan) for line in lines]

@@ -67,7 +67,7 @@ class ScoredCase:
 
 
 @dataclass(frozen=True)
-class Line:
+class ConditionLine:
     """A condition, or a mean over several.
 
     Attributes:
@@ -105,8 +105,8 @@ class Diagnostic:
     run: BenchmarkRun
     says: str
     notes: Mapping[str, str]
-    conditions: tuple[Line, ...]
-    means: tuple[Line, ...]
+    conditions: tuple[ConditionLine, ...]
+    means: tuple[ConditionLine, ...]
     cases: tuple[ScoredCase, ...]
 
     def table(self) -> TextTable:
@@ -157,7 +157,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
         outcomes = results.cases.filter(asked)
         if run.benchmark != HalfTruth.name or not pc.any(pc.is_valid(outcomes["right"])).as_py():
             continue
-        cases = sorted(_scored(outcomes, scale or 1.0), key=lambda case: case.gap)
+        cases = sorted(_scored_cases(outcomes, scale or 1.0), key=lambda case: case.gap)
         counted = _Counted(
             metrics(outcomes, preset.rules, references(results.header)),
             cases,
@@ -181,7 +181,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
     return found
 
 
-def _scored(outcomes: pa.Table, scale: float) -> Iterator[ScoredCase]:
+def _scored_cases(outcomes: pa.Table, scale: float) -> Iterator[ScoredCase]:
     """Yields the cases that were scored, their scores divided by the scale."""
     rows = outcomes.filter(pc.is_valid(outcomes["scores"])).to_pylist()
     completions = {(r["subset"], r["case"]): r for r in rows if r["metric"] == COMPLETION}
@@ -219,7 +219,7 @@ class _Counted:
         self._anchors = {m.subset: m for m in counted if m.metric == ANCHOR}
         self.conditions = list(self._gaps)
 
-    def means(self) -> Iterator[Line]:
+    def means(self) -> Iterator[ConditionLine]:
         """Yields a line for each mean of two conditions or more."""
         entity = [name for name in self.conditions if name in ENTITIES]
         relation = [name for name in self.conditions if name not in ENTITIES]
@@ -231,7 +231,7 @@ class _Counted:
 
     def line(
         self, name: str, conditions: Sequence[str], weighting: Literal["equal", "cases"] = "equal"
-    ) -> Line:
+    ) -> ConditionLine:
         """Returns the line of some conditions."""
         cases = {c: 1 if weighting == "equal" else self._anchors[c].of for c in conditions}
         share = {c: n / sum(cases.values()) for c, n in cases.items()}
@@ -252,4 +252,4 @@ class _Counted:
         )
         gap = sum(share[c] * self._gaps[c] for c in conditions)
         ties = sum(self._anchors[c].ties for c in conditions)
-        return Line(name, anchor, completion, gap, ties, guessed, tuple(conditions))
+        return ConditionLine(name, anchor, completion, gap, ties, guessed, tuple(conditions))

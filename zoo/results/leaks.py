@@ -61,7 +61,7 @@ class Leak:
     high: float | None = None
 
 
-def told(cases: pa.Table, seen: SeenImages) -> pa.Table:
+def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
     """Returns outcomes that say whether an image that they are about was seen.
 
     Args:
@@ -70,7 +70,7 @@ def told(cases: pa.Table, seen: SeenImages) -> pa.Table:
     """
     about = cases["images"].to_pylist()
     known = {image: seen.has(image) for of in about for image in of}
-    found = [_told([known[image] for image in of]) for of in about]
+    found = [_seen_label([known[image] for image in of]) for of in about]
     place = SCHEMA.get_field_index("leak")
     return cases.set_column(place, SCHEMA.field(place), pa.array(found, pa.string()))
 
@@ -148,7 +148,7 @@ def trained_images(cases: pa.Table) -> frozenset[str]:
     )
 
 
-def _told(has: list[bool | None]) -> str | None:
+def _seen_label(has: list[bool | None]) -> str | None:
     if not has:
         return None
     return SEEN if any(has) else UNTOLD if None in has else FREE

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.protocols.recall import Recall
-from zoo.results.outcomes import Judged, judged, protocol_here
+from zoo.results.outcomes import Judged, judge_outcomes, protocol_here
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
@@ -135,13 +135,13 @@ class Metric:
     ties_right: int | None = None
 
     @property
-    def asked(self) -> BenchmarkRun:
+    def benchmark_run(self) -> BenchmarkRun:
         """The benchmark, as it was asked for."""
         return BenchmarkRun(self.benchmark, self.run)
 
     def __str__(self) -> str:
         split = f", {self.split}" if self.split else ""
-        return f"{self.asked}/{self.subset}/{self.metric}{split}"
+        return f"{self.benchmark_run}/{self.subset}/{self.metric}{split}"
 
     @property
     def coverage(self) -> float:
@@ -182,14 +182,14 @@ def metrics(
         known = references.get((run, subset), Reference())
         official = rules if published is None else published
         alike = rules.counts_like(official, part)
-        outcome = judged(part, rules.official_ties, rules.drop_identical)
+        outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
         metric, observed = _metric(place, name, outcome, known, alike)
         found[metric] = observed
         macro = rules.macro(run.benchmark, subset)
         if macro is not None and macro.of in ("", name):
             alike = alike and macro == official.macro(run.benchmark, subset)
             metric, observed = _metric(
-                (run, subset, MACRO), name, _grouped(outcome, macro), known, alike
+                (run, subset, MACRO), name, _group_outcomes(outcome, macro), known, alike
             )
             found[metric] = observed
     return found
@@ -205,7 +205,7 @@ def tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
     by_benchmark: dict[BenchmarkRun, dict[str, list[Metric]]] = {}
     for metric in metrics:
         if metric.metric != MACRO:
-            by_metric = by_benchmark.setdefault(metric.asked, {})
+            by_metric = by_benchmark.setdefault(metric.benchmark_run, {})
             by_metric.setdefault(metric.metric, []).append(metric)
     for run, by_metric in by_benchmark.items():
         shares = {
@@ -239,7 +239,7 @@ def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
     return {place: np.array(rows) for place, rows in found.items()}
 
 
-def _grouped(outcome: Judged, macro: Macro) -> Judged:
+def _group_outcomes(outcome: Judged, macro: Macro) -> Judged:
     names, index, sizes = np.unique(
         outcome.group.astype(str), return_inverse=True, return_counts=True
     )
@@ -250,7 +250,7 @@ def _grouped(outcome: Judged, macro: Macro) -> Judged:
         ],
         dtype=bool,
     )
-    return outcome.where(counts[index])
+    return outcome.select(counts[index])
 
 
 def _metric(
@@ -265,7 +265,7 @@ def _metric(
         known: What is known of the subset beforehand.
         alike: Whether the outcomes are counted as the published ones were.
     """
-    scored = outcome.where(outcome.scored)
+    scored = outcome.select(outcome.scored)
     n, (run, subset, name) = len(scored.right), place
     observed = low = high = chance = None
     how = ""

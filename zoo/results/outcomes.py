@@ -17,7 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, protocol_of, written
+from zoo.benchmarks.protocols.base import (
+    Outcome,
+    Protocol,
+    Query,
+    above_all,
+    protocol_name,
+    protocol_of,
+)
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.images import identity
@@ -136,7 +143,7 @@ def rows(
         trained: Identities of the images that the model was trained on.
     """
     images, question = [identity(image) for image in case.images], fingerprint(case)
-    protocol, drops_identical = written(case.judged_by), case.judged_by.drops_identical
+    protocol, drops_identical = protocol_name(case.judged_by), case.judged_by.drops_identical
     for query in asked:
         outcome = query if isinstance(query, Outcome) else None
         about = [images[i] for i in query.images]
@@ -179,7 +186,7 @@ def fingerprint(case: Case) -> str:
     """
     images = [(identity(image), image.crop) for image in case.images]
     texts = [case.texts, *(more for more in (case.asking, case.prompts) if more)]
-    asked = json.dumps([written(case.judged_by), images, *texts]).encode()
+    asked = json.dumps([protocol_name(case.judged_by), images, *texts]).encode()
     return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
@@ -262,7 +269,7 @@ class Judged:
         ]
         return np.array(labels, dtype=np.str_)
 
-    def where(self, keep: NDArray[np.bool_]) -> "Judged":
+    def select(self, keep: NDArray[np.bool_]) -> "Judged":
         """Returns the outcomes for which `keep` is true."""
         index = np.flatnonzero(keep)
         return Judged(
@@ -280,7 +287,7 @@ class Judged:
         )
 
 
-def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
+def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
     """Counts the outcomes of one metric.
 
     Args:
@@ -321,7 +328,7 @@ def judged(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))
     counts = counted, value, tie, scored, options, right_options
-    return Judged(row, *counts, group, protocol, images, trained).where(keep)
+    return Judged(row, *counts, group, protocol, images, trained).select(keep)
 
 
 def protocol_here(text: str) -> Protocol:
@@ -348,10 +355,10 @@ def _judge_together(
 ) -> None:
     """Puts in what a protocol says of the answers of a subset together, where it does."""
     protocol = protocol_here(text)
-    if type(protocol).together is Protocol.together or not asked.any():
+    if type(protocol).judge_subset is Protocol.judge_subset or not asked.any():
         return
     answers = part.filter(pa.array(asked))
-    found = protocol.together(
+    found = protocol.judge_subset(
         answers["metric"][0].as_py(),
         [np.array(scores, np.float32) for scores in answers["scores"].to_pylist()],
         [np.array(match, bool) for match in answers["match"].to_pylist()],

@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 SIDE = 256
 
 
-def rendered(page: str, **shown: Any) -> str:
+def render_page(page: str, **shown: Any) -> str:
     """Returns a page as HTML.
 
     Args:
@@ -40,7 +40,7 @@ def thumbnails(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
         images: The images, as results and units files name them.
         finder: Finds the images.
     """
-    return {image: _inside(thumbnail(image, finder)) for image in dict.fromkeys(images)}
+    return {image: _data_uri(thumbnail(image, finder)) for image in dict.fromkeys(images)}
 
 
 def check_some(found: Mapping[str, str], finder: ImageFinder, of: str) -> None:
@@ -62,7 +62,7 @@ def check_some(found: Mapping[str, str], finder: ImageFinder, of: str) -> None:
         )
 
 
-def marked(text: str, true: str) -> list[tuple[str, bool]]:
+def mark_words(text: str, true: str) -> list[tuple[str, bool]]:
     """Returns the words of a text, each with whether another text lacks it there.
 
     Args:
@@ -78,7 +78,7 @@ def marked(text: str, true: str) -> list[tuple[str, bool]]:
     return [(word, i in other) for i, word in enumerate(words)]
 
 
-def described(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def describe_model(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields what a page says of a model, part by part.
 
     Args:
@@ -118,7 +118,7 @@ def thumbnail(image: str, finder: ImageFinder) -> bytes | None:
     return out.getvalue()
 
 
-def _inside(content: bytes | None) -> str:
+def _data_uri(content: bytes | None) -> str:
     """Returns a thumbnail as a data URI; nothing where there is none."""
     if content is None:
         return ""

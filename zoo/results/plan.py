@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.protocols.base import protocol_of, written
-from zoo.benchmarks.roots import read, settled
+from zoo.benchmarks.protocols.base import protocol_name, protocol_of
+from zoo.benchmarks.roots import read, resolve_images
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun, runs_of
 from zoo.sources.images import ImageFinder
@@ -18,7 +18,7 @@ from zoo.sources.sample import ImageRef
 
 
 @dataclass(frozen=True)
-class Question:
+class ScorableCase:
     """A case that can be scored.
 
     Attributes:
@@ -58,7 +58,7 @@ class Plan:
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[ScorableCase] = field(default_factory=list)
     unscored: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
     contents: dict[BenchmarkRun, Contents] = field(default_factory=dict)
     absent: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
@@ -81,7 +81,7 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
     for run, benchmark in zip(runs_of(benchmarks), benchmarks, strict=True):
-        contents = settled(read(benchmark, roots), finder)
+        contents = resolve_images(read(benchmark, roots), finder)
         made.contents[run], made.subsets[run] = contents, benchmark.subsets
         made.absent += [(run, subset) for subset in contents.absent]
         for case in contents.cases:
@@ -102,10 +102,10 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
                     for some in (part.encoded_texts, part.asking)
                 )
                 rows = (np.array(found, dtype=np.int64) for found in (images, texts, asking))
-                made.questions.append(Question(run, part, *rows))
+                made.questions.append(ScorableCase(run, part, *rows))
     made.images, made.texts = list(image_rows), list(text_rows)
     if not made.questions:
-        raise ZooError(_nothing(made, finder))
+        raise ZooError(_no_images_message(made, finder))
     return made
 
 
@@ -173,17 +173,17 @@ def _check(run: BenchmarkRun, case: Case) -> None:
     if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
         raise ZooError(f"{place} has a match that is no array of truth values: mend the reader")
     try:
-        lacks = protocol_of(written(case.judged_by)).lacks(case.match)
+        lacks = protocol_of(protocol_name(case.judged_by)).lacks(case.match)
     except ZooError as error:
         raise ZooError(f"{place}: {error}") from error
     if lacks:
         raise ZooError(
-            f"{place} {lacks}, which protocol {written(case.judged_by)} cannot judge: "
+            f"{place} {lacks}, which protocol {protocol_name(case.judged_by)} cannot judge: "
             "mend the reader"
         )
 
 
-def _nothing(made: Plan, finder: ImageFinder) -> str:
+def _no_images_message(made: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
     if made.unscored:
         run, case = made.unscored[0]

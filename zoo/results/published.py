@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from msgspec import Struct
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.schema import Text, record
 
 FOLDER = Path(__file__).parent / "figures"
@@ -57,10 +57,10 @@ def figures(model: str) -> tuple[Figure, ...]:
     Raises:
         ZooError: Nothing was published of it.
     """
-    found = tuple(figure for figure in _all() if figure.model == model)
+    found = tuple(figure for figure in _all_figures() if figure.model == model)
     if not found:
         raise ZooError(
-            f"no published figures of {model!r} are here{near(model, models())}: "
+            f"no published figures of {model!r} are here{suggest_names(model, models())}: "
             f"there are those of {', '.join(models())}"
         )
     return found
@@ -68,7 +68,7 @@ def figures(model: str) -> tuple[Figure, ...]:
 
 def models() -> tuple[str, ...]:
     """Returns the names of the models that figures were published of."""
-    return tuple(sorted({figure.model for figure in _all()}))
+    return tuple(sorted({figure.model for figure in _all_figures()}))
 
 
 def is_metric(name: str) -> bool:
@@ -77,7 +77,7 @@ def is_metric(name: str) -> bool:
 
 
 @cache
-def _all() -> tuple[Figure, ...]:
+def _all_figures() -> tuple[Figure, ...]:
     return tuple(figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read(file))
 
 

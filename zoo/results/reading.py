@@ -55,7 +55,7 @@ def read(run: Path, trust_code: bool = False) -> Results:
         header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
         if (run / RESULTS).is_file():
             content = json_value((run / RESULTS).read_text("utf-8"))
-            counted = tuple(map(_counted, content.pop("presets")))
+            counted = tuple(map(_read_counted, content.pop("presets")))
             header = header or content
         if header is None:
             raise ZooError(
@@ -154,7 +154,7 @@ def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
     return {FORMER.get(name, name): value for name, value in record.items()}
 
 
-def _counted(preset: Mapping[str, Any]) -> Counted:
+def _read_counted(preset: Mapping[str, Any]) -> Counted:
     preset = _named_anew(preset)
     return Counted(
         preset["preset"],

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.familiarity.buckets import AMBIGUOUS, BUCKETS, EXCLUDED
-from zoo.familiarity.table import BindingTable, written
-from zoo.results.familiar import Labelled, Overlap, Overlaps
-from zoo.support.files import whole
+from zoo.familiarity.table import BindingTable, to_csv
+from zoo.results.familiar import CaptionOverlap, Labelled, Overlaps
+from zoo.support.files import write_atomically
 
 FOLDER = "familiarity"
 TABLE, OVERLAP, LISTS = "train_pair_counts.csv", "per_sample_overlap.tsv", "splits"
@@ -31,8 +31,8 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
     Raises:
         ZooError: They cannot be written.
     """
-    with whole(out / FOLDER, folder=True) as folder:
-        (folder / TABLE).write_bytes(written(table, says=False))
+    with write_atomically(out / FOLDER, folder=True) as folder:
+        (folder / TABLE).write_bytes(to_csv(table, says=False))
         for (run, subset), cases in overlaps.items():
             kept = sorted((c for c in cases if c.bucket != EXCLUDED), key=_in_file)
             own = folder.joinpath(*(part.replace("/", "_") for part in (str(run), subset)))
@@ -73,12 +73,12 @@ def check_release(out: Path) -> None:
         )
 
 
-def _in_file(overlap: Overlap) -> int:
+def _in_file(overlap: CaptionOverlap) -> int:
     """Returns the place of a case in its file, where its id tells that."""
     return int(overlap.case) if overlap.case.isdecimal() else 0
 
 
-def _overlap(cases: Iterable[Overlap]) -> str:
+def _overlap(cases: Iterable[CaptionOverlap]) -> str:
     out = io.StringIO(newline="")
     rows = csv.writer(out, delimiter="\t", lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -92,6 +92,6 @@ def _cells(labelled: Labelled) -> tuple[str, str]:
     return bindings, "; ".join(label for _, label in labelled)
 
 
-def _lists(cases: list[Overlap]) -> Iterator[tuple[str, list[str]]]:
+def _lists(cases: list[CaptionOverlap]) -> Iterator[tuple[str, list[str]]]:
     for name, buckets in {**{name: (name,) for name in BUCKETS}, **AGGREGATES}.items():
         yield name, [case.case for case in cases if case.bucket in buckets]

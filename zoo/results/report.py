@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.ceilings import as_plain, ceilings
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
-from zoo.errors import DISTRIBUTION, ZooError, near, need
+from zoo.errors import DISTRIBUTION, ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average, averages
 from zoo.results.beside import beside_table
 from zoo.results.by_benchmark import by_benchmark
-from zoo.results.familiar import Familiarity, bucketed, summary
-from zoo.results.leaks import Leak, leaks, told
+from zoo.results.familiar import Familiarity, summary, with_buckets
+from zoo.results.leaks import Leak, leaks, with_seen_images
 from zoo.results.metrics import Metric, Reference, metrics, tie_warnings
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
@@ -33,9 +33,9 @@ from zoo.results.released import check_release, is_released, release, withdraw
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
-from zoo.support.files import beside
+from zoo.support.files import temporary_path
 from zoo.support.provenance import random_weights
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
 
 SCHEMA_VERSION = 9
@@ -113,7 +113,11 @@ class Results:
             ZooError: There is no such metric.
         """
         for found in self.metrics:
-            if (str(found.asked), found.subset, found.metric) == (benchmark, subset, metric):
+            if (str(found.benchmark_run), found.subset, found.metric) == (
+                benchmark,
+                subset,
+                metric,
+            ):
                 return found.value
         known = ", ".join(map(str, self.metrics))
         raise ZooError(
@@ -149,7 +153,7 @@ class Results:
         Raises:
             ZooError: pandas is not installed.
         """
-        pandas: Any = need("pandas")
+        pandas: Any = import_optional("pandas")
         return pandas.DataFrame(self.records())
 
     def to_markdown(self, preset: str | None = None) -> str:
@@ -179,16 +183,16 @@ class Results:
         if counted is None:
             known = [c.preset for c in self.counted]
             raise ZooError(
-                f"the results are not counted under {preset!r}{near(str(preset), known)}, "
+                f"the results are not counted under {preset!r}{suggest_names(str(preset), known)}, "
                 f"but under {', '.join(known)}: use `recounted`, or `zoo rescore`"
             )
         return [table for table in self._tables_of(counted) if table.rows]
 
     def _tables_of(self, counted: Counted) -> tuple[TextTable, ...]:
         averaged, split = averages_table(counted.averages), splits_table(counted.splits)
-        return self._table(counted), averaged, split, self.published(counted)
+        return self._table(counted), averaged, split, self.published_table(counted)
 
-    def published(self, counted: Counted) -> TextTable:
+    def published_table(self, counted: Counted) -> TextTable:
         """Returns published figures of what was counted, of the models that were named.
 
         Metrics that the first preset has too stand with that one alone.
@@ -208,7 +212,7 @@ class Results:
         """Returns what results.json holds."""
         return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
 
-    def recounted(self, presets: Sequence[Preset]) -> "Results":
+    def recount(self, presets: Sequence[Preset]) -> "Results":
         """Returns the same outcomes counted under other presets.
 
         They do not say which images were left out beside, since no metric is counted without them.
@@ -256,7 +260,7 @@ def report(
         "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
         "data_root": [str(root) for root in roots],
         "benchmarks": {
-            str(run): _described(run, b, plan)
+            str(run): _describe_benchmark(run, b, plan)
             for run, b in zip(plan.contents, benchmarks, strict=True)
         },
         "absent": [
@@ -271,10 +275,10 @@ def report(
     }
     if beside:
         header[BESIDE] = list(beside)
-    return finished(Results(header, (), cases), presets, out, familiarity, seen)
+    return finish_results(Results(header, (), cases), presets, out, familiarity, seen)
 
 
-def finished(
+def finish_results(
     results: Results,
     presets: Sequence[Preset],
     out: Path | None,
@@ -298,10 +302,10 @@ def finished(
         overlaps = familiarity.overlaps(results.cases)
         said = {**familiarity.describe(), "subsets": summary(overlaps)}
         header = {**results.header, "familiarity": said}
-        results = Results(header, (), bucketed(results.cases, overlaps))
+        results = Results(header, (), with_buckets(results.cases, overlaps))
     if seen is not None:
-        results = replace(results, cases=told(results.cases, seen))
-    results = results.recounted(presets)
+        results = replace(results, cases=with_seen_images(results.cases, seen))
+    results = results.recount(presets)
     if seen is not None:
         known = references(results.header)
         counted = (
@@ -340,16 +344,18 @@ def count(
     known, official, counted = references(header), Official().rules, []
     for preset in presets:
         observations = metrics(cases, preset.rules, known, official)
-        found = sorted(observations, key=lambda f: place.get((f.asked, f.subset), len(place)))
+        found = sorted(
+            observations, key=lambda f: place.get((f.benchmark_run, f.subset), len(place))
+        )
         means = averages(preset.name, preset.means, found, observations)
-        says = f"{preset.says}{_kept(preset, cases)}"
+        says = f"{preset.says}{_describe_kept_options(preset, cases)}"
         splits = by_split(cases, preset.rules, known)
         whole = tuple(by_benchmark(preset.name, found, observations))
         counted.append(Counted(preset.name, says, tuple(found), tuple(means), splits, whole))
     return tuple(counted)
 
 
-def _kept(preset: Preset, cases: pa.Table) -> str:
+def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
     """Says which protocols keep the options that the preset drops of others; else nothing."""
     if not preset.rules.drop_identical:
         return ""
@@ -416,7 +422,7 @@ def write(results: Results, out: Path) -> None:
     header = json.dumps(results.header, ensure_ascii=False, allow_nan=False)
     cases = results.cases.replace_schema_metadata({HEADER: header})
     try:
-        with beside(out / RESULTS) as counted, beside(out / CASES) as scored:
+        with temporary_path(out / RESULTS) as counted, temporary_path(out / CASES) as scored:
             pq.write_table(cases, scored, compression="zstd")
             counted.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -430,11 +436,11 @@ def _run(described: Mapping[str, Any]) -> BenchmarkRun:
     return BenchmarkRun(described["benchmark"], described["run"])
 
 
-def _described(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
+def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
     contents, subsets = plan.contents[run], plan.subsets[run]
     return {
         **run._asdict(),
-        **spec(benchmark),
+        **to_config(benchmark),
         "version": benchmark.version,
         "licence": benchmark.licence,
         "citation": benchmark.citation,

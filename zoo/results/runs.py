@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 
 
 class BenchmarkRun(NamedTuple):
@@ -29,7 +29,7 @@ def runs_of(benchmarks: Sequence[Benchmark]) -> list[BenchmarkRun]:
     Raises:
         ZooError: A benchmark is asked for twice.
     """
-    specs = [spec(benchmark) for benchmark in benchmarks]
+    specs = [to_config(benchmark) for benchmark in benchmarks]
     runs = []
     for benchmark, own in zip(benchmarks, specs, strict=True):
         others = [

@@ -57,7 +57,7 @@ def show(results: Results, console: Console | None = None, long: bool = False) -
         console: Where they are printed.
         long: Whether nothing is shortened where there is much.
     """
-    (console or wide_enough(_lines(results, long))).print(shown(results, long))
+    (console or wide_enough(_lines(results, long))).print(render_results(results, long))
 
 
 def wide_enough(parts: Iterable[RenderableType]) -> Console:
@@ -89,7 +89,7 @@ def screen() -> Console:
     return terminal if terminal.is_terminal else Console(width=100)
 
 
-def shown(results: Results, long: bool = False) -> RenderableType:
+def render_results(results: Results, long: bool = False) -> RenderableType:
     """Returns the report.
 
     It holds for each preset a table of metrics and one of averages. What is told without the image,
@@ -132,7 +132,7 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
         if counted.splits:
             yield Text("\nby the familiarity of bindings, each outcome alike")
             yield rich_table(splits_table(counted.splits))
-        published = results.published(counted)
+        published = results.published_table(counted)
         if published.rows or (BESIDE in results.header and counted is results.counted[0]):
             yield Text(f"\n{published.says[0]}")
             yield from [rich_table(published)] if published.rows else []
@@ -188,7 +188,7 @@ def _not_taken(averages: Iterable[Average], many: bool) -> Iterator[str]:
         yield f"not taken: {'; '.join(names)}"
         return
     for average in withheld:
-        yield f"{average.name} is not taken, these are missing: {_named(average.missing)}"
+        yield f"{average.name} is not taken, these are missing: {_list_missing(average.missing)}"
 
 
 def _familiarity(said: dict[str, Any]) -> Iterator[Text]:
@@ -232,11 +232,11 @@ def rich_table(made: TextTable) -> Table:
         side: Literal["left", "right"] = "left" if words else "right"
         table.add_column(name, justify=side, overflow="fold", no_wrap=not folded)
     for row in made.rows:
-        table.add_row(*map(_marked, row))
+        table.add_row(*map(_mark_cell, row))
     return table
 
 
-def _marked(cell: str) -> RenderableType:
+def _mark_cell(cell: str) -> RenderableType:
     """Returns a cell with its mark, which a file or pipe shows by a sign alone."""
     if isinstance(cell, Bold):
         return Text(f"{cell}*", "bold")
@@ -249,7 +249,7 @@ def _remarks(metrics: tuple[Metric, ...], many: bool) -> Iterator[Text]:
     Subsets of a benchmark of which there is no more to say share a line, or have none where there
     are many metrics.
     """
-    subsets = {(f.asked, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
+    subsets = {(f.benchmark_run, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
     found: dict[BenchmarkRun, list[str]] = {}
     for (run, subset), f in reversed(subsets.items()):
         if f.partial_gallery and f.images:
@@ -268,7 +268,7 @@ def _remarks(metrics: tuple[Metric, ...], many: bool) -> Iterator[Text]:
         yield Text(f"{run}, images found: {', '.join(subsets_found)}")
 
 
-def _named(missing: tuple[str, ...]) -> str:
+def _list_missing(missing: tuple[str, ...]) -> str:
     """Returns what is missing, by benchmark where that is much."""
     if len(missing) <= MISSING:
         return ", ".join(missing)

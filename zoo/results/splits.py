@@ -37,12 +37,12 @@ def by_split(
     chances = {part: Reference(chance=reference.chance) for part, reference in known.items()}
     cases = cases.filter(pa.array(splittable(cases)))
     found = {
-        (metric.asked, metric.subset, metric.metric, split): replace(metric, split=split)
+        (metric.benchmark_run, metric.subset, metric.metric, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
         for metric in metrics(cases.filter(pa.array(keep)), plain, chances)
     }
     return tuple(
-        found.get((*place, split), _nothing(*place, split))
+        found.get((*place, split), _empty_metric(*place, split))
         for place in places(cases)
         for split in SPLITS
     )
@@ -88,7 +88,7 @@ def splittable(cases: pa.Table) -> NDArray[np.bool_]:
     return np.array([part in split for part in parts], dtype=bool)
 
 
-def _nothing(run: BenchmarkRun, subset: str, metric: str, split: str) -> Metric:
+def _empty_metric(run: BenchmarkRun, subset: str, metric: str, split: str) -> Metric:
     return Metric(
         *(run.benchmark, subset, metric),
         value=None,

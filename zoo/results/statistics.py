@@ -62,7 +62,7 @@ def interval(
     Returns:
         Both ends, and in words how they were found.
     """
-    outcomes = _joined(observations, shares)
+    outcomes = _join_observations(observations, shares)
     value = float(outcomes.weight[outcomes.group] @ outcomes.right)
     if outcomes.groups == 1 and outcomes.images == len(outcomes.right):
         return *wilson(outcomes.right.sum(), len(outcomes.right)), "Wilson"
@@ -118,7 +118,7 @@ class _Outcomes:
         return float(self.size @ self.weight**2)
 
 
-def _joined(observations: Sequence[Observations], shares: Sequence[float]) -> _Outcomes:
+def _join_observations(observations: Sequence[Observations], shares: Sequence[float]) -> _Outcomes:
     groups, sizes, weights, start = [], [], [], 0
     for observed, share in zip(observations, shares, strict=True):
         _, index, size = np.unique(observed.group, return_inverse=True, return_counts=True)
@@ -164,9 +164,9 @@ def _design_effect(outcomes: _Outcomes) -> float:
         return few
     residuals = _residuals(outcomes)
     alike = float(np.square(np.bincount(outcomes.image)).sum()) / n
-    pooled, degrees = _together(outcomes, residuals, np.ones(outcomes.groups))
+    pooled, degrees = _variance_ratio(outcomes, residuals, np.ones(outcomes.groups))
     correlation = min(max((pooled - 1) / (alike - 1), 0.0), 1.0)
-    own, own_degrees = _together(outcomes, residuals, outcomes.weight)
+    own, own_degrees = _variance_ratio(outcomes, residuals, outcomes.weight)
     modelled, own = 1 + correlation * (most - 1), min(max(own, 1.0), most)
     effect = (own_degrees * own + TOTALS_BORROWED * modelled) / (own_degrees + TOTALS_BORROWED)
     return min(effect * _student(max(degrees, own_degrees)), most * few)
@@ -214,7 +214,9 @@ def _residuals(outcomes: _Outcomes) -> _Residuals:
     return _Residuals(left - (trust * totals / size)[group], trust * error, squared)
 
 
-def _together(outcomes: _Outcomes, residuals: _Residuals, weight: Floats) -> tuple[float, float]:
+def _variance_ratio(
+    outcomes: _Outcomes, residuals: _Residuals, weight: Floats
+) -> tuple[float, float]:
     """Compares the variances of a weighted sum with and without images' totals kept together.
 
     Args:

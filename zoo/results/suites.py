@@ -12,7 +12,7 @@ from zoo.support.names import class_of, classes
 ALL, SUITE = "all", "suite:"
 
 
-def expanded(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
+def expand_suites(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
     """Puts benchmarks in the place of the names that stand for several.
 
     Args:
@@ -28,12 +28,12 @@ def expanded(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
     """
     given, made = list(entries), list[str | Benchmark]()
     for entry in given:
-        meant = _meant(entry) if isinstance(entry, str) else None
+        meant = _suite_members(entry) if isinstance(entry, str) else None
         made += [entry] if meant is None else [n for n in meant if n not in (*given, *made)]
     return made
 
 
-def published() -> list[str]:
+def published_names() -> list[str]:
     """Returns the names of the benchmarks that need no file of one's own."""
     names = (name for name, _, _ in classes("benchmarks"))
     return [name for name in names if _needs_nothing(class_of(name, "benchmarks", Benchmark))]
@@ -47,10 +47,10 @@ def _needs_nothing(cls: type[Benchmark]) -> bool:
     )
 
 
-def _meant(entry: str) -> list[str] | None:
+def _suite_members(entry: str) -> list[str] | None:
     """Returns the names that a name stands for, None where it is a benchmark's own."""
     if entry == ALL:
-        return published()
+        return published_names()
     if not entry.startswith(SUITE):
         return None
     preset = preset_of(entry.removeprefix(SUITE))

@@ -114,10 +114,10 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
     Returns:
         A table with a row for each metric.
     """
-    before = [None, *(f.asked for f in metrics)]
+    before = [None, *(f.benchmark_run for f in metrics)]
     rows = tuple(
         (
-            str(f.asked) if f.asked != last else "",
+            str(f.benchmark_run) if f.benchmark_run != last else "",
             f.subset,
             f.metric,
             number(f.value),
@@ -143,7 +143,7 @@ def splits_table(metrics: Sequence[Metric]) -> TextTable:
         ties is a column where there are any.
     """
     any_ties = any(f.ties for f in metrics)
-    named = [(str(f.asked), f.subset, f.metric) for f in metrics]
+    named = [(str(f.benchmark_run), f.subset, f.metric) for f in metrics]
     rows = (
         (
             *(("", "", "") if name == last else name),
@@ -202,7 +202,7 @@ def _markdown(cells: Iterable[str]) -> str:
 
 def _markdown_cell(text: str) -> str:
     cell = text.replace("|", "\\|").replace("\n", " ")
-    return _marked(text, cell, "**{}**", "<ins>{}</ins>")
+    return _mark_cell(text, cell, "**{}**", "<ins>{}</ins>")
 
 
 def _latex_row(cells: Iterable[str]) -> str:
@@ -211,15 +211,15 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 def _latex(text: str) -> str:
     cell = _MINUS.sub("$-$", "".join(_LATEX.get(letter, letter) for letter in text))
-    return _marked(text, cell, r"\textbf{{{}}}", r"\underline{{{}}}")
+    return _mark_cell(text, cell, r"\textbf{{{}}}", r"\underline{{{}}}")
 
 
 def _cells(cells: Iterable[str], tag: str) -> str:
-    shown = (_marked(cell, escape(cell), "<b>{}</b>", "<u>{}</u>") for cell in cells)
+    shown = (_mark_cell(cell, escape(cell), "<b>{}</b>", "<u>{}</u>") for cell in cells)
     return "".join(f"<{tag}>{cell}</{tag}>" for cell in shown)
 
 
-def _marked(text: str, cell: str, bold: str, underlined: str) -> str:
+def _mark_cell(text: str, cell: str, bold: str, underlined: str) -> str:
     """Returns a cell with the mark of its text around it."""
     if isinstance(text, Bold):
         return bold.format(cell)

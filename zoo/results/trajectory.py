@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table
 
 from zoo.results.show import screen
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 METRICS, PICTURE = "trajectory.json", "trajectory.png"
 
@@ -50,8 +50,8 @@ def write(trajectory: Trajectory, folder: Path) -> None:
     scores = [
         {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
     ]
-    write_beside(folder / METRICS, json.dumps(scores, indent=1).encode())
-    write_beside(folder / PICTURE, picture(trajectory))
+    write_bytes(folder / METRICS, json.dumps(scores, indent=1).encode())
+    write_bytes(folder / PICTURE, picture(trajectory))
 
 
 def picture(trajectory: Trajectory) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from zoo.results.tables import TextTable
 from zoo.units.counts import KINDS, Counts, with_a_foil
-from zoo.units.overlap import Overlap
+from zoo.units.overlap import UnitOverlap
 
 
 def counts_table(counts: Mapping[str, Counts]) -> TextTable:
@@ -47,7 +47,7 @@ def _with_share(n: int, of: int) -> str:
     return f"{n:,} ({n / max(of, 1):.1%})"
 
 
-def overlap_table(found: Overlap, first: str, second: str) -> TextTable:
+def overlap_table(found: UnitOverlap, first: str, second: str) -> TextTable:
     """Returns how much two files share, by kind, in numbers and as shares of what either has.
 
     Args:

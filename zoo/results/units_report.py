@@ -7,13 +7,13 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from zoo.results.pages import check_some, marked, rendered, thumbnails
+from zoo.results.pages import check_some, mark_words, render_page, thumbnails
 from zoo.results.tables import TextTable
 from zoo.results.unit_tables import counts_table, overlap_table
 from zoo.sources.images import ImageFinder
 from zoo.units.counts import Counts
 from zoo.units.extraction import kept_counts
-from zoo.units.overlap import RULE, Disagreement, Overlap, overlap
+from zoo.units.overlap import RULE, Disagreement, UnitOverlap, overlap
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
@@ -38,7 +38,7 @@ class UnitsFile:
     knows_dropped: bool
 
     @property
-    def made(self) -> str:
+    def description(self) -> str:
         """What made the units, in a line."""
         sources = {
             ", ".join(f"{name} {value}" for name, value in record.source.items() if name != "error")
@@ -77,7 +77,7 @@ class UnitsReport:
         ]
 
     @cached_property
-    def overlap(self) -> Overlap | None:
+    def overlap(self) -> UnitOverlap | None:
         """What two files share, None where there is one.
 
         Raises:
@@ -88,12 +88,12 @@ class UnitsReport:
         first, second = self.files
         return overlap(first.records, second.records)
 
-    def shared(self) -> TextTable:
+    def shared_table(self) -> TextTable:
         """Returns what two files share, by kind."""
         assert self.overlap is not None
         return overlap_table(self.overlap, *(file.name for file in self.files))
 
-    def compared(self) -> str:
+    def describe_comparison(self) -> str:
         """Returns of which captions units were compared, in a sentence."""
         found = self.overlap
         assert found is not None
@@ -112,12 +112,12 @@ class UnitsReport:
     @cached_property
     def disagreements(self) -> list[Disagreement]:
         """Captions with a unit in one of two files alone, drawn by seed."""
-        return [] if self.overlap is None else self._drawn(self.overlap.disagreements)
+        return [] if self.overlap is None else self._draw_samples(self.overlap.disagreements)
 
     @cached_property
     def samples(self) -> dict[str, list[UnitRecord]]:
         """Records of each file, drawn by seed."""
-        return {file.name: self._drawn(list(file.records.values())) for file in self.files}
+        return {file.name: self._draw_samples(list(file.records.values())) for file in self.files}
 
     def page(self, finder: ImageFinder, must_find: bool) -> str:
         """Returns the report as HTML.
@@ -136,22 +136,22 @@ class UnitsReport:
         if must_find:
             check_some(images, finder, f"{len(records):,} captions that are shown")
         two = self.overlap is not None
-        return rendered(
+        return render_page(
             PAGE,
-            made={file.name: file.made for file in self.files},
+            made={file.name: file.description for file in self.files},
             names=[file.name for file in self.files],
             counts=self.counts,
             notes=self.notes,
             rule=RULE,
-            shared=self.shared() if two else None,
-            compared=self.compared() if two else "",
+            shared=self.shared_table() if two else None,
+            compared=self.describe_comparison() if two else "",
             disagreements=self.disagreements,
             samples=self.samples,
             images=images if any(images.values()) else {},
-            marked=marked,
+            marked=mark_words,
         )
 
-    def _drawn(self, drawn_from: list[Drawn]) -> list[Drawn]:
+    def _draw_samples(self, drawn_from: list[Drawn]) -> list[Drawn]:
         return Random(self.seed).sample(drawn_from, min(self.n, len(drawn_from)))
 
 
@@ -175,7 +175,7 @@ def read_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
 def _read(path: Path, name: str) -> UnitsFile:
     records = read_units(path)
     counts, kept = Counts(), kept_counts(path)
-    for _ in counts.counted(records.values()):
+    for _ in counts.count_records(records.values()):
         pass
     # what was kept may be of a file that has been changed since
     known = kept is not None and kept.holds(counts)

@@ -43,7 +43,7 @@ def captions(attributes: Sequence[str], objects: Sequence[str]) -> Iterator[Capt
             yield first, second
 
 
-def swapped(caption: Caption) -> Caption:
+def swap_attributes(caption: Caption) -> Caption:
     """Returns the caption with its attributes exchanged."""
     (a, first), (b, second) = caption
     return (b, first), (a, second)
@@ -56,13 +56,13 @@ def split_of(caption: Caption, held_out: frozenset[Binding]) -> str | None:
         caption: The caption.
         held_out: The bindings that training never has.
     """
-    n, of_swap = (sum(b in held_out for b in c) for c in (caption, swapped(caption)))
+    n, of_swap = (sum(b in held_out for b in c) for c in (caption, swap_attributes(caption)))
     return SPLITS[n] if n == of_swap else None
 
 
 def kin(caption: Caption) -> tuple[Binding, ...]:
     """Returns what a caption, its other order and the swaps of both have in common."""
-    return min(tuple(sorted(caption)), tuple(sorted(swapped(caption))))
+    return min(tuple(sorted(caption)), tuple(sorted(swap_attributes(caption))))
 
 
 def set_aside(

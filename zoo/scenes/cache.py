@@ -30,9 +30,9 @@ from zoo.scenes.grid import Grid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
-from zoo.support.files import check_place, sweep, write_beside
+from zoo.support.files import check_place, sweep, write_bytes
 from zoo.support.helpers import helps_its_parent
-from zoo.support.progress import tracked
+from zoo.support.progress import track
 from zoo.support.schema import lines
 from zoo.support.text_files import json_value
 from zoo.units.reader import write_units
@@ -128,8 +128,8 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
         for scene in scenes
         if not (folder / scene.image_id).exists()
     ]
-    rendered = _rendered(missing, workers)
-    for _ in tracked(rendered, f"rendering {size} px scenes", len(missing)):
+    rendered = _render_jobs(missing, workers)
+    for _ in track(rendered, f"rendering {size} px scenes", len(missing)):
         pass
     _write_lists(folder, scenes, collection.splits)
     return len(missing)
@@ -192,7 +192,7 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
 def _claim(folder: Path, settings: dict[str, Any], there: dict[str, Any] | None) -> None:
     """Marks the folder with its settings, or checks that it has the same."""
     if there is None:
-        write_beside(folder / MANIFEST, json.dumps(settings, indent=2).encode())
+        write_bytes(folder / MANIFEST, json.dumps(settings, indent=2).encode())
         return
     for name in settings:
         if there.get(name) != settings[name]:
@@ -213,7 +213,7 @@ def _refuse_to_shrink(folder: Path, n: int) -> None:
             )
 
 
-def _rendered(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
+def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
     """Yields once for each image that was written."""
     if workers == 0:
         for job in jobs:
@@ -245,7 +245,7 @@ def _helps() -> None:
 def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     data = io.BytesIO()
     Image.fromarray(render(graph, size, samples)).save(data, "png")
-    write_beside(path, data.getvalue(), sweeps=False)
+    write_bytes(path, data.getvalue(), sweeps=False)
 
 
 def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
@@ -273,4 +273,4 @@ def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> 
 
 
 def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    write_beside(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    write_bytes(path, "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -35,7 +35,7 @@ CONJUNCTION_TEMPLATES = (
 
 
 @dataclass(frozen=True)
-class Phrase:
+class ObjectPhrase:
     """A noun phrase about one object.
 
     Args:
@@ -66,7 +66,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Description:
+class SceneDescription:
     """A caption of a scene with its units.
 
     Attributes:
@@ -78,7 +78,7 @@ class Description:
     attribute_swap: str | None
 
 
-def phrase(graph: SceneGraph, object: SceneObject) -> Phrase:
+def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
     """Returns an object's phrase, with the attributes that can be seen.
 
     It names size and colour where the graph says so, and material on spheres alone. Flat and
@@ -86,10 +86,10 @@ def phrase(graph: SceneGraph, object: SceneObject) -> Phrase:
     """
     size = object.size if "size" in graph.named else None
     material = object.material if "material" in graph.named and object.shape == "sphere" else None
-    return Phrase(object.shape, object.color, size, material)
+    return ObjectPhrase(object.shape, object.color, size, material)
 
 
-def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) -> bool:
+def holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase) -> bool:
     """Returns whether some two objects of a scene bear a statement out.
 
     Args:
@@ -108,7 +108,7 @@ def holds(graph: SceneGraph, subject: Phrase, predicate: str, object: Phrase) ->
 
 def describe(
     graph: SceneGraph, image_id: str, avoid: frozenset[ColorShape] = frozenset()
-) -> list[Description]:
+) -> list[SceneDescription]:
     """Returns up to four relations and a conjunction as captions.
 
     They depend on the arguments alone.
@@ -132,11 +132,11 @@ def describe(
 
 def wrong_twins(
     graph: SceneGraph,
-    right: Phrase,
+    right: ObjectPhrase,
     part: str,
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
-) -> list[Phrase]:
+) -> list[ObjectPhrase]:
     """Returns the phrases that differ from a phrase in one part alone and are true of no object.
 
     Args:
@@ -157,7 +157,7 @@ def wrong_twins(
     ]
 
 
-def _attribute_changes(right: Phrase) -> Iterator[dict[str, str]]:
+def _attribute_changes(right: ObjectPhrase) -> Iterator[dict[str, str]]:
     return (
         {name: value}
         for name, values in VALUES.items()
@@ -173,7 +173,7 @@ def _description(
     caption_id: str,
     statement: tuple[int, str, int],
     avoid: frozenset[ColorShape],
-) -> Description:
+) -> SceneDescription:
     subject, object = (phrase(graph, graph.objects[i]) for i in (statement[0], statement[2]))
     predicate = statement[1]
     template = rng.choice(CONJUNCTION_TEMPLATES if predicate == "and" else RELATION_TEMPLATES)
@@ -190,13 +190,13 @@ def _description(
     )
     a, b = replace(subject, color=object.color), replace(object, color=subject.color)
     false = not holds(graph, a, predicate, b) and avoid.isdisjoint((a.pair, b.pair))
-    return Description(record, template.format(a, predicate, b) if false else None)
+    return SceneDescription(record, template.format(a, predicate, b) if false else None)
 
 
 def entity(
     graph: SceneGraph,
     rng: Random,
-    right: Phrase,
+    right: ObjectPhrase,
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
 ) -> Entity:
@@ -221,9 +221,9 @@ def entity(
 def _relation(
     graph: SceneGraph,
     rng: Random,
-    subject: Phrase,
+    subject: ObjectPhrase,
     predicate: str,
-    object: Phrase,
+    object: ObjectPhrase,
     avoid: frozenset[ColorShape],
 ) -> Relation:
     foils = []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zoo.scenes.captions import Description
+from zoo.scenes.captions import SceneDescription
 from zoo.scenes.graph import SceneGraph
 
 
@@ -23,7 +23,7 @@ class Scene:
     image_id: str
     graph: SceneGraph
     split: str
-    told: list[Description]
+    told: list[SceneDescription]
 
 
 class Collection(ABC):

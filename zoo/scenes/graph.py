@@ -91,7 +91,7 @@ class SceneObject:
         """Its colour and shape."""
         return self.color, self.shape
 
-    def altered(self, **changes: str) -> "SceneObject":
+    def alternatives(self, **changes: str) -> "SceneObject":
         """Returns the object in its place with another shape, size, material or colour."""
         other = replace(self, **changes)  # type: ignore[arg-type]
         radius = SIZES[other.size]
@@ -320,7 +320,9 @@ def draw_scene(
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
-    graph = lay_out(rng, index, frame, looks, lambda graph: apart(graph) and undoubted(graph))
+    graph = lay_out(
+        rng, index, frame, looks, lambda graph: are_separate(graph) and has_clear_relations(graph)
+    )
     if graph is None:
         raise ZooError(
             f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for "
@@ -384,7 +386,7 @@ def _with_one_more(
     return None
 
 
-def apart(graph: SceneGraph) -> bool:
+def are_separate(graph: SceneGraph) -> bool:
     """Returns whether all objects are whole in the frame and none hides another."""
     return in_frame(graph) and unhidden(graph)
 
@@ -407,7 +409,7 @@ def unhidden(graph: SceneGraph) -> bool:
     )
 
 
-def undoubted(graph: SceneGraph) -> bool:
+def has_clear_relations(graph: SceneGraph) -> bool:
     """Returns whether no relation of the objects is doubtful.
 
     Each two objects are apart by the margin along both ground axes, and the image shows them the

@@ -9,9 +9,9 @@ from typing import Any
 
 from zoo.scenes import blocks
 from zoo.scenes.blocks import Caption
-from zoo.scenes.captions import SOURCE, Description, Phrase, entity
+from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity
 from zoo.scenes.collection import Collection, Scene, image_id
-from zoo.scenes.graph import ALL_SHAPES, COLORS, Look, SceneGraph, apart, framing, lay_out
+from zoo.scenes.graph import ALL_SHAPES, COLORS, Look, SceneGraph, are_separate, framing, lay_out
 from zoo.units.record import UnitRecord
 
 TEMPLATE = "a {} and a {}"
@@ -76,27 +76,27 @@ class Grid(Collection):
             split, image = split_of(index), image_id(index)
             caption = rng.choice(self.captions[split])
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
-            graph = lay_out(rng, index, frame, looks, apart)
+            graph = lay_out(rng, index, frame, looks, are_separate)
             assert graph is not None, "there is room for two"
             told = [
-                self._told(graph, rng, image, k, order, split)
+                self._describe(graph, rng, image, k, order, split)
                 for k, order in enumerate((caption, (caption[1], caption[0])))
             ]
             yield Scene(image, graph, split, told)
 
-    def _told(
+    def _describe(
         self, graph: SceneGraph, rng: Random, image: str, k: int, caption: Caption, split: str
-    ) -> Description:
+    ) -> SceneDescription:
         avoid = self.held_out if split in ("train", "val", "seen") else frozenset()
         record = UnitRecord(
             f"{graph.id}-{k}",
             image,
             text(caption),
             tuple(
-                entity(graph, rng, Phrase(shape, color), avoid, ALL_SHAPES)
+                entity(graph, rng, ObjectPhrase(shape, color), avoid, ALL_SHAPES)
                 for color, shape in caption
             ),
             (),
             dict(SOURCE),
         )
-        return Description(record, text(blocks.swapped(caption)))
+        return SceneDescription(record, text(blocks.swap_attributes(caption)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_captions
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 TRAIN = "train"
 
@@ -40,5 +40,5 @@ def write_negative_images(folder: str | Path, out: Path) -> tuple[int, int]:
         {"caption": caption, "negative": swap, "negative_image": images.get(swap)}
         for caption, swap in swaps.items()
     ]
-    write_beside(out, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    write_bytes(out, "".join(json.dumps(line) + "\n" for line in lines).encode())
     return len(lines), sum(line["negative_image"] is not None for line in lines)

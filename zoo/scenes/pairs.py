@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from zoo.scenes.captions import SOURCE, Description
+from zoo.scenes.captions import SOURCE, SceneDescription
 from zoo.scenes.collection import Collection, Scene, image_id
 from zoo.scenes.graph import (
     ALL_SHAPES,
@@ -18,7 +18,7 @@ from zoo.scenes.graph import (
     SIZES,
     Look,
     SceneGraph,
-    apart,
+    are_separate,
     framing,
     lay_out,
 )
@@ -56,7 +56,9 @@ class Pairs(Collection):
         for index in range(n):
             kind = KINDS[index % len(KINDS)]
             rng = Random(f"pairs {self.seed} {index}")
-            scenes = (_counted if kind == "quantity" else _exchanged)(rng, index, kind)
+            scenes = (_exchange_counts if kind == "quantity" else _exchange_attribute)(
+                rng, index, kind
+            )
             texts = [
                 " and ".join(f"a {p}" if kind != "quantity" else p for p in phrases)
                 for _, phrases in scenes
@@ -65,14 +67,14 @@ class Pairs(Collection):
                 image = image_id(index, SWAPPED if k else "")
                 entities = tuple(Entity(phrase, ()) for phrase in phrases)
                 record = UnitRecord(f"{graph.id}-{k}", image, texts[k], entities, (), dict(SOURCE))
-                yield Scene(image, graph, kind, [Description(record, texts[1 - k])])
+                yield Scene(image, graph, kind, [SceneDescription(record, texts[1 - k])])
 
 
 Exchange = Callable[[SceneGraph], SceneGraph]
 Told = tuple[SceneGraph, tuple[str, str]]
 
 
-def _exchanged(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+def _exchange_attribute(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
     """Returns two objects and the same with one attribute exchanged, with their phrases."""
     shapes = rng.sample(ROUND if kind == "material" else ALL_SHAPES, 2)
     colors = rng.sample(COLORS, 2)
@@ -96,13 +98,13 @@ def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
     return replace(
         graph,
         objects=(
-            first.altered(**{kind: getattr(second, kind)}),
-            second.altered(**{kind: getattr(first, kind)}),
+            first.alternatives(**{kind: getattr(second, kind)}),
+            second.alternatives(**{kind: getattr(first, kind)}),
         ),
     )
 
 
-def _counted(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+def _exchange_counts(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
     """Returns two groups of like objects and the same with their counts exchanged."""
     n, m = rng.choice(COUNTS)
     groups = list(zip(rng.sample(COLORS, 2), rng.sample(ALL_SHAPES, 2), strict=True))
@@ -115,7 +117,7 @@ def _counted(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
         return replace(
             graph,
             objects=tuple(
-                o.altered(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
+                o.alternatives(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
                 for i, o in enumerate(graph.objects)
             ),
         )
@@ -134,6 +136,8 @@ def _group(n: int, color: str, shape: str) -> str:
 def _laid_out(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
     """Returns a scene that is of objects apart, before and after the exchange."""
     frame = framing(CLOSE, len(looks))
-    graph = lay_out(rng, index, frame, looks, apart, lambda graph: apart(exchange(graph)))
+    graph = lay_out(
+        rng, index, frame, looks, are_separate, lambda graph: are_separate(exchange(graph))
+    )
     assert graph is not None, "there is room for six"
     return graph

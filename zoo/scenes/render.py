@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.errors import need
+from zoo.errors import import_optional
 from zoo.scenes.graph import BLOCK, SceneGraph, SceneObject
 from zoo.scenes.solids import SOLIDS, Mesh, mesh
 
@@ -37,7 +37,7 @@ def renderer_version() -> str:
 def use_one_thread() -> None:
     """Keeps this process to one core, for a worker among several."""
     _mitsuba()
-    drjit: Any = need("drjit", "scenes")
+    drjit: Any = import_optional("drjit", "scenes")
     drjit.set_thread_count(1)
 
 
@@ -65,7 +65,7 @@ def render(graph: SceneGraph, size: int, samples: int) -> NDArray[np.uint8]:
 
 
 def _mitsuba() -> Any:
-    mi: Any = need("mitsuba", "scenes")
+    mi: Any = import_optional("mitsuba", "scenes")
     if mi.variant() != "scalar_rgb":
         mi.set_variant("scalar_rgb")
     return mi

@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from zoo.errors import ZooError
 from zoo.scenes.cache import SPLITS, SceneCaption, read_captions
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 CELL, LINE, LETTER, MARGIN, COLUMNS = 240, 13, 6, 8, 6  # pixels, of a letter as wide as most are
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)
@@ -51,7 +51,7 @@ def contact_sheet(
     width = columns * (CELL + MARGIN)
     title = f"{len(shown)} of {len(scenes)} scenes{f' of {split}' if split else ''}. {LEGEND}"
     above = textwrap.wrap(title, width // LETTER)
-    beneath = [_beneath(image_id, rows) for image_id, rows in shown]
+    beneath = [_caption_lines(image_id, rows) for image_id, rows in shown]
     head, height = (len(above) + 1) * LINE, CELL + (max(map(len, beneath)) + 1) * LINE
     sheet = Image.new("RGB", (width, head + -(-len(shown) // columns) * height), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
@@ -66,11 +66,11 @@ def contact_sheet(
             draw.text((left + 2, top + CELL + number * LINE), line, fill=ink, font=font)
     data = io.BytesIO()
     sheet.save(data, "png")
-    write_beside(Path(out), data.getvalue())
+    write_bytes(Path(out), data.getvalue())
     return Path(out)
 
 
-def _beneath(image_id: str, rows: list[SceneCaption]) -> list[tuple[str, Ink]]:
+def _caption_lines(image_id: str, rows: list[SceneCaption]) -> list[tuple[str, Ink]]:
     """Returns the lines beneath an image and their colours."""
     texts = [(f"{image_id} ({rows[0].split})", INK), *((row.caption, INK) for row in rows)]
     texts += [(row.attribute_swap, SWAPPED) for row in rows if row.attribute_swap][:1]

@@ -25,7 +25,9 @@ def mesh(shape: str) -> Mesh:
     return SOLIDS[shape]()
 
 
-def _turned(profile: Sequence[tuple[float, float]], sides: int = SIDES, phase: float = 0.0) -> Mesh:
+def _revolve(
+    profile: Sequence[tuple[float, float]], sides: int = SIDES, phase: float = 0.0
+) -> Mesh:
     """Returns what a closed line of (distance, height) sweeps around the vertical.
 
     The line runs counter-clockwise, with distances to the right.
@@ -42,16 +44,16 @@ def _turned(profile: Sequence[tuple[float, float]], sides: int = SIDES, phase: f
 
 
 def _cone() -> Mesh:
-    return _turned([(0.0, -0.8), (0.9, -0.8), (0.0, 0.8)])
+    return _revolve([(0.0, -0.8), (0.9, -0.8), (0.0, 0.8)])
 
 
 def _pyramid() -> Mesh:
-    return _turned([(0.0, -0.65), (1.15, -0.65), (0.0, 0.85)], sides=4, phase=math.pi / 4)
+    return _revolve([(0.0, -0.65), (1.15, -0.65), (0.0, 0.85)], sides=4, phase=math.pi / 4)
 
 
 def _torus(ring: float = 0.7, tube: float = 0.3) -> Mesh:
     around = [2 * math.pi * k / 32 for k in range(32)]
-    return _turned([(ring + tube * math.cos(a), tube * math.sin(a)) for a in around])
+    return _revolve([(ring + tube * math.cos(a), tube * math.sin(a)) for a in around])
 
 
 def _capsule(radius: float = 0.5, length: float = 1.3) -> Mesh:
@@ -60,7 +62,7 @@ def _capsule(radius: float = 0.5, length: float = 1.3) -> Mesh:
     ends = [(math.pi / 2) * k / 16 for k in range(17)]
     profile = [(radius * math.sin(a), -half - radius * math.cos(a)) for a in ends]
     profile += [(radius * math.cos(a), half + radius * math.sin(a)) for a in ends]
-    standing, triangles = _turned(profile)
+    standing, triangles = _revolve(profile)
     # (x, y, z) to (z, x, y) is a rotation, so that triangles still face outwards
     return standing[:, [2, 0, 1]], triangles
 

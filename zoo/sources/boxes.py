@@ -53,15 +53,15 @@ def boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None]) -> 
     """
     there = {ref: found for ref in refs if ref.crop is not None and (found := size(ref))}
     told = {ref: found for ref, found in there.items() if ref.size not in (None, found)}
-    unfit = {ref for ref, found in told.items() if not _alike(ref.size or found, found)}
+    unfit = {ref for ref, found in told.items() if not _have_equal_shape(ref.size or found, found)}
     untold = {ref: found for ref, found in there.items() if ref.size is None}
-    beyond = sum(_beyond(ref.crop, found) for ref, found in untold.items() if ref.crop)
+    beyond = sum(_is_outside(ref.crop, found) for ref, found in untold.items() if ref.crop)
     if beyond > RARE * len(untold):
         unfit |= set(untold)
     return Boxes(frozenset(told.keys() - unfit), frozenset(unfit))
 
 
-def scaled(box: Box, published: Size | None, size: Size) -> Box:
+def scale_box(box: Box, published: Size | None, size: Size) -> Box:
     """Returns a box in the pixels of a file.
 
     Args:
@@ -78,12 +78,12 @@ def scaled(box: Box, published: Size | None, size: Size) -> Box:
     return (*first, max(1, last[0] - first[0]), max(1, last[1] - first[1]))
 
 
-def _alike(published: Size, size: Size) -> bool:
+def _have_equal_shape(published: Size, size: Size) -> bool:
     """Tells whether two sizes are of one shape, but for what rounding to pixels changes."""
     return abs(published[0] * size[1] - published[1] * size[0]) <= max(published)
 
 
-def _beyond(box: Box, size: Size) -> bool:
+def _is_outside(box: Box, size: Size) -> bool:
     left, top, width, height = box
     ends = (left + width, top + height)
     return any(end > (1 + BEYOND) * side for end, side in zip(ends, size, strict=True))

@@ -36,7 +36,7 @@ class Folders:
         given = os.fspath(folder)
         if given not in self._files:
             key = os.path.normpath(given)
-            self._files[given] = self._files[key] if key in self._files else self._listed(key)
+            self._files[given] = self._files[key] if key in self._files else self._list_folder(key)
             self._files[key] = self._files[given]
         return self._files[given]
 
@@ -50,7 +50,7 @@ class Folders:
             os.path.abspath(folder): _state(names, endings) for folder, names in self._files.items()
         }
 
-    def _listed(self, folder: str) -> frozenset[str]:
+    def _list_folder(self, folder: str) -> frozenset[str]:
         try:
             with os.scandir(folder) as entries:
                 return frozenset(entry.name for entry in entries if self._is_file(entry))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.errors import ZooError
-from zoo.sources.boxes import scaled
+from zoo.sources.boxes import scale_box
 from zoo.sources.folders import Folders
 from zoo.sources.listings import Listing
 from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
@@ -68,7 +68,7 @@ def coco_ref(name: str, origin: str = "") -> ImageRef:
     Raises:
         ZooError: The name is not one of COCO's.
     """
-    return _named("coco", name, origin)
+    return _reference_from_name("coco", name, origin)
 
 
 def flickr_ref(name: str) -> ImageRef:
@@ -80,7 +80,7 @@ def flickr_ref(name: str) -> ImageRef:
     Raises:
         ZooError: The name is not one of Flickr's.
     """
-    return _named("flickr", name)
+    return _reference_from_name("flickr", name)
 
 
 def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
@@ -93,7 +93,7 @@ def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
     Raises:
         ZooError: The name is not one of Visual Genome's.
     """
-    return _named("visual_genome", name, origin)
+    return _reference_from_name("visual_genome", name, origin)
 
 
 def image_ref(text: str) -> ImageRef:
@@ -106,11 +106,15 @@ def image_ref(text: str) -> ImageRef:
     Args:
         text: A path as published, or a reference written by `str`.
     """
-    known = written(text)
+    known = parse_reference(text)
     if known is not None:
         return known
     path = PurePosixPath(text)
-    return ImageRef("file", text) if path.is_absolute() else _meant(path) or ImageRef("file", text)
+    return (
+        ImageRef("file", text)
+        if path.is_absolute()
+        else _parse_path(path) or ImageRef("file", text)
+    )
 
 
 def identity(ref: ImageRef) -> str:
@@ -120,32 +124,32 @@ def identity(ref: ImageRef) -> str:
     number, it is these, so that an image is the same one however it was named.
     """
     if ref.source == "tar":
-        return _packed(ref)
+        return _packed_identity(ref)
     if ref.source != "file":
         return str(ref if ref.crop is None else replace(ref, crop=None))
     path = PurePosixPath(ref.key)
     return str(
         flickr_ref(path.name)
         if _FLICKR_HASHED.fullmatch(path.name)
-        else _meant(path) or ImageRef("file", ref.key)
+        else _parse_path(path) or ImageRef("file", ref.key)
     )
 
 
-def _packed(ref: ImageRef) -> str:
+def _packed_identity(ref: ImageRef) -> str:
     """Returns the identity of an image in a tar, whose folder in it may say the data set."""
-    folder, _, name = _inside(ref)[1].rpartition("/")
+    folder, _, name = _split_archive_key(ref)[1].rpartition("/")
     match = _NAMES[folder].fullmatch(name) if folder in _NAMES else None
     return str(ImageRef(folder, str(int(match[1]))) if match else replace(ref, crop=None))
 
 
-def _meant(path: PurePosixPath) -> ImageRef | None:
+def _parse_path(path: PurePosixPath) -> ImageRef | None:
     folders = " ".join(path.parts[-3:-1]).lower()
     if _COCO_NAME.fullmatch(path.name):
         return coco_ref(path.name)
     if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(
         path.name
     ):
-        return _named("visual_genome", path.name)
+        return _reference_from_name("visual_genome", path.name)
     if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
         return flickr_ref(path.name)
     return None
@@ -154,10 +158,10 @@ def _meant(path: PurePosixPath) -> ImageRef | None:
 def by_name(path: PurePosixPath) -> ImageRef | None:
     """Returns the published image that a user's path may mean where nothing is there as written."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
-    return _meant(path) or (flickr_ref(path.name) if flickr else None)
+    return _parse_path(path) or (flickr_ref(path.name) if flickr else None)
 
 
-def _named(source: str, name: str, origin: str = "") -> ImageRef:
+def _reference_from_name(source: str, name: str, origin: str = "") -> ImageRef:
     match = _NAMES[source].fullmatch(PurePosixPath(name).name)
     if match is None:
         place = f"{origin}: " if origin else ""
@@ -167,13 +171,13 @@ def _named(source: str, name: str, origin: str = "") -> ImageRef:
     return ImageRef(source, str(int(match[1])))
 
 
-def written(text: str) -> ImageRef | None:
+def parse_reference(text: str) -> ImageRef | None:
     """Returns the reference that `str` wrote, None where the text is none."""
     source, colon, key = text.partition(":")
-    return _written(source, key) if colon and source in SOURCES else None
+    return _parse_key(source, key) if colon and source in SOURCES else None
 
 
-def _written(source: str, key: str) -> ImageRef:
+def _parse_key(source: str, key: str) -> ImageRef:
     match = re.fullmatch(r"(.*)@(\d+),(\d+),(\d+),(\d+)", key)
     if match is None:
         return ImageRef(source, key)
@@ -229,35 +233,35 @@ class ImageFinder:
         """
         if not self.confined:
             return self._find(ref)
-        if ref.source == "tar" and is_url(_inside(ref)[0]):
+        if ref.source == "tar" and is_url(_split_archive_key(ref)[0]):
             return None
         path = self._find(ref)
         return path if path is not None and self._is_below_roots(path) else None
 
     def _find(self, ref: ImageRef) -> Path | None:
         if ref.source in FOLDERS:
-            return self._listed(ref.source).get(ref.key)
+            return self._listing(ref.source).get(ref.key)
         if ref.source in ("file", "published"):
             return self._file(ref.key)
         if ref.source == "parquet":
             return self._file(_parquet_key(ref)[0])
         if ref.source == "tar":
-            tar = _inside(ref)[0]
+            tar = _split_archive_key(ref)[0]
             # the index of a tar at a URL is here, and another one where the tar is another
             return self._tars.index(tar) if is_url(tar) else self._file(tar)
         if ref.source == "torchvision":
-            return next(filter(Path.is_dir, self._candidates(_inside(ref)[0])), None)
+            return next(filter(Path.is_dir, self._candidates(_split_archive_key(ref)[0])), None)
         raise ZooError(
             f"{ref}: {ref.source!r} is not a source of images: choose one of {', '.join(SOURCES)}"
         )
 
-    def settled(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
+    def resolve_references(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
         """Returns the references that files are known as, where these differ from what is written.
 
         A file that a reference to COCO, Visual Genome or Flickr finds is known by that reference.
         So is a path at which nothing is, and whose name is one of theirs.
         """
-        found = ((ref, self._settled(ref)) for ref in refs if ref.source == "file")
+        found = ((ref, self._resolve_reference(ref)) for ref in refs if ref.source == "file")
         return {ref: known for ref, known in found if known is not None}
 
     def by_name(self, known: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
@@ -280,7 +284,7 @@ class ImageFinder:
             ZooError: The source is unknown, or a key is malformed.
         """
         if source in FOLDERS:
-            return self._listed(source).lacks(keys)
+            return self._listing(source).lacks(keys)
         found = (self.find(ImageRef(source, key.as_py())) for key in keys)
         return np.fromiter((path is None for path in found), bool, len(keys))
 
@@ -291,13 +295,13 @@ class ImageFinder:
             BrokenImage: The image cannot be decoded. It is a ZooError.
             ZooError: The image is not found, or may not be read.
         """
-        path = self._there(ref)
+        path = self._existing_path(ref)
         content = self._content(path, ref)
         try:
             with _open(content) as file:
                 image = rgb(file, self.decoding_of(ref))
             if ref.crop is not None:
-                left, top, width, height = scaled(ref.crop, ref.size, image.size)
+                left, top, width, height = scale_box(ref.crop, ref.size, image.size)
                 image = image.crop((left, top, left + width, top + height))
         except PermissionError as error:
             raise ZooError(
@@ -321,7 +325,7 @@ class ImageFinder:
             ZooError: The image is not found.
             OSError: It may not be read.
         """
-        found = self._content(self._there(ref), ref)
+        found = self._content(self._existing_path(ref), ref)
         if isinstance(found, Image.Image):
             return f"{found.mode}{found.size}".encode() + found.tobytes()
         return found.read_bytes() if isinstance(found, Path) else found.getvalue()
@@ -346,7 +350,7 @@ class ImageFinder:
         """Returns how an image is decoded: a user's own as asked for, any other as published."""
         return self.decoding if ref.source == "file" else AS_PUBLISHED
 
-    def carried(self, refs: Iterable[ImageRef]) -> Carried:
+    def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> Carried:
         """Counts which of a user's own images carry an orientation or transparency.
 
         At most a thousand images are looked at.
@@ -377,7 +381,7 @@ class ImageFinder:
         target = path.resolve()
         return any(target.is_relative_to(root.resolve()) for root in self.roots)
 
-    def _there(self, ref: ImageRef) -> Path:
+    def _existing_path(self, ref: ImageRef) -> Path:
         path = self.find(ref)
         if path is None:
             roots = ", ".join(map(str, self.roots)) or "the data roots (none given)"
@@ -393,10 +397,10 @@ class ImageFinder:
         if ref.source not in CONTAINERS:
             return path
         if ref.source == "torchvision":
-            name, _, number = _inside(ref)[1].partition("/")
+            name, _, number = _split_archive_key(ref)[1].partition("/")
             return self._sets.image(path, name, int(number))
         if ref.source == "tar":
-            tar, name = _inside(ref)
+            tar, name = _split_archive_key(ref)
             place = tar if is_url(tar) else str(path)
             found = self._tars.member(place, name)
             if found is None:
@@ -412,7 +416,7 @@ class ImageFinder:
             )
         return io.BytesIO(content)
 
-    def _settled(self, ref: ImageRef) -> ImageRef | None:
+    def _resolve_reference(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
         known = by_name(PurePosixPath(ref.key if path is None else path))
         there = None if known is None else self.find(known)
@@ -433,7 +437,7 @@ class ImageFinder:
             paths = (os.path.normpath(path) for path in self._candidates(ref.key))
             yield from (path for path in paths if path in self._folders.astray)
 
-    def _listed(self, source: str) -> Listing:
+    def _listing(self, source: str) -> Listing:
         if source not in self._by_source:
             folders = [root / folder for root in self.roots for folder in FOLDERS[source]]
             self._by_source[source] = Listing(folders, _NAMES[source], self._folders)
@@ -459,7 +463,7 @@ def _open(content: Path | io.BytesIO | Image.Image) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(frame[:, :, ::-1]))
 
 
-def _inside(ref: ImageRef) -> tuple[str, str]:
+def _split_archive_key(ref: ImageRef) -> tuple[str, str]:
     container, number_sign, name = ref.key.partition("#")
     if not (number_sign and name):
         raise ZooError(f"{ref} does not name what is inside its container: write FILE#NAME")

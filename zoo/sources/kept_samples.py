@@ -16,9 +16,9 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, Unfit, write_samples
 from zoo.support.collector import collector_off
-from zoo.support.compiled import Notes, Writer, code_of, compiled, in_memory
-from zoo.support.progress import tracked
-from zoo.support.spec import spec
+from zoo.support.compiled import Notes, Writer, code_of, compile_tables, in_memory
+from zoo.support.progress import track
+from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def kept_samples(reader: Reader) -> Samples:
         with collector_off(), _heard(reader) as warnings, looked_at() as folders:
             cells: set[str] = set()
             try:
-                read = tracked(reader.each(), "compiling captions")
+                read = track(reader.checked_samples(), "compiling captions")
                 write_samples(writer, _with_cells(read, cells))
             except Unfit as error:
                 raise ZooError(
@@ -55,7 +55,7 @@ def kept_samples(reader: Reader) -> Samples:
         made.append(make(writer))
         return made[0]
 
-    tables = compiled("captions", of, make_first, _hold)
+    tables = compile_tables("captions", of, make_first, _hold)
     if not made:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
@@ -83,7 +83,7 @@ def _made_of(reader: Reader) -> dict[str, Any] | None:
     try:
         reads = code_of(*kinds[: kinds.index(Reader)])
         files = [[str(file), sha256(file)] for file in reader.files]
-        told = spec(reader)
+        told = to_config(reader)
     except (OSError, TypeError, ZooError):  # of files the reader says more
         return None
     # paths are relative to the working directory, and images are looked for there too

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.sources.folders import Folders
-from zoo.support.compiled import Notes, Writer, compiled, in_batches, in_memory
+from zoo.support.compiled import Notes, Writer, compile_tables, in_batches, in_memory
 from zoo.support.keys import INDEX, Keys, index_of
 from zoo.support.text_files import SETTLED
 
@@ -40,7 +40,7 @@ class Listing:
         if state is None:
             self._tables = in_memory(self._write)
         else:
-            self._tables = compiled(
+            self._tables = compile_tables(
                 "images", {"names": names.pattern, "folders": state}, self._write
             )
             if self._tables.notes["links"]:  # what they lead to may go without a sign
@@ -67,13 +67,13 @@ class Listing:
 
     def _write(self, writer: Writer) -> Notes:
         files: dict[str, _File] = {}
-        for number, folder, name in self._found():
+        for number, folder, name in self._scan():
             files.setdefault(number, (number, folder, name))
         writer.write("files", FILES, map(_batch, in_batches(files.values())))
         writer.write("index", INDEX, [index_of(files)])
         return {"links": any(map(_has_link, self.folders))}
 
-    def _found(self) -> Iterator[_File]:
+    def _scan(self) -> Iterator[_File]:
         for place, folder in enumerate(self.folders):
             for name in sorted(self._listed.files(folder)):
                 match = self._names.fullmatch(name)

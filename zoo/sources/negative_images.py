@@ -9,10 +9,10 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
 from zoo.support.by_caption import entries, key_of
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
-class NegativeImages(Recorded):
+class NegativeImages(Configurable):
     """The negative images of a file, found by the text of the caption.
 
     Args:
@@ -34,7 +34,7 @@ class NegativeImages(Recorded):
         """Returns what results say of the negative images."""
         return {"file": str(self.file), "captions": len(self.images)}
 
-    def found(self, finder: ImageFinder, tolerate_missing: bool) -> "FoundImages":
+    def find_images(self, finder: ImageFinder, tolerate_missing: bool) -> "FoundImages":
         """Returns the images that are there.
 
         Args:
@@ -44,7 +44,7 @@ class NegativeImages(Recorded):
         Raises:
             ZooError: Images are missing and not tolerated, or all are missing.
         """
-        known = finder.settled(self.images.values())
+        known = finder.resolve_references(self.images.values())
         images = {text: known.get(ref, ref) for text, ref in self.images.items()}
         distinct = dict.fromkeys(images.values())
         missing = finder.missing(distinct)
@@ -74,7 +74,7 @@ class FoundImages:
     by_name: dict[ImageRef, ImageRef] = field(default_factory=dict)
     missing: int = 0
 
-    def of(self, caption: str) -> ImageRef | None:
+    def image_for(self, caption: str) -> ImageRef | None:
         """Returns the negative image of a caption, or None where there is none."""
         return self.by_caption.get(key_of(caption))
 

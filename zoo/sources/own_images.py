@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from zoo.sources.folders import Folders, ending
-from zoo.sources.images import written
+from zoo.sources.images import parse_reference
 from zoo.sources.sample import ImageRef
 
 _WATCHED: list[list["OwnImages"]] = []
@@ -49,7 +49,9 @@ class OwnImages:
             text: A path, or a reference written by `str`.
         """
         if text not in self._known:
-            self._known[text] = written(text) or ImageRef("file", self._there(text) or text)
+            self._known[text] = parse_reference(text) or ImageRef(
+                "file", self._existing_path(text) or text
+            )
         return self._known[text]
 
     def looked_at(self) -> "Looked":
@@ -57,7 +59,7 @@ class OwnImages:
         endings = sorted({ending(text) for text in self._known})
         return {"endings": endings, "folders": self._folders.state(endings)}
 
-    def _there(self, path: str) -> str | None:
+    def _existing_path(self, path: str) -> str | None:
         paths = (os.path.join(base, path) for base in self._bases)
         return next((path for path in paths if self._folders.has(path)), None)
 

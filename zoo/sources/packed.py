@@ -75,7 +75,7 @@ def packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
         ) from error
 
 
-def numbered(
+def samples_to_pack(
     samples: Sequence[Sample], kept: Sequence[int]
 ) -> Iterator[tuple[ImageRef, PackedCaption]]:
     """Yields each sample's image, and the caption to be packed.

@@ -20,10 +20,10 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.sources.images import FOLDERS, BrokenImage, ImageFinder, identity
-from zoo.sources.packed import PackedCaption, numbered
+from zoo.sources.packed import PackedCaption, samples_to_pack
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tar_index import SUFFIX, write_index
-from zoo.support.files import whole
+from zoo.support.files import write_atomically
 from zoo.support.helpers import helps_its_parent
 
 LOOKED_AT = 200  # images by which the size of all is told
@@ -35,7 +35,7 @@ ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif", "BMP": "bm
 
 
 @dataclass(frozen=True)
-class Packing:
+class PackingSettings:
     """How images are packed.
 
     Attributes:
@@ -82,7 +82,7 @@ class Packing:
         image.save(made, "JPEG", quality=self.quality, exif=exif)
         return "jpg", made.getvalue()
 
-    def expected(self, images: Sequence[ImageRef]) -> int:
+    def estimate_bytes(self, images: Sequence[ImageRef]) -> int:
         """Returns about how many bytes the tars of images will have, by some of them."""
         looked = images[:: ceil(len(images) / LOOKED_AT)]
         files = [file for file in map(self.file, looked) if not isinstance(file, BrokenImage)]
@@ -140,7 +140,7 @@ def pack(
     samples: Sequence[Sample],
     kept: Sequence[int],
     out: Path,
-    packing: Packing,
+    packing: PackingSettings,
     beside: Mapping[str, Path] = MappingProxyType({}),
     progress: Callable[[], None] | None = None,
 ) -> Packed:
@@ -160,14 +160,14 @@ def pack(
         ZooError: An image cannot be read, or the folder not be written.
     """
     captions: dict[ImageRef, list[PackedCaption]] = {}
-    for image, caption in numbered(samples, kept):
+    for image, caption in samples_to_pack(samples, kept):
         captions.setdefault(image, []).append(caption)
     done, n = 0, 0
     broken: list[str] = []
     images = list(captions)
     count = ceil(len(images) / packing.per_shard)
     with (
-        whole(out, "which begins anew", folder=True, over=True) as part,
+        write_atomically(out, "which begins anew", folder=True, over=True) as part,
         closing(packing.files(images)) as packed,  # its processes end before an error is printed
     ):
         files = zip(images, _keys(images), packed, strict=True)

@@ -31,7 +31,7 @@ def is_url(place: str) -> bool:
     return "://" in place
 
 
-def expanded(pattern: str) -> list[str]:
+def expand_braces(pattern: str) -> list[str]:
     """Returns the places that a pattern with braces means.
 
     Args:
@@ -47,14 +47,14 @@ def expanded(pattern: str) -> list[str]:
         if words is not None
         else [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]
     )
-    rests = expanded(pattern[match.end() :])
+    rests = expand_braces(pattern[match.end() :])
     return [
         f"{pattern[: match.start()]}{middle}{rest}"
         for middle, rest in itertools.product(middles, rests)
     ]
 
 
-def within(folder: str, names: str) -> list[str]:
+def list_files(folder: str, names: str) -> list[str]:
     """Returns the files in a folder, by name.
 
     Args:
@@ -67,11 +67,11 @@ def within(folder: str, names: str) -> list[str]:
     if not is_url(folder):
         return sorted(fnmatch.filter(map(str, Path(folder).glob("*")), f"*/{names}"))
 
-    def listed(system: Any, path: str) -> list[str]:
+    def list_folder(system: Any, path: str) -> list[str]:
         found = system.glob(f"{path.rstrip('/')}/{names}")
         return sorted(system.unstrip_protocol(name) for name in found)
 
-    return _tried(folder, listed)
+    return _retry(folder, list_folder)
 
 
 def size_and_mark(place: str) -> tuple[int, str]:
@@ -89,14 +89,14 @@ def size_and_mark(place: str) -> tuple[int, str]:
             ) from error
         # the first can be set back, the second tells so
         return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
-    told = _tried(place, lambda system, path: system.info(path))
+    told = _retry(place, lambda system, path: system.info(path))
     if told.get("size") is None:
         raise ZooError(f"{place}: the server does not say how large it is: copy it to this machine")
     marks = ("ETag", "etag", "Last-Modified", "LastModified", "mtime", "updated", "md5Hash")
     return int(told["size"]), " ".join(str(told[name]) for name in marks if name in told)
 
 
-def there(place: str) -> bool:
+def file_exists(place: str) -> bool:
     """Returns whether a file is there.
 
     Raises:
@@ -104,7 +104,7 @@ def there(place: str) -> bool:
     """
     if not is_url(place):
         return os.path.isfile(place)
-    return _tried(place, lambda system, path: bool(system.exists(path)))
+    return _retry(place, lambda system, path: bool(system.exists(path)))
 
 
 def part(place: str, start: int, n: int) -> bytes:
@@ -124,7 +124,7 @@ def part(place: str, start: int, n: int) -> bytes:
             file.seek(start)
             return file.read(n)
 
-    def fetched(system: Any, path: str) -> bytes:
+    def fetch_part(system: Any, path: str) -> bytes:
         content: bytes = system.cat_file(path, start=start, end=start + n)
         if len(content) > n:
             raise _Useless("the server sends whole files where it is asked for a part")
@@ -132,11 +132,11 @@ def part(place: str, start: int, n: int) -> bytes:
             raise OSError(f"{len(content):,} of {n:,} bytes came")
         return content
 
-    return _tried(place, fetched)
+    return _retry(place, fetch_part)
 
 
 @contextmanager
-def opened(place: str) -> Iterator[BinaryIO]:
+def open_stream(place: str) -> Iterator[BinaryIO]:
     """Opens a file to be read from start to end.
 
     Raises:
@@ -185,7 +185,7 @@ class _Parts(io.RawIOBase):
         return n
 
 
-def _tried(place: str, work: Callable[[Any, str], _Got]) -> _Got:
+def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
     """Returns what a server gives, asked again where it fails.
 
     Args:

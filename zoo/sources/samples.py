@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
-from zoo.support.compiled import ROWS, Notes, Tables, Writer, in_batches, in_memory
+from zoo.support.compiled import ROWS, CompiledTables, Notes, Writer, in_batches, in_memory
 
 CAPTIONS = pa.schema(
     [
@@ -53,14 +53,14 @@ class Samples(Sequence[Sample]):
         images: Images that take the place of the tables' own, row by row.
     """
 
-    def __init__(self, tables: Tables, images: pa.Table | None = None) -> None:
+    def __init__(self, tables: CompiledTables, images: pa.Table | None = None) -> None:
         self.tables, self._others = tables, images
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Samples, (self.tables, self._others)
 
     @classmethod
-    def of(cls, samples: Iterable[Sample]) -> "Samples":
+    def from_samples(cls, samples: Iterable[Sample]) -> "Samples":
         """Returns samples in memory."""
         return cls(in_memory(lambda writer: write_samples(writer, samples)))
 
@@ -156,7 +156,7 @@ class Samples(Sequence[Sample]):
         return [batch.columns for batch in self.images.to_batches()]
 
 
-class Texts(Sequence[str]):
+class CaptionColumn(Sequence[str]):
     """The captions of some samples, in their order.
 
     Args:

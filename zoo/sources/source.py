@@ -14,9 +14,9 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.kept_samples import kept_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
-from zoo.sources.samples import Rows, Samples, Texts
+from zoo.sources.samples import CaptionColumn, Rows, Samples
 from zoo.sources.seeds import stable_hash
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
 
 
@@ -89,16 +89,16 @@ class Source:
         return self.without_companions().kept
 
     @property
-    def captions(self) -> Texts:
+    def captions(self) -> CaptionColumn:
         """The captions in use."""
-        return Texts(self.samples, self.kept)
+        return CaptionColumn(self.samples, self.kept)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Returns a column of the captions in use."""
         column = self.samples.captions.column(name)
         return column if len(self.kept) == len(column) else column.take(pa.array(self.kept))
 
-    def where(self, keep: NDArray[np.bool_]) -> "Source":
+    def select(self, keep: NDArray[np.bool_]) -> "Source":
         """Returns the source with some of the samples in use.
 
         Args:
@@ -108,7 +108,7 @@ class Source:
 
     def without_companions(self) -> "Source":
         """Returns the source without samples that only come along as others' companions."""
-        return self.where(~self.column("companion_only").to_numpy())
+        return self.select(~self.column("companion_only").to_numpy())
 
     def entries(self, captions_per_image: Literal["all", "one"]) -> Groups:
         """Returns the groups of positions of which a row draws one.
@@ -135,7 +135,7 @@ class Source:
     def describe(self) -> dict[str, Any]:
         """Returns the reader, its files by hash, and counts."""
         return {
-            "reader": spec(self.reader),
+            "reader": to_config(self.reader),
             "files": {file.name: sha256(file) for file in self.reader.files},
             "images": len(self.image_ids),
             "captions": len(self.kept),
@@ -173,7 +173,7 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
         ZooError: Images are missing and not tolerated, or all are missing. The first of them are
             named.
     """
-    source = located(source, finder)
+    source = resolve_images(source, finder)
     rows = source.image_rows
     absent = rows[_absent(source.samples, rows, finder)]
     if not len(absent):
@@ -188,14 +188,14 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
             f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
         )
     there = ~np.isin(source.samples.image_rows[source.kept], absent)
-    return replace(source.where(there), missing=len(missing))
+    return replace(source.select(there), missing=len(missing))
 
 
-def located(source: Source, finder: ImageFinder) -> Source:
+def resolve_images(source: Source, finder: ImageFinder) -> Source:
     """Returns the source with every image by the reference that it is known as."""
     if not pc.any(pc.equal(source.samples.images.column("source"), "file")).as_py():
         return source  # no other image has a second name
-    known = finder.settled(_images(source))
+    known = finder.resolve_references(_images(source))
     if not known:
         return source
     return replace(source, samples=source.samples.with_images(known), by_name=finder.by_name(known))
@@ -241,7 +241,7 @@ def split_by_image(
     ids.sort(key=lambda image_id: (stable_hash(image_id), image_id))
     held_out = pc.is_in(source.samples.images.column("image_id"), pa.array(ids[:n]))
     validated = held_out.to_numpy()[source.samples.image_rows[source.kept]]
-    return source.where(~validated), source.where(validated)
+    return source.select(~validated), source.select(validated)
 
 
 def _distinct(values: NDArray[np.int32]) -> NDArray[np.int32]:

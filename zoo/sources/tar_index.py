@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.sources.places import is_url, part, size_and_mark, there
+from zoo.sources.places import file_exists, is_url, part, size_and_mark
 from zoo.sources.tars import members
-from zoo.support.caches import alone, cache_folder
-from zoo.support.files import whole, write_beside
+from zoo.support.caches import cache_folder, exclusive_lock
+from zoo.support.files import write_atomically, write_bytes
 
 VERSION = b"1"
 SUFFIX = ".arrow"
@@ -51,7 +51,7 @@ class Tars:
         Raises:
             ZooError: The tar is not there, or not whole.
         """
-        return self._opened(place)[0]
+        return self._open(place)[0]
 
     def member(self, place: str, name: str) -> bytes | None:
         """Returns the bytes of a member, None where there is none of that name.
@@ -63,7 +63,7 @@ class Tars:
         Raises:
             ZooError: The tar is not whole, or not the one that its index is of.
         """
-        file, table = self._opened(place)
+        file, table = self._open(place)
         row = pc.index(table["name"], name).as_py()
         if row < 0:
             return None
@@ -78,7 +78,7 @@ class Tars:
             )
         return content[HEADER:]
 
-    def _opened(self, place: str) -> tuple[Path, pa.Table]:
+    def _open(self, place: str) -> tuple[Path, pa.Table]:
         if place not in self._indices:
             file = index_of(place)
             self._indices[place] = file, read_index(file)
@@ -106,17 +106,17 @@ def index_of(place: str) -> Path:
     """
     size, mark = size_and_mark(place)
     beside = f"{place}{SUFFIX}"
-    if not is_url(place) and there(beside):
+    if not is_url(place) and file_exists(beside):
         read_index(Path(beside), of=size)
         return Path(beside)
     key = hashlib.sha256(f"{VERSION!r} {place} {size} {mark}".encode()).hexdigest()[:16]
     file = cache_folder(KEPT) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
     if file.is_file():
         return file
-    with alone(file.parent, "$XDG_CACHE_HOME"):
+    with exclusive_lock(file.parent, "$XDG_CACHE_HOME"):
         if not file.is_file():
-            if there(beside):
-                write_beside(file, part(beside, 0, size_and_mark(beside)[0]))
+            if file_exists(beside):
+                write_bytes(file, part(beside, 0, size_and_mark(beside)[0]))
                 read_index(file, of=size)
             else:
                 write_index(place, file)
@@ -136,7 +136,7 @@ def write_index(place: str, file: Path) -> None:
     size, _ = size_and_mark(place)
     schema = SCHEMA.with_metadata({"version": VERSION, "size": str(size)})
     with (
-        whole(file) as written,
+        write_atomically(file) as written,
         pa.OSFile(str(written), "wb") as out,
         pa.ipc.new_file(out, schema) as table,
     ):

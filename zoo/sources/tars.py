@@ -4,7 +4,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 
 from zoo.errors import ZooError
-from zoo.sources.places import opened
+from zoo.sources.places import open_stream
 
 
 def members(
@@ -21,7 +21,7 @@ def members(
     """
     last = "none"
     try:
-        with opened(place) as file, tarfile.open(fileobj=file, mode="r:") as tar:
+        with open_stream(place) as file, tarfile.open(fileobj=file, mode="r:") as tar:
             for member in tar:
                 last = member.name
                 if member.isfile():

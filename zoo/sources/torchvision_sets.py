@@ -51,7 +51,7 @@ class TorchvisionSet:
     paths: Made | None = lambda made: made._image_files
     classes: Made | None = lambda made: made.classes
 
-    def made(self, root: Path) -> Any:
+    def load_dataset(self, root: Path) -> Any:
         """Returns torchvision's data set.
 
         Args:
@@ -155,6 +155,6 @@ class TorchvisionSets:
             ZooError: torchvision cannot read the data set.
         """
         if (root, name) not in self._made:
-            self._made[root, name] = TORCHVISION_SETS[name].made(root)
+            self._made[root, name] = TORCHVISION_SETS[name].load_dataset(root)
         image: Image.Image = self._made[root, name][number][0]
         return image

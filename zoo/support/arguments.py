@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Prints a mistake in one line with near names, and ends with status 2."""
         unknown = re.search(r"unrecognized arguments: (-[^\s=]+)", message)
-        mend = near(unknown[1], _options(self)) if unknown else ""
+        mend = suggest_names(unknown[1], _options(self)) if unknown else ""
         if not mend and (unknown or "required" in message):
             mend = f": `{self.prog} --help` lists what can be given"
         print(f"zoo: {message}{mend}", file=sys.stderr)
@@ -92,7 +92,7 @@ def whole_number(least: int) -> Callable[[str], int]:
     return number
 
 
-def listed(text: str, flag: str) -> list[str]:
+def split_list(text: str, flag: str) -> list[str]:
     """Splits a flag's value at its commas.
 
     Args:

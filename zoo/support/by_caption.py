@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches
+from zoo.support.compiled import CompiledTables, Notes, Writer, compile_tables, in_batches
 from zoo.support.keys import INDEX, Keys, index_of
-from zoo.support.progress import tracked
-from zoo.support.text_files import json_value, opened, sha256
+from zoo.support.progress import track
+from zoo.support.text_files import json_value, open_bytes, sha256
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
@@ -22,7 +22,7 @@ class ByCaption:
         tables: What `by_caption` compiled.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: CompiledTables) -> None:
         self.tables = tables
         self._texts = tables["texts"].column("text")
         self._keys = Keys(tables["texts"].column("caption"), tables["index"])
@@ -63,7 +63,7 @@ def by_caption(
             captions.extend(keys)
             return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
 
-        writer.write("texts", TEXTS, map(batch, in_batches(tracked(read(), f"compiling {name}s"))))
+        writer.write("texts", TEXTS, map(batch, in_batches(track(read(), f"compiling {name}s"))))
         writer.write("index", INDEX, [index_of(captions)])
         return {}
 
@@ -71,7 +71,7 @@ def by_caption(
         content = sha256(file)
     except OSError as error:
         raise ZooError(f"{file} cannot be read ({error}): {source}") from error
-    return ByCaption(compiled(f"{name}s", {"file": content}, make))
+    return ByCaption(compile_tables(f"{name}s", {"file": content}, make))
 
 
 def key_of(caption: str) -> str:
@@ -98,7 +98,7 @@ def entries(
         ZooError: The file cannot be read, or a line is broken; the message names the line.
     """
     try:
-        with opened(file) as content:
+        with open_bytes(file) as content:
             lines = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error

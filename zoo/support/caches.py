@@ -26,7 +26,7 @@ def cache_folder(name: str) -> Path:
 
 
 @contextmanager
-def alone(folder: Path, named: str) -> Iterator[None]:
+def exclusive_lock(folder: Path, named: str) -> Iterator[None]:
     """Lets one process at a time fill a folder; a process that dies leaves it open.
 
     A process that waits for long says so.

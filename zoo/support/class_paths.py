@@ -18,8 +18,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from zoo.errors import ZooError
-from zoo.support.names import imported, is_offered
-from zoo.support.spec import Recorded
+from zoo.support.names import import_path, is_offered
+from zoo.support.spec import Configurable
 from zoo.support.trust import FLAG, current_trust
 
 PLAIN = (str, int, float, bool, Path, NoneType)
@@ -93,7 +93,7 @@ def is_trusted(path: str) -> bool:
     return (
         trust.all_code
         or any(module == named.rpartition(".")[0] for named in trust.names)
-        or (isclass(loaded) and issubclass(loaded, Recorded))
+        or (isclass(loaded) and issubclass(loaded, Configurable))
         or is_offered(path)
     )
 
@@ -127,7 +127,7 @@ def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
     cls = _class_in(kind)
     own_flag = "" if cls is None or is_dataclass(cls) else flag
     if isinstance(value, str):
-        unfolded = None if _is_plain(kind) else _unfolded(value)
+        unfolded = None if _is_plain(kind) else _unfold(value)
         if unfolded is not None:
             yield from _classes(unfolded, kind, flag)
         elif not _is_plain(kind) and (not _takes_text(kind) or _is_dotted(value)):
@@ -142,7 +142,7 @@ def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
         path = arguments.pop("class_path", None)
         if path is not None:
             yield str(path), own_flag
-            cls = _imported(str(path))
+            cls = _import_class(str(path))
         given = [(name, inner) for name, inner in arguments.items() if name != "init_args"]
         inside = arguments.get("init_args", {})
         given += inside.items() if isinstance(inside, dict) else [("init_args", inside)]
@@ -165,7 +165,7 @@ def _settings(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _settings(item)
 
 
-def _unfolded(text: str) -> Any:
+def _unfold(text: str) -> Any:
     """Returns the list or dict that a text holds in YAML, None where it holds neither."""
     try:
         held = yaml.safe_load(text)
@@ -179,10 +179,10 @@ def _is_dotted(text: str) -> bool:
     return len(parts) > 1 and all(part.isidentifier() for part in parts)
 
 
-def _imported(path: str) -> type | None:
+def _import_class(path: str) -> type | None:
     """Returns a class that may be imported, None where there is none."""
     try:
-        found = imported(path)
+        found = import_path(path)
     except (ImportError, AttributeError, ValueError):
         return None  # who builds it says what is wrong
     return found if isclass(found) else None

@@ -26,8 +26,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.caches import alone, cache_folder
-from zoo.support.files import sweep, whole
+from zoo.support.caches import cache_folder, exclusive_lock
+from zoo.support.files import sweep, write_atomically
 from zoo.support.text_files import sha256
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ Notes = dict[str, Any]
 T = TypeVar("T")
 
 
-class Tables(Mapping[str, pa.Table]):
+class CompiledTables(Mapping[str, pa.Table]):
     """Tables by name, mapped from a folder or held in memory.
 
     Args:
@@ -75,8 +75,8 @@ class Tables(Mapping[str, pa.Table]):
     def __reduce__(self) -> tuple[Any, ...]:
         # another process maps the files itself rather than be sent them
         if self.folder is None:
-            return Tables, (self._tables, self.notes)
-        return _mapped, (self.folder,)
+            return CompiledTables, (self._tables, self.notes)
+        return _map_tables, (self.folder,)
 
 
 class Writer:
@@ -116,7 +116,7 @@ class Writer:
 Make = Callable[[Writer], Notes]
 
 
-def in_memory(make: Make) -> Tables:
+def in_memory(make: Make) -> CompiledTables:
     """Returns tables that this process alone has.
 
     Args:
@@ -124,15 +124,15 @@ def in_memory(make: Make) -> Tables:
     """
     writer = Writer(None)
     notes = make(writer)
-    return Tables(writer.tables, notes)
+    return CompiledTables(writer.tables, notes)
 
 
-def compiled(
+def compile_tables(
     kind: str,
     of: Mapping[str, Any],
     make: Make,
     fresh: Callable[[Notes], bool] = lambda notes: True,
-) -> Tables:
+) -> CompiledTables:
     """Returns tables, which the first process to ask makes while others wait.
 
     Those that no longer hold stay where another process uses them. They are made in memory then.
@@ -146,11 +146,11 @@ def compiled(
     Raises:
         ZooError: They cannot be written, or what they are made of is wrong.
     """
-    code = code_of(make, compiled)
+    code = code_of(make, compile_tables)
     content = json.dumps({"version": VERSION, "code": code, **of}, sort_keys=True)
     folder = place() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    with alone(folder, f"${PLACE}"):
-        found = _whole(folder)
+    with exclusive_lock(folder, f"${PLACE}"):
+        found = _map_complete(folder)
         if found is not None and not fresh(found.notes):
             found = None  # and with it our own lock
             if not _drop(folder):
@@ -162,12 +162,14 @@ def compiled(
                 return in_memory(make)
         if found is None:
             shutil.rmtree(folder, ignore_errors=True)
-            with whole(folder, f"or name another folder by ${PLACE}", folder=True) as part:
+            with write_atomically(
+                folder, f"or name another folder by ${PLACE}", folder=True
+            ) as part:
                 writer = Writer(part)
                 manifest = {"of": of, "notes": make(writer), "sizes": writer.sizes}
                 (part / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             make_room(folder)
-            found = _mapped(folder)
+            found = _map_tables(folder)
         with suppress(OSError):  # another user's
             os.utime(folder / MANIFEST)
     return found
@@ -219,7 +221,7 @@ def limit() -> float:
 
 
 @dataclass(frozen=True)
-class Held:
+class CachedTables:
     """What the folder of tables holds.
 
     Attributes:
@@ -231,10 +233,10 @@ class Held:
     bytes: int
 
 
-def held() -> Held:
+def cached_tables() -> CachedTables:
     """Returns what there is."""
     sets = _sets()
-    return Held(len(sets), sum(each.bytes for each in sets))
+    return CachedTables(len(sets), sum(each.bytes for each in sets))
 
 
 def empty() -> None:
@@ -289,10 +291,10 @@ def _drop(folder: Path) -> bool:
     return True
 
 
-def _whole(folder: Path) -> Tables | None:
+def _map_complete(folder: Path) -> CompiledTables | None:
     """Maps the tables of a folder, where they are all there."""
     try:
-        return _mapped(folder)
+        return _map_tables(folder)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
@@ -300,14 +302,14 @@ def _whole(folder: Path) -> Tables | None:
         return None
 
 
-def _mapped(folder: Path) -> Tables:
+def _map_tables(folder: Path) -> CompiledTables:
     manifest = (folder / MANIFEST).open("rb")
     with suppress(OSError):  # a file system without locks: tables are not dropped there either
         fcntl.flock(manifest, fcntl.LOCK_SH)
     (folder / MANIFEST).stat()  # it may have been dropped before it was locked
     said = json.load(manifest)
     tables = {name: _table(folder / f"{name}.arrow", size) for name, size in said["sizes"].items()}
-    return Tables(tables, said["notes"], folder, manifest)
+    return CompiledTables(tables, said["notes"], folder, manifest)
 
 
 def _table(path: Path, size: int) -> pa.Table:

@@ -196,7 +196,7 @@ def gather_made(make: Callable[[], T]) -> list[T]:
     return [value for value in every if not isinstance(value, ZooError)]
 
 
-class Shard(DistributedSampler[Any]):
+class RankSampler(DistributedSampler[Any]):
     """Deals a data set to ranks by turns, and repeats no item where DistributedSampler pads.
 
     Args:
@@ -245,14 +245,14 @@ def average_scalars(module: nn.Module) -> None:
             parameter.grad /= world_size()
 
 
-def whole(tensor: Tensor) -> Tensor:
+def full_tensor(tensor: Tensor) -> Tensor:
     """Returns a parameter as it is on one device; where it is split, every rank must ask."""
     # of a DTensor, whose class takes long to import
     gather_all = getattr(tensor, "full_tensor", None)
     return tensor if gather_all is None else gather_all()
 
 
-def gathered(module: Any, whole: bool) -> None:
+def gather_parameters(module: Any, whole: bool) -> None:
     """Gathers a sharded module's parameters for use outside its `forward`, or splits them again.
 
     Args:

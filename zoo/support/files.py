@@ -22,7 +22,7 @@ NO_PLACE = (
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
+def write_bytes(path: Path, data: bytes, sweeps: bool = True) -> None:
     """Writes a file that appears when it is whole or not at all.
 
     Args:
@@ -33,12 +33,15 @@ def write_beside(path: Path, data: bytes, sweeps: bool = True) -> None:
     Raises:
         ZooError: The system refuses.
     """
-    with whole(path, "which goes on from there", sweeps=sweeps) as part, open(part, "wb") as out:
+    with (
+        write_atomically(path, "which goes on from there", sweeps=sweeps) as part,
+        open(part, "wb") as out,
+    ):
         out.write(data)
 
 
 @contextmanager
-def whole(
+def write_atomically(
     path: Path, then: str = "", folder: bool = False, sweeps: bool = True, over: bool = False
 ) -> Iterator[Path]:
     """Yields the place to write what appears at `path` whole or not at all; see `beside`.
@@ -57,14 +60,14 @@ def whole(
         ZooError: The system refuses.
     """
     try:
-        with beside(path, folder, sweeps, over) as part:
+        with temporary_path(path, folder, sweeps, over) as part:
             yield part
     except OSError as error:
         raise not_written(path, error, then) from error
 
 
 @contextmanager
-def beside(
+def temporary_path(
     path: Path, folder: bool = False, sweeps: bool = True, over: bool = False
 ) -> Iterator[Path]:
     """Yields a place beside `path`, which is renamed to it when the block ends.
@@ -88,7 +91,7 @@ def beside(
     if sweeps:
         sweep(path.parent, path.name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    handle = _locked(part, folder)
+    handle = _make_locked(part, folder)
     try:
         yield part
         if over and path.is_dir():
@@ -118,7 +121,7 @@ def sweep(folder: Path, name: str | None = None) -> None:
             os.close(handle)
 
 
-def _locked(part: Path, folder: bool) -> int:
+def _make_locked(part: Path, folder: bool) -> int:
     """Makes and locks a place; returns the handle whose end unlocks it."""
     while True:
         if folder:

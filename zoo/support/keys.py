@@ -21,7 +21,7 @@ class Keys:
 
     def __init__(self, column: pa.ChunkedArray, index: pa.Table) -> None:
         self.column = column
-        self._hashes, self._rows = (_mapped(index.column(name)).data for name in INDEX.names)
+        self._hashes, self._rows = (_column_values(index.column(name)).data for name in INDEX.names)
 
     def rows(self, key: str) -> list[int]:
         """Returns the rows of that text, in their order."""
@@ -47,7 +47,7 @@ def _hash(text: str) -> int:
     return crc32(text.encode())
 
 
-def _mapped(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def _column_values(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Returns a column of one batch as it lies in the file."""
     found: NDArray[np.int64] = column.chunk(0).to_numpy()
     return found

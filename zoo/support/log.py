@@ -40,8 +40,8 @@ def quieten() -> None:
     """Filters Lightning's advertising and notices for the rest of the process."""
     for name in ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.seed"):
         logger = logging.getLogger(name)
-        if _wanted not in logger.filters:
-            logger.addFilter(_wanted)
+        if _is_shown not in logger.filters:
+            logger.addFilter(_is_shown)
     for pattern in WARNINGS:
         warnings.filterwarnings("ignore", pattern)
     message, module = LEAVES
@@ -64,6 +64,6 @@ class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
         super().emit(record)
 
 
-def _wanted(record: logging.LogRecord) -> bool:
+def _is_shown(record: logging.LogRecord) -> bool:
     message = record.getMessage()
     return not any(line in message for line in LINES)

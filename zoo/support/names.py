@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.trust import user_folders
 
 log = logging.getLogger(__name__)
@@ -63,11 +63,13 @@ def classes(what: str) -> list[tuple[str, str, str]]:
 
 
 def _offered_now(what: str) -> list[tuple[str, str, str]]:
-    return _offered(what, tuple(map(_state, sys.path)))
+    return _installed_classes(what, tuple(map(_state, sys.path)))
 
 
 @cache
-def _offered(what: str, places: tuple[tuple[str, int], ...]) -> list[tuple[str, str, str]]:
+def _installed_classes(
+    what: str, places: tuple[tuple[str, int], ...]
+) -> list[tuple[str, str, str]]:
     """Lists what installed packages offer of a kind, for which all of them are read.
 
     Args:
@@ -159,24 +161,26 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
         if name not in known:
             listed = [listed for listed, _, _ in classes(what)]
             raise ZooError(
-                f"there is no {noun} {name!r}{near(name, listed) or near(name, known)}: "
+                f"there is no {noun} "
+                f"{name!r}{suggest_names(name, listed) or suggest_names(name, known)}: "
                 f"`zoo ls {what}` lists them; a dotted class path works too"
             )
         path = known[name]
     module, _, last = path.rpartition(".")
     try:
-        found = imported(path)
+        found = import_path(path)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ZooError(
             f"{noun} {name!r} names the module {module}, which cannot be "
-            f"found{meant(path)}: mend the path"
+            f"found{suggest_class(path)}: mend the path"
         ) from error
     except AttributeError as error:
         raise ZooError(
             f"{noun} {name!r}: the module {module} has no {last}"
-            f"{meant(path) or near(last, vars(importlib.import_module(module)))}: mend the name"
+            ""
+            f"{suggest_class(path) or suggest_names(last, vars(importlib.import_module(module)))}: mend the name"
         ) from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ZooError(
@@ -217,7 +221,7 @@ def _left_out(cls: type, base: type) -> list[str]:
     return values + sorted(set(asked) & set(getattr(cls, "__abstractmethods__", ())))
 
 
-def imported(path: str) -> Any:
+def import_path(path: str) -> Any:
     """Returns what a dotted path means.
 
     Raises:
@@ -228,7 +232,7 @@ def imported(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def meant(path: str) -> str:
+def suggest_class(path: str) -> str:
     """Finds the class that a dotted path of nothing may have meant.
 
     Args:
@@ -246,9 +250,9 @@ def meant(path: str) -> str:
 def _built_in(what: str) -> list[tuple[str, str, str]]:
     room = FACES.get(what, what)
     package = Path(__file__).parents[1]
-    defined = _defined((package / room.replace(".", "/")).rglob("*.py"))
+    defined = _class_nodes((package / room.replace(".", "/")).rglob("*.py"))
     # a class may descend from the kind over one at the top of the package
-    kin = _kin(ROOMS[what], [*_defined(package.glob("*.py")), *defined])
+    kin = _kin(ROOMS[what], [*_class_nodes(package.glob("*.py")), *defined])
     return [
         _entry(f"zoo.{room}", node)
         for node in defined
@@ -256,12 +260,12 @@ def _built_in(what: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _defined(files: Iterable[Path]) -> list[ast.ClassDef]:
-    return [node for file in sorted(files) for node in _defined_in(file)]
+def _class_nodes(files: Iterable[Path]) -> list[ast.ClassDef]:
+    return [node for file in sorted(files) for node in _class_nodes_of(file)]
 
 
 @cache
-def _defined_in(file: Path) -> list[ast.ClassDef]:
+def _class_nodes_of(file: Path) -> list[ast.ClassDef]:
     body = ast.parse(file.read_text("utf-8")).body
     return [node for node in body if isinstance(node, ast.ClassDef)]
 
@@ -312,7 +316,7 @@ def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
     for what in kinds:
         for _, path, _ in classes(what):
             try:
-                imported(path)
+                import_path(path)
             except Exception as error:
                 if path.startswith("zoo."):
                     raise

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 _OBJECTS = 200_000_000  # bytes; captions and what is said of them are all that Ray carries here
 
 
-class Ray(Recorded):
+class Ray(Configurable):
     """Has processes of Ray do the work, on this machine or on a cluster's.
 
     The captions are dealt into parts, and Ray Data hands these to its workers, again where one has
@@ -42,7 +42,7 @@ class Ray(Recorded):
         self.workers, self.cpus, self.gpus = workers, cpus, gpus
         self.captions, self.address, self.init = captions, address, init or {}
 
-    def each(
+    def run_parts(
         self, worker: type, given: tuple[Any, ...], parts: Sequence[dict[str, Any]]
     ) -> Iterator[dict[str, Any]]:
         """Yields what workers say of parts, in their order.
@@ -59,7 +59,7 @@ class Ray(Recorded):
         """
         if not parts:
             return
-        with self._started() as data:
+        with self._session() as data:
             done = data.from_items(parts, override_num_blocks=len(parts)).map(
                 worker,
                 fn_constructor_args=given,
@@ -73,10 +73,10 @@ class Ray(Recorded):
                 yield said
 
     @contextmanager
-    def _started(self) -> Iterator[Any]:
+    def _session(self) -> Iterator[Any]:
         """Yields `ray.data` for the length of a block, which ends a Ray that it has started."""
-        ray: Any = need("ray", "ray")
-        data: Any = need("ray.data", "ray")
+        ray: Any = import_optional("ray", "ray")
+        data: Any = import_optional("ray.data", "ray")
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         context.execution_options.preserve_order = True

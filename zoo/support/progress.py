@@ -48,7 +48,7 @@ def counting(
         yield ProgressLines(what, total)
 
 
-def tracked(
+def track(
     items: Iterable[T], what: str, total: int | None = None, shown: bool = True
 ) -> Iterator[T]:
     """Yields the items, and shows how many were taken.

@@ -6,7 +6,7 @@ RANDOM, LOADED, TRAINED = "random", "loaded", "trained"
 IMAGE, TEXT, HEAD = "image tower", "text tower", "head"
 
 
-def pretrained(source: object) -> str:
+def describe_pretrained(source: object) -> str:
     """Returns what is said of weights that a tag or a file brought."""
     return f"pretrained, {source}"
 

@@ -55,7 +55,7 @@ __all__ = [
     "PositiveNumber",
     "Ranged",
     "RangedType",
-    "wanted",
+    "describe_restriction",
 ]
 
 _BOUND = re.compile(r"v(>=|>|<=|<)([\w.]+)")
@@ -72,7 +72,7 @@ class RangedType(ABCMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Builds an object of arguments that are in range."""
-        args, kwargs = in_range(cls, args, kwargs)
+        args, kwargs = check_ranges(cls, args, kwargs)
         return super().__call__(*args, **kwargs)
 
 
@@ -84,7 +84,7 @@ class Ranged(metaclass=RangedType):
     """
 
 
-def in_range(
+def check_ranges(
     cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Holds a constructor's arguments to their ranges.
@@ -102,19 +102,19 @@ def in_range(
     """
     hints = _hints(cls)
 
-    def settled(name: str, value: Any) -> Any:
+    def check_value(name: str, value: Any) -> Any:
         try:
-            return _settled(value, hints.get(name))
+            return _to_plain(value, hints.get(name))
         except ValueError as error:
             raise ZooError(f"{cls.__name__}({name}={value!r}): give {error}") from error
 
     names = list(inspect.signature(cls.__init__).parameters)[1:]  # type: ignore[misc]
-    placed = tuple(settled(name, value) for name, value in zip(names, args, strict=False))
-    named = {name: settled(name, value) for name, value in kwargs.items()}
+    placed = tuple(check_value(name, value) for name, value in zip(names, args, strict=False))
+    named = {name: check_value(name, value) for name, value in kwargs.items()}
     return placed + args[len(placed) :], named
 
 
-def wanted(kind: str, restriction: str) -> str:
+def describe_restriction(kind: str, restriction: str) -> str:
     """Says in words what jsonargparse says in signs.
 
     Args:
@@ -153,7 +153,7 @@ def _hints(cls: type) -> dict[str, Any]:
     return hints
 
 
-def _settled(value: Any, hint: Any) -> Any:
+def _to_plain(value: Any, hint: Any) -> Any:
     """Returns the value with plain numbers where the hint has ranges.
 
     Raises:
@@ -161,16 +161,14 @@ def _settled(value: Any, hint: Any) -> Any:
     """
     if get_origin(hint) in (Union, types.UnionType):
         members = get_args(hint)
-        if any(
-            isinstance(m, type) and not _restricted(m) and isinstance(value, m) for m in members
-        ):
+        if any(isinstance(m, type) and not _has_range(m) and isinstance(value, m) for m in members):
             return value
-        ranges = [m for m in members if _restricted(m)]
+        ranges = [m for m in members if _has_range(m)]
         if all(get_origin(m) is Literal or m is types.NoneType for m in members):
             ranges = [Literal[tuple(c for m in members for c in get_args(m))]]
-        return _settled(value, ranges[0]) if ranges else value
-    if _restricted(hint):
-        return _plain(value, hint)
+        return _to_plain(value, ranges[0]) if ranges else value
+    if _has_range(hint):
+        return _plain_number(value, hint)
     if get_origin(hint) is Literal and value not in get_args(hint):
         raise ValueError(f"one of {', '.join(map(str, get_args(hint)))}")
     if isinstance(value, int | float) and get_origin(hint) in (tuple, list, Sequence):
@@ -178,19 +176,19 @@ def _settled(value: Any, hint: Any) -> Any:
     if isinstance(value, list | tuple) and get_args(hint):
         inside = [h for h in get_args(hint) if h is not ...]
         each = inside if len(inside) == len(value) else inside[:1] * len(value)
-        return type(value)(_settled(v, h) for v, h in zip(value, each, strict=True))
+        return type(value)(_to_plain(v, h) for v, h in zip(value, each, strict=True))
     return value
 
 
-def _restricted(hint: Any) -> bool:
+def _has_range(hint: Any) -> bool:
     return (
         isinstance(hint, type) and issubclass(hint, int | float) and hasattr(hint, "_restrictions")
     )
 
 
-def _plain(value: Any, kind: Any) -> int | float:
+def _plain_number(value: Any, kind: Any) -> int | float:
     try:
         number = kind(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(wanted(kind.__name__, kind._expression)) from error
+        raise ValueError(describe_restriction(kind.__name__, kind._expression)) from error
     return int(number) if isinstance(number, int) else float(number)

@@ -54,11 +54,13 @@ def record(
         return msgspec.convert(value, schema)
     except msgspec.ValidationError as error:
         message, place = _PLACE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
-        said = _said(message, path, place or "")
-        raise ZooError(f"{where}: {said}: {mend}{_there(value, message, place or '')}") from error
+        said = _format_message(message, path, place or "")
+        raise ZooError(
+            f"{where}: {said}: {mend}{_value_at(value, message, place or '')}"
+        ) from error
 
 
-def listed(
+def read_list(
     path: Path, schema: type[T], mend: str = "fetch the file again"
 ) -> Iterator[tuple[str, T]]:
     """Reads a JSON file, plain or gzipped, that holds a list of records.
@@ -82,7 +84,7 @@ def listed(
         yield place, record(entry, schema, place, mend)
 
 
-def keyed(
+def read_object(
     path: Path, schema: type[T], mend: str = "fetch the file again"
 ) -> Iterator[tuple[str, str, T]]:
     """Reads a JSON file, plain or gzipped, that holds an object of records by their keys.
@@ -125,7 +127,7 @@ def lines(path: Path, schema: type[T], mend: str = "mend the line") -> Iterator[
         yield place, record(json_line(line, place, mend), schema, place, mend)
 
 
-def _said(message: str, path: str, place: str) -> str:
+def _format_message(message: str, path: str, place: str) -> str:
     """Returns in words what msgspec says of the field that is wrong."""
     lacks = _LACKS.match(message)
     names = (path, place, lacks and lacks[1])
@@ -147,7 +149,7 @@ def _said(message: str, path: str, place: str) -> str:
     return f"{what} {state} where {wanted}{other[2] or ''} is needed"
 
 
-def _there(value: Any, message: str, place: str) -> str:
+def _value_at(value: Any, message: str, place: str) -> str:
     """Returns what stands in the place of a wrong field, or beside a missing one."""
     for index, name in _STEP.findall(place):
         if index and isinstance(value, Sequence):

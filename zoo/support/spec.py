@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, TypeVar
 from jsonargparse import ArgumentParser
 
 from zoo.errors import ZooError
-from zoo.support.ranges import in_range
+from zoo.support.ranges import check_ranges
 
 Part = TypeVar("Part")
 
@@ -26,7 +26,7 @@ class _Record(ABCMeta):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = in_range(cls, args, kwargs)
+        args, kwargs = check_ranges(cls, args, kwargs)
         built = super().__call__(*args, **kwargs)
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         bound = signature.bind(built, *args, **kwargs)
@@ -41,12 +41,12 @@ class _Record(ABCMeta):
         return built
 
 
-class Recorded(metaclass=_Record):
+class Configurable(metaclass=_Record):
     """Base of parts that are named in YAML and in checkpoints by class path and arguments."""
 
     _recorded: dict[str, Any]
 
-    def settled(self) -> dict[str, Any]:
+    def resolved_arguments(self) -> dict[str, Any]:
         """Returns arguments that were settled while building, to be recorded as they are now."""
         return {}
 
@@ -62,7 +62,7 @@ def class_path(cls: type) -> str:
     return f"{next(showing, cls.__module__)}.{cls.__qualname__}"
 
 
-def spec(part: Recorded) -> dict[str, Any]:
+def to_config(part: Configurable) -> dict[str, Any]:
     """Describes a part and the parts within it in plain data.
 
     Args:
@@ -74,11 +74,11 @@ def spec(part: Recorded) -> dict[str, Any]:
     Raises:
         ZooError: An argument is not plain.
     """
-    init_args = {name: _plain(value, part, name) for name, value in part._recorded.items()}
+    init_args = {name: _plain_value(value, part, name) for name, value in part._recorded.items()}
     return {"class_path": class_path(type(part)), "init_args": init_args}
 
 
-def built(described: dict[str, Any], kind: type[Part]) -> Part:
+def from_config(described: dict[str, Any], kind: type[Part]) -> Part:
     """Builds the part that `spec` described.
 
     Args:
@@ -94,17 +94,17 @@ def built(described: dict[str, Any], kind: type[Part]) -> Part:
     return part
 
 
-def _plain(value: Any, part: Recorded, name: str) -> Any:
-    if isinstance(value, Recorded):
-        return spec(value)
+def _plain_value(value: Any, part: Configurable, name: str) -> Any:
+    if isinstance(value, Configurable):
+        return to_config(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, list | tuple):
-        return [_plain(v, part, name) for v in value]
+        return [_plain_value(v, part, name) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain(dataclasses.asdict(value), part, name)
+        return _plain_value(dataclasses.asdict(value), part, name)
     if isinstance(value, dict):
-        return {str(k): _plain(v, part, name) for k, v in value.items()}
+        return {str(k): _plain_value(v, part, name) for k, v in value.items()}
     if value is None:
         return None
     for kind in (bool, int, float, str):

@@ -54,7 +54,7 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
             or is nested too deeply.
     """
 
-    def made(pairs: list[tuple[str, Any]]) -> Object:
+    def build_object(pairs: list[tuple[str, Any]]) -> Object:
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
@@ -63,7 +63,7 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
         return found if object_hook is None else object_hook(found)
 
     try:
-        return json.loads(text, object_pairs_hook=made)
+        return json.loads(text, object_pairs_hook=build_object)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg}, column {error.colno}", error.lineno) from error
     except RecursionError as error:
@@ -74,7 +74,7 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
         raise NotJson(str(error)) from error
 
 
-def opened(path: Path) -> Binary:
+def open_bytes(path: Path) -> Binary:
     """Opens a file to read bytes from.
 
     What a pipe gives is kept, since it gives it once and files are read more than once.
@@ -110,7 +110,7 @@ def sha256(path: Path) -> str:
     known = status.st_dev, status.st_ino, status.st_size, *times
     if known in _HASHES:
         return _HASHES[known]
-    with opened(path) as file:
+    with open_bytes(path) as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if time.time() - status.st_mtime > SETTLED:
         _HASHES[known] = found
@@ -238,7 +238,7 @@ def _unpack(file: Binary, path: Path) -> bytes:
 
 def _open(path: Path) -> Binary:
     try:
-        return opened(path)
+        return open_bytes(path)
     except OSError as error:
         raise ZooError(
             f"{path} cannot be read ({error.strerror}): give the path of a caption file or of "

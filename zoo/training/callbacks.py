@@ -93,7 +93,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         """Writes the checkpoint again, with what the best one of the run is now."""
         self._keep(trainer)
 
-    def kept(self, trainer: Trainer) -> str:
+    def describe_checkpoint(self, trainer: Trainer) -> str:
         """Returns which step is kept where, and the command that goes on from it."""
         if trainer.fast_dev_run:  # type: ignore[attr-defined]
             return ""

@@ -68,7 +68,7 @@ def picture(found: Mapping[str, Curve]) -> bytes:
             label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
             few = len(steps) < 30
             axes.plot(steps, values, marker="o" if few else "", markersize=3, label=label)
-        axes.set_title(_titled(title, names), fontsize=10, loc="left")
+        axes.set_title(_title_svg(title, names), fontsize=10, loc="left")
         axes.set_xlabel("step")
         axes.grid(color="0.9")
         axes.legend(fontsize=7, frameon=False)
@@ -77,5 +77,5 @@ def picture(found: Mapping[str, Curve]) -> bytes:
     return out.getvalue()
 
 
-def _titled(title: str, names: Sequence[str]) -> str:
+def _title_svg(title: str, names: Sequence[str]) -> str:
     return title if len(names) <= LINES else f"{title} (the first {LINES} of {len(names)})"

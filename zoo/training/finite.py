@@ -57,7 +57,7 @@ class Finite(StepEnd):
         ]
         raise ZooError(
             f"the loss of step {trainer.global_step - 1:,} is not finite "
-            f"({', '.join(parts) or 'on another device'}): {TRY}; {_kept(trainer)}"
+            f"({', '.join(parts) or 'on another device'}): {TRY}; {_describe_checkpoint(trainer)}"
         )
 
     def on_save_checkpoint(
@@ -78,7 +78,7 @@ class Finite(StepEnd):
             named = f" ({bad[0]})" if bad else ""
             raise ZooError(
                 f"the weights after step {trainer.global_step - 1:,} are not finite{named}: {TRY}; "
-                f"{_kept(trainer)}"
+                f"{_describe_checkpoint(trainer)}"
             )
 
     def on_load_checkpoint(
@@ -118,7 +118,7 @@ def not_finite(checkpoint: dict[str, Any]) -> list[str]:
     ]
 
 
-def _kept(trainer: Trainer) -> str:
+def _describe_checkpoint(trainer: Trainer) -> str:
     last = next(
         filter(None, (getattr(c, "last_model_path", "") for c in trainer.checkpoint_callbacks)), ""
     )

@@ -35,8 +35,10 @@ class LoggedTables(Callback):
         results = getattr(benchmarks_of(data_of(trainer)), "results", None)
         if trainer.sanity_checking or not trainer.is_global_zero or results is None:
             return
-        tables = {"benchmarks": metrics_of(results), "missed": missed(results)}
-        pictures = {f"half-truths, {name}": figure for name, figure in drawn(results).items()}
+        tables = {"benchmarks": metrics_of(results), "missed": worst_errors(results)}
+        pictures = {
+            f"half-truths, {name}": figure for name, figure in half_truth_pictures(results).items()
+        }
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
                 for name, table in tables.items():
@@ -57,7 +59,7 @@ def metrics_of(results: Results) -> TextTable:
     return metrics_table(results.metrics)
 
 
-def missed(results: Results) -> TextTable:
+def worst_errors(results: Results) -> TextTable:
     """Returns the answers that were wrong by most, the worst first.
 
     Args:
@@ -80,7 +82,7 @@ def missed(results: Results) -> TextTable:
     return TextTable(HEADER, tuple(cells for _, cells in found[:EXAMPLES]))
 
 
-def drawn(results: Results) -> dict[str, Any]:
+def half_truth_pictures(results: Results) -> dict[str, Any]:
     """Returns the pictures of half-truths, by what they show; none where none were asked."""
     if not any(b["benchmark"] == "half_truth" for b in results.header["benchmarks"].values()):
         return {}

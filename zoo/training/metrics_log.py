@@ -13,7 +13,7 @@ from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.loggers.csv_logs import ExperimentWriter
 
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 
 
 class MetricsLog(CSVLogger):
@@ -66,7 +66,7 @@ class Rows(ExperimentWriter):
             before = self._rows_there()
             known = {name for row in before for name in row}
             self.metrics_keys = sorted({*self.metrics_keys, *known, *fresh})
-            write_beside(self.file, self._text([*before, *self.metrics], header=True))
+            write_bytes(self.file, self._text([*before, *self.metrics], header=True))
         else:
             with open(self.file, "ab", buffering=0) as file:
                 file.write(self._text(self.metrics))

@@ -22,7 +22,7 @@ from zoo.batch import Batch
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.support.distributed import sum_over_ranks
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
@@ -216,8 +216,8 @@ class RunFolder(SaveConfigCallback):
         if before.exists():
             earlier = len(list(folder.glob("config_*.yaml")))
             os.replace(before, folder / f"config_{earlier}.yaml")
-        write_beside(before, self.parser.dump(self.config, skip_unset=False).encode())
-        write_beside(folder / RECORD, json.dumps(self.record, indent=1).encode())
+        write_bytes(before, self.parser.dump(self.config, skip_unset=False).encode())
+        write_bytes(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
 
 def claim_version(root: Path) -> Path:
@@ -316,7 +316,7 @@ def check_free(
             )
         return False
     if overwrite or (
-        _restarted(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
+        _is_restart(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
     ):
         return True
     if any((folder / CHECKPOINTS).glob("*.ckpt")):
@@ -357,7 +357,11 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
     others = []
     for last in runs_under(root):
         there = read_record(last.parent.parent)
-        other = differences(compared(there), compared(record)) if there else ["says no recipe"]
+        other = (
+            differences(identifying_settings(there), identifying_settings(record))
+            if there
+            else ["says no recipe"]
+        )
         if not other:
             found = last if which == "last" else best_of(last)
             log.info("--ckpt_path %s: %s", which, found)
@@ -375,7 +379,7 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
     )
 
 
-def requeued(root: Path, record: Settings) -> Path | None:
+def requeued_run(root: Path, record: Settings) -> Path | None:
     """Finds what a job goes on from that SLURM or torchrun started again.
 
     Args:
@@ -387,7 +391,9 @@ def requeued(root: Path, record: Settings) -> Path | None:
     """
     for last in runs_under(root):
         there = read_record(last.parent.parent)
-        if _restarted(record, there) and not differences(compared(there), compared(record)):
+        if _is_restart(record, there) and not differences(
+            identifying_settings(there), identifying_settings(record)
+        ):
             return last
     return None
 
@@ -412,7 +418,7 @@ def job() -> str | None:
     return None
 
 
-def _restarted(record: Settings, there: Settings) -> bool:
+def _is_restart(record: Settings, there: Settings) -> bool:
     """Returns whether the other run is of this job, which was started again.
 
     torchrun counts restarts on the node alone whose process failed, and none where a node joins, so
@@ -423,7 +429,7 @@ def _restarted(record: Settings, there: Settings) -> bool:
     return there.get("job") == job and (again or job.startswith(OF_TORCHRUN))
 
 
-def compared(record: Settings) -> Settings:
+def identifying_settings(record: Settings) -> Settings:
     """Returns what makes two runs the same: recipe and data."""
     return {name: record.get(name) for name in ("model", "data")}
 

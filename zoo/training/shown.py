@@ -25,7 +25,7 @@ LOSS = "train/loss"
 log = logging.getLogger(__name__)
 
 
-def plain(callbacks: list[Callback]) -> None:
+def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
     """Puts `Summary` and `Bar` in the place of Lightning's, as Lightning chooses them itself.
 
     `ProgressLog` takes the place of the bar where there is no terminal. A summary of another depth
@@ -63,7 +63,7 @@ class Bar(RichProgressBar):
         return metrics
 
     def _get_train_description(self, current_epoch: int) -> str:
-        described = f"Epoch {current_epoch + 1}{_of(self.trainer, '/')}"
+        described = f"Epoch {current_epoch + 1}{_epoch_limit(self.trainer, '/')}"
         return described.ljust(len(self.validation_description))  # so that bars line up
 
 
@@ -117,7 +117,7 @@ class ProgressLog(ProgressBar):
     def _details(self, seconds: float) -> Iterator[str]:
         """Yields epoch, loss, learning rate and images per second, for the end of a line."""
         trainer = self.trainer
-        yield f"epoch {trainer.current_epoch + 1}{_of(trainer, ' of ')}"
+        yield f"epoch {trainer.current_epoch + 1}{_epoch_limit(trainer, ' of ')}"
         if LOSS in trainer.callback_metrics:
             yield f"loss {float(trainer.callback_metrics[LOSS]):.4g}"
         rates = dict.fromkeys(learning_rates(trainer.optimizers[0]).values())
@@ -128,7 +128,7 @@ class ProgressLog(ProgressBar):
             self._seen = None
 
 
-def _of(trainer: Trainer, word: str) -> str:
+def _epoch_limit(trainer: Trainer, word: str) -> str:
     """Returns the number of epochs behind a word, nothing where it is not limited."""
     limit = trainer.max_epochs
     return "" if limit is None or limit < 0 else f"{word}{limit}"

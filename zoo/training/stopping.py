@@ -135,7 +135,7 @@ class StepEnd(Callback):
     def after_last_validation(self, trainer: Trainer) -> None:
         """Called on every rank where a run that ends within an epoch was validated."""
 
-    def kept(self, trainer: Trainer) -> str:
+    def describe_checkpoint(self, trainer: Trainer) -> str:
         """Returns what is kept of a run that is stopping and how to go on from it, or ''."""
         return ""
 
@@ -224,7 +224,7 @@ class StepLoop(_TrainingEpochLoop):
         if stop:
             if stop == signals.requeue_signal and trainer.is_global_zero:
                 signals.requeue()
-            kept = next(filter(None, (c.kept(trainer) for c in asked)), "")
+            kept = next(filter(None, (c.describe_checkpoint(trainer) for c in asked)), "")
             raise Stopped(stop, kept, tells=trainer.is_global_zero)
 
     def state_dict(

@@ -13,7 +13,7 @@ from lightning.pytorch.loggers import CSVLogger
 
 from zoo.caption_data import benchmarks_of, data_of
 from zoo.errors import ZooError
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.metrics_csv import curves
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.curves import CURVES, ends, picture
@@ -93,7 +93,7 @@ def _curves(metrics: Path) -> Iterator[str]:
     yield from told[:SHOWN]
     drawn = metrics.with_name(CURVES)
     try:
-        write_beside(drawn, picture(found))
+        write_bytes(drawn, picture(found))
     except ZooError as error:
         log.warning("the curves are not drawn: %s", error)
         return

@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.finite import Finite
 from zoo.training.sharding import Sharded
-from zoo.training.shown import plain
+from zoo.training.shown import replace_lightning_callbacks
 from zoo.training.stopping import Signals, StepLoop
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
@@ -123,7 +123,7 @@ class ZooTrainer(Ranged, Trainer):
         steps = self.fit_loop.epoch_loop
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
         self._signal_connector = Signals(self)
-        plain(self.callbacks)  # type: ignore[attr-defined]
+        replace_lightning_callbacks(self.callbacks)  # type: ignore[attr-defined]
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from random import Random
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 OK = "ok"
@@ -95,7 +95,7 @@ def draw(
         if edit is None or not edits:
             raise ZooError("the units file holds no foil to judge: name one that holds foils")
         raise ZooError(
-            f"--edit {edit}: no foil in the units file has this edit{near(edit, edits)}: "
+            f"--edit {edit}: no foil in the units file has this edit{suggest_names(edit, edits)}: "
             f"choose among {', '.join(sorted(edits))}"
         )
     return rows
@@ -200,7 +200,7 @@ def _row(cells: list[str], where: str) -> SheetRow:
 def _check(verdict: str, known: Collection[str], where: str) -> None:
     if verdict and verdict not in known:
         raise ZooError(
-            f"{where} '{verdict}' is no verdict{near(verdict, known)}: "
+            f"{where} '{verdict}' is no verdict{suggest_names(verdict, known)}: "
             f"write {', '.join(known)}, or nothing"
         )
 

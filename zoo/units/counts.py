@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.units.record import Entity, Relation, UnitRecord
 
 KINDS = ("entities", "relations")
@@ -41,7 +41,7 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
-    def counted(self, records: Iterable[UnitRecord]) -> Iterator[UnitRecord]:
+    def count_records(self, records: Iterable[UnitRecord]) -> Iterator[UnitRecord]:
         """Yields the records, and counts the units and foils of each."""
         for record in records:
             self.captions += 1
@@ -84,7 +84,7 @@ def keep_beside(counts: Counts, units: Path) -> None:
         counts: The counts.
         units: The units file.
     """
-    write_beside(counts_file(units), counts.text().encode())
+    write_bytes(counts_file(units), counts.text().encode())
 
 
 def kept_beside(units: Path) -> Counts | None:

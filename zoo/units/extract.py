@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import ZooError
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 from zoo.units.record import UnitRecord
 
 Captioned = tuple[str, str, str]
 
 
-class UnitExtractor(Recorded, ABC):
+class UnitExtractor(Configurable, ABC):
     """Base of extractors.
 
     An extractor that works on many captions at once, such as a language model, overrides
@@ -32,7 +32,7 @@ class UnitExtractor(Recorded, ABC):
     out: Path | None = None
 
     @cached_property
-    def dropped(self) -> Counter[str]:
+    def dropped_foils(self) -> Counter[str]:
         """How many foils each filter has dropped so far."""
         return Counter()
 

@@ -41,18 +41,18 @@ def extract(
         ZooError: The extractor gives something else, or the file cannot be written.
     """
     extractor.out = beside or out
-    counts, before = Counts(), Counter(extractor.dropped)
-    records = counts.counted(extractor.records(captions, progress))
+    counts, before = Counts(), Counter(extractor.dropped_foils)
+    records = counts.count_records(extractor.records(captions, progress))
 
-    def noted() -> dict[str, str]:
-        counts.dropped = Counter(extractor.dropped) - before
+    def note_fields() -> dict[str, str]:
+        counts.dropped = Counter(extractor.dropped_foils) - before
         return {**(notes or {}), COUNTS: counts.text()}
 
     if out.suffix == SUFFIX:
-        write_rows(map(to_json, records), out, noted)
+        write_rows(map(to_json, records), out, note_fields)
     else:
         write_units(records, out)
-        noted()
+        note_fields()
         keep_beside(counts, out)
     return counts
 

@@ -11,7 +11,7 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.support.files import not_written
 from zoo.support.on_ray import Ray, refuse_other
-from zoo.support.spec import built, spec
+from zoo.support.spec import from_config, to_config
 from zoo.units.counts import Counts, counts_of
 from zoo.units.extract import Captioned, UnitExtractor
 from zoo.units.extraction import counts_within, extract
@@ -25,7 +25,7 @@ _ANEW = "name another folder, or add --overwrite if its parts may be lost"
 
 
 @dataclass(frozen=True)
-class Part:
+class CaptionPart:
     """Captions that are extracted together.
 
     Attributes:
@@ -70,7 +70,7 @@ def extract_on_ray(
         ZooError: The folder holds something else, a worker cannot go on, or Ray is missing.
     """
     _refuse_own_journal(extractor)
-    parts = dealt(captions, ray.captions)
+    parts = split_into_parts(captions, ray.captions)
     notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
     total, left = Counts(), []
     there = _parts_there(out, notes, overwrite)
@@ -81,8 +81,8 @@ def extract_on_ray(
     if progress:
         progress(total.captions)
     rows = [{"part": part.number, "captions": json.dumps(part.captions)} for part in left]
-    given = (spec(extractor), str(out.absolute()), notes)
-    for said in ray.each(Worker, given, rows):
+    given = (to_config(extractor), str(out.absolute()), notes)
+    for said in ray.run_parts(ExtractionWorker, given, rows):
         counts = counts_of(said["counts"])
         total += counts
         if progress:
@@ -90,7 +90,7 @@ def extract_on_ray(
     return total
 
 
-class Worker:
+class ExtractionWorker:
     """Extracts parts in a process of Ray.
 
     Args:
@@ -113,24 +113,26 @@ class Worker:
         Returns:
             The part's number with its counts, or with what is wrong, in a sentence.
         """
-        part = Part(int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])])
+        part = CaptionPart(
+            int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])]
+        )
         said = {"part": part.number, "fault": "", "counts": ""}
         out = self._out / part.name
         try:
             beside = self._out / JOURNALS / part.name
-            found = extract(self._made(), part.captions, out, None, self._notes, beside)
+            found = extract(self._build_extractor(), part.captions, out, None, self._notes, beside)
         except ZooError as error:
             return {**said, "fault": str(error)}
         return {**said, "counts": found.text()}
 
-    def _made(self) -> UnitExtractor:
+    def _build_extractor(self) -> UnitExtractor:
         """Returns the extractor, which is made once, and keeps what it needs open.
 
         Raises:
             ZooError: It is not the one that was asked for.
         """
         if self._extractor is None:
-            made = built(self._described, UnitExtractor)  # type: ignore[type-abstract]
+            made = from_config(self._described, UnitExtractor)  # type: ignore[type-abstract]
             refuse_other(json.dumps(made.describe()), self._notes["extractor"])
             self._open.enter_context(made.kept_open())
             self._extractor = made
@@ -140,7 +142,7 @@ class Worker:
         self._open.close()
 
 
-def dealt(captions: Sequence[Captioned], size: int) -> list[Part]:
+def split_into_parts(captions: Sequence[Captioned], size: int) -> list[CaptionPart]:
     """Deals captions into parts that keep those of one image together.
 
     Images come in the order of their first captions.
@@ -157,10 +159,10 @@ def dealt(captions: Sequence[Captioned], size: int) -> list[Part]:
         if len(full[-1]) >= size:
             full.append([])
         full[-1] += own
-    return [Part(number, own) for number, own in enumerate(full)]
+    return [CaptionPart(number, own) for number, own in enumerate(full)]
 
 
-def _digest(parts: Sequence[Part]) -> str:
+def _digest(parts: Sequence[CaptionPart]) -> str:
     told = json.dumps([part.captions for part in parts])
     return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
@@ -189,11 +191,11 @@ def _parts_there(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str,
             except OSError as error:
                 raise not_written(file, error) from error
         else:
-            found[file.name] = _same(file, notes)
+            found[file.name] = _read_finished_part(file, notes)
     return found
 
 
-def _same(file: Path, notes: dict[str, str]) -> Counts:
+def _read_finished_part(file: Path, notes: dict[str, str]) -> Counts:
     """Returns the counts of a part, once it is known to be of the same captions and extractor."""
     kept, counts = notes_of(file), counts_within(file)
     if counts is None or kept.get("captions") != notes["captions"]:

@@ -65,7 +65,7 @@ class Disagreement:
 
 
 @dataclass
-class Overlap:
+class UnitOverlap:
     """What two files have in common.
 
     Attributes:
@@ -88,7 +88,7 @@ class Overlap:
     disagreements: list[Disagreement] = field(default_factory=list)
 
 
-def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -> Overlap:
+def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -> UnitOverlap:
     """Compares the units of two files by caption; `RULE` says which are the same.
 
     Args:
@@ -98,7 +98,7 @@ def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -
     Raises:
         ZooError: The files have no caption in common.
     """
-    found = Overlap(
+    found = UnitOverlap(
         first=len(first.keys() - second.keys()), second=len(second.keys() - first.keys())
     )
     for caption_id, record in first.items():
@@ -118,21 +118,21 @@ def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -
     return found
 
 
-def _compare(record: UnitRecord, other: UnitRecord, found: Overlap) -> None:
-    entities = matched(record.entities, other.entities)
-    relations = matched(record.relations, other.relations)
+def _compare(record: UnitRecord, other: UnitRecord, found: UnitOverlap) -> None:
+    entities = match_statements(record.entities, other.entities)
+    relations = match_statements(record.relations, other.relations)
     _count(found.shared[ENTITIES], entities)
     _count(found.shared[RELATIONS], relations)
     both: list[tuple[Entity | Relation, Entity | Relation]] = [*entities[0], *relations[0]]
     for unit, same in both:
-        _count(found.shared[FOILS], matched(unit.foils, same.foils))
+        _count(found.shared[FOILS], match_statements(unit.foils, same.foils))
     texts = tuple(unit.text for unit, _ in both)
     alone = [tuple(unit.text for unit in (*entities[side], *relations[side])) for side in (1, 2)]
     if any(alone):
         found.disagreements.append(Disagreement(record, texts, *alone))
 
 
-def matched(
+def match_statements(
     first: Iterable[Said], second: Iterable[Said]
 ) -> tuple[list[tuple[Said, Said]], list[Said], list[Said]]:
     """Pairs what has the same words.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
-from zoo.support.files import whole
+from zoo.support.files import write_atomically
 
 SUFFIX = ".parquet"
 _ROWS = 4096  # held as objects of Python at a time
@@ -68,7 +68,7 @@ def write_rows(
             pack()
     pack()
     table = pa.Table.from_batches(batches).replace_schema_metadata(notes())
-    with whole(path) as part:
+    with write_atomically(path) as part:
         pq.write_table(table, part)
 
 
@@ -81,7 +81,7 @@ def read_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         ZooError: The file cannot be read, lacks a column, or a source is no JSON.
     """
-    shard = _opened(file)
+    shard = _open_parquet(file)
     there = [name for name in SCHEMA.names if name in shard.schema_arrow.names]
     lacks = [name for name in SCHEMA.names if name not in (*there, _SOURCE)]
     if lacks:
@@ -104,11 +104,11 @@ def notes_of(file: Path) -> dict[str, str]:
     Raises:
         ZooError: The file cannot be read.
     """
-    kept = _opened(file).schema_arrow.metadata or {}
+    kept = _open_parquet(file).schema_arrow.metadata or {}
     return {name.decode(): value.decode(errors="replace") for name, value in kept.items()}
 
 
-def _opened(file: Path) -> pq.ParquetFile:
+def _open_parquet(file: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(file)
     except (OSError, pa.ArrowInvalid) as error:

@@ -24,12 +24,12 @@ _COCO_NUMBER = re.compile(r"(\d{12})\.jpe?g$")
 _BARE_EDIT = "entity_change"
 
 
-class _EntityFoil(Struct):
+class _PublishedEntityFoil(Struct):
     negative: Text
     change_type: str | None = None
 
 
-class _RelationFoil(Struct):
+class _PublishedRelationFoil(Struct):
     """A relation, of which what is left out is as in the relation that it belongs to."""
 
     subject: str | None = None
@@ -39,15 +39,15 @@ class _RelationFoil(Struct):
     change_type: str | None = None
 
 
-class _Relation(Struct):
+class _PublishedRelation(Struct):
     subject: Text
     object: Text
     relation_type: Text | None = None
     predicate: Text | None = None
-    negatives: list[Text | _RelationFoil] | None = None
+    negatives: list[Text | _PublishedRelationFoil] | None = None
 
 
-class _Row(Struct):
+class _PublishedRecord(Struct):
     """A record. The second of two names of a field is that of older files."""
 
     sample_id: Text
@@ -58,8 +58,8 @@ class _Row(Struct):
     positive_components: list[Text] | None = None
     negative_entities: dict[str, Any] | None = None
     negative_components: dict[str, Any] | None = None
-    relations: list[_Relation] | None = None
-    negative_relations: list[_RelationFoil] | None = None
+    relations: list[_PublishedRelation] | None = None
+    negative_relations: list[_PublishedRelationFoil] | None = None
 
 
 def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
@@ -78,10 +78,10 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(read_json(file)):
         where = f"{file}[{i}]"
-        yield where, _record(record(row, _Row, where), where, source)
+        yield where, _record(record(row, _PublishedRecord, where), where, source)
 
 
-def _record(row: _Row, where: str, source: dict[str, Any]) -> UnitRecord:
+def _record(row: _PublishedRecord, where: str, source: dict[str, Any]) -> UnitRecord:
     entities = _entities(row, where)
     foils_of = {e.text: e.foils for e in entities}
     relations = tuple(
@@ -96,7 +96,7 @@ def _record(row: _Row, where: str, source: dict[str, Any]) -> UnitRecord:
     )
 
 
-def _entities(row: _Row, where: str) -> tuple[Entity, ...]:
+def _entities(row: _PublishedRecord, where: str) -> tuple[Entity, ...]:
     """Reads the entities, also those that have foils but are not listed.
 
     The published extractor lost some entities from its list.
@@ -104,25 +104,25 @@ def _entities(row: _Row, where: str) -> tuple[Entity, ...]:
     foils: dict[str, tuple[EntityFoil, ...]] = {}
     negatives = "negative_components" if row.negative_entities is None else "negative_entities"
     for name, options in (getattr(row, negatives) or {}).items():
-        made = record(options, list[Text | _EntityFoil], where, path=f"{negatives}.{name}")
+        made = record(options, list[Text | _PublishedEntityFoil], where, path=f"{negatives}.{name}")
         foils[name.strip()] = tuple(map(_entity_foil, made))
     listed = row.positive_components if row.entities is None else row.entities
     texts = [text.strip() for text in listed or []]
     return tuple(Entity(text, foils.get(text, ())) for text in dict.fromkeys([*texts, *foils]))
 
 
-def _entity_foil(foil: str | _EntityFoil) -> EntityFoil:
+def _entity_foil(foil: str | _PublishedEntityFoil) -> EntityFoil:
     if isinstance(foil, str):
         return EntityFoil(foil.strip(), _BARE_EDIT)
     return EntityFoil(foil.negative.strip(), foil.change_type or _BARE_EDIT)
 
 
 def _relation(
-    row: _Relation,
+    row: _PublishedRelation,
     where: str,
     path: str,
     foils_of: dict[str, tuple[EntityFoil, ...]],
-    loose: list[_RelationFoil],
+    loose: list[_PublishedRelationFoil],
 ) -> Relation:
     """Makes a relation, whose foils stand in it or, in older files, loose beside all relations."""
     subject, object_ = row.subject.strip(), row.object.strip()
@@ -152,7 +152,7 @@ def _relation(
     )
 
 
-def _relation_foil(row: str | _RelationFoil, relation: Relation) -> RelationFoil:
+def _relation_foil(row: str | _PublishedRelationFoil, relation: Relation) -> RelationFoil:
     """What a foil does not say is as in the relation. A bare text is another predicate."""
     if isinstance(row, str):
         return RelationFoil(

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from zoo.errors import ZooError
 from zoo.support.collector import collector_off
-from zoo.support.files import whole
+from zoo.support.files import write_atomically
 from zoo.support.schema import Text, record
-from zoo.support.text_files import json_line, numbered_lines, opened
+from zoo.support.text_files import json_line, numbered_lines, open_bytes
 from zoo.units.parquet import SUFFIX, read_rows
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -26,17 +26,17 @@ _DECODER = msgspec.json.Decoder(UnitRecord)
 _BLANK = re.compile(r'"\s*"')
 
 
-class _EntityFoil(Struct):
+class _EntityFoilFields(Struct):
     text: Text
     edit: Text
 
 
-class _Entity(Struct):
+class _EntityFields(Struct):
     text: Text
-    foils: list[_EntityFoil]
+    foils: list[_EntityFoilFields]
 
 
-class _RelationFoil(Struct):
+class _RelationFoilFields(Struct):
     subject: Text
     predicate: Text
     object: Text
@@ -45,21 +45,21 @@ class _RelationFoil(Struct):
     part: Text | None = None
 
 
-class _Relation(Struct):
+class _RelationFields(Struct):
     subject: Text
     predicate: Text
     object: Text
-    foils: list[_RelationFoil]
+    foils: list[_RelationFoilFields]
 
 
-class _Line(Struct):
+class _UnitLine(Struct):
     """A line or row of a units file. Lists that are empty stand in it as such."""
 
     caption_id: Text
     image_id: Text
     caption: Text
-    entities: list[_Entity]
-    relations: list[_Relation]
+    entities: list[_EntityFields]
+    relations: list[_RelationFields]
     source: dict[str, Any] = {}
 
 
@@ -126,7 +126,7 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     The file appears when it is whole, or not at all.
     """
     count = 0
-    with whole(Path(path)) as part, part.open("w", encoding="utf-8") as out:
+    with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as out:
         for units in records:
             out.write(json.dumps(to_json(units), ensure_ascii=False) + "\n")
             count += 1
@@ -166,7 +166,7 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
             yield where, _record(row, where, sources)
         return
     try:
-        with opened(file) as content:
+        with open_bytes(file) as content:
             head = content.read(4096).decode("utf-8-sig", errors="ignore")
     except OSError as error:
         raise ZooError(
@@ -212,7 +212,7 @@ def _keys(record: UnitRecord) -> int:
 
 
 def _record(value: Any, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
-    row = record(value, _Line, where)
+    row = record(value, _UnitLine, where)
     return UnitRecord(
         row.caption_id,
         row.image_id,

@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.ranges import ClosedUnitInterval, PositiveInt
-from zoo.support.spec import Recorded
-from zoo.support.text_files import opened, sha256
+from zoo.support.spec import Configurable
+from zoo.support.text_files import open_bytes, sha256
 from zoo.units.reader import unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
 from zoo.units.table import UnitTable, unit_table
@@ -19,7 +19,7 @@ UnitAndFoil = tuple[str, str | None]
 Unit = Entity | Relation
 
 
-class UnitSampler(Recorded):
+class UnitSampler(Configurable):
     """Draws (unit, foil) texts from the records of a units file.
 
     Args:
@@ -78,7 +78,7 @@ class UnitSampler(Recorded):
             if edit not in known:
                 raise ZooError(
                     f"UnitSampler(edits=[... '{edit}' ...]): "
-                    f"no foil in {self.file} has this edit{near(edit, known)}: "
+                    f"no foil in {self.file} has this edit{suggest_names(edit, known)}: "
                     f"choose among {', '.join(sorted(known)) or 'none'}"
                 )
         return records
@@ -178,7 +178,7 @@ class UnitSampler(Recorded):
         else:
             digest = hashlib.sha256()
             for file in files:
-                with opened(file) as data:
+                with open_bytes(file) as data:
                     while block := data.read(1 << 20):
                         digest.update(block)
             content = digest.hexdigest()

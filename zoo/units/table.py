@@ -13,9 +13,16 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zoo.support.compiled import Notes, Tables, Writer, compiled, in_batches, in_memory
+from zoo.support.compiled import (
+    CompiledTables,
+    Notes,
+    Writer,
+    compile_tables,
+    in_batches,
+    in_memory,
+)
 from zoo.support.keys import INDEX, Keys, index_of
-from zoo.support.progress import tracked
+from zoo.support.progress import track
 from zoo.support.text_files import sha256
 from zoo.units.counts import KINDS, Counts
 from zoo.units.reader import unit_files, unit_records
@@ -36,7 +43,7 @@ class UnitTable(Mapping[str, UnitRecord]):
         tables: What `unit_table` compiled.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: CompiledTables) -> None:
         self.tables = tables
         self._records = tables["units"].column("record")
         self._keys = Keys(self.caption_ids, tables["index"])
@@ -95,7 +102,7 @@ def unit_table(path: str | Path) -> UnitTable:
         counts, ids, sources = Counts(), list[str](), dict[int, dict[str, Any]]()
 
         def rows() -> Iterator[tuple[str, str, bytes]]:
-            for record in tracked(counts.counted(unit_records(path)), "compiling units"):
+            for record in track(counts.count_records(unit_records(path)), "compiling units"):
                 ids.append(record.caption_id)
                 sources[id(record.source)] = record.source  # which the reader shares
                 yield record.caption_id, record.caption, _ENCODER.encode(record)
@@ -114,7 +121,7 @@ def unit_table(path: str | Path) -> UnitTable:
         files = [[file.name, sha256(file)] for file in unit_files(path)]
     except OSError:  # of which `unit_records` says more
         return UnitTable(in_memory(make))
-    return UnitTable(compiled("units", {"files": files}, make))
+    return UnitTable(compile_tables("units", {"files": files}, make))
 
 
 def _batch(rows: list[tuple[str, str, bytes]]) -> pa.RecordBatch:

@@ -264,8 +264,8 @@ def test_each_set_of_elevater_is_judged_by_its_metric(tmp_path: Path) -> None:
 
 
 def layouts_of(folder: Path):  # type: ignore[no-untyped-def]
-    from zoo.benchmarks.zero_shot.layouts import labelled
+    from zoo.benchmarks.zero_shot.layouts import read_labelled
 
-    found = labelled(layouts.image_folder(folder / "any"), "file")
+    found = read_labelled(layouts.image_folder(folder / "any"), "file")
     assert found is not None
     return found

@@ -16,7 +16,7 @@ from zoo.results.outcomes import SCHEMA
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
 from zoo.results.site.familiarity import familiar
-from zoo.results.site.numbers import Cell, Links, Row
+from zoo.results.site.numbers import Cell, Links, ReportRow
 from zoo.results.site.sections import (
     capabilities,
     costs,
@@ -44,7 +44,7 @@ def split(cases: pa.Table) -> pa.Table:
 
 
 def run(right: list[bool], model: dict[str, object] | None = None) -> Results:
-    return results_of(split(outcomes(right)), model).recounted(PRESET[:1])
+    return results_of(split(outcomes(right)), model).recount(PRESET[:1])
 
 
 def links(*runs: Results) -> Links:
@@ -93,9 +93,9 @@ def test_full_and_leak_free_numbers_lead_to_their_cases() -> None:
 
 
 def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
-    def row(name: str, *values: float) -> Row:
+    def row(name: str, *values: float) -> ReportRow:
         cells = (Cell(value, None, None, 9, 9, "") for value in values)
-        return Row((name,), tuple(cells))
+        return ReportRow((name,), tuple(cells))
 
     rows = [row("a", 1, 2), row("b", 3, 4), row("c", 1, 2), row("d", 1, 4)]
     section = capabilities(rows, ["one", "other"])
@@ -136,7 +136,7 @@ def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were(
 
 
 def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
-    plain = results_of(outcomes([True, False])).recounted(PRESET[:1])
+    plain = results_of(outcomes([True, False])).recount(PRESET[:1])
     assert familiar({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
     assert training(logs({"plain": plain}), ["plain"]) is None
     assert trajectories({"plain": plain}, {}) is None

@@ -22,10 +22,10 @@ from tests.support.compared import results as results_of
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
-from zoo.results.report import CASES, Results, finished
+from zoo.results.report import CASES, Results, finish_results
 from zoo.results.report import write as write_results
 from zoo.results.site.answers import UNSCORED, answers
-from zoo.results.site.images import Images, Shown
+from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
 from zoo.results.site.words import words
 from zoo.results.site.write import write
@@ -41,7 +41,7 @@ def script(path: Path) -> list[Any]:
 
 def counted(cases: pa.Table) -> Results:
     """Returns outcomes as the results of a run, counted."""
-    return results_of(cases).recounted(PRESET[:1])
+    return results_of(cases).recount(PRESET[:1])
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) 
     runs = list(results.values())
     found = answers(runs, PRESET[0].rules)
     for number, run in enumerate(runs):
-        values = {(m.asked, m.subset, m.metric): m for m in run.metrics}
+        values = {(m.benchmark_run, m.subset, m.metric): m for m in run.metrics}
         for part in found.parts:
             right = found.right[number, part.start : part.start + part.n]
             metric = values[part.place]
@@ -133,7 +133,7 @@ def test_every_chart_is_kept_in_three_formats(site: Path, results: dict[str, Res
     assert all(f'href="plots/{name}"' in page for name in kept)
     with open(site / "plots" / "capabilities.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    second = results["second"].recounted([PRESET[1]]).averages
+    second = results["second"].recount([PRESET[1]]).averages
     told = {row["name"]: row["value"] for row in rows if row["series"] == "second"}
     assert told == {a.name: str(a.value) for a in second}
     drawn = (site / "plots" / "capabilities.svg").read_text("utf-8")
@@ -181,7 +181,7 @@ def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
     results: dict[str, Results], tmp_path: Path
 ) -> None:
     seen = SeenImages("named", frozenset(f"coco:{number}" for number in (1, 2, 3, 4, 5)))
-    run = finished(results["first"], PRESET[:1], None, None, seen)
+    run = finish_results(results["first"], PRESET[:1], None, None, seen)
     write({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (table,) = re.findall(r'aria-label="Numbers of Full against.*?</table>', page, re.DOTALL)
@@ -306,15 +306,15 @@ def test_a_published_report_links_images_of_others(
 
 
 def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
-    images = Images(ImageFinder([root]), tmp_path, 10_000, publish=True)
+    images = PageImages(ImageFinder([root]), tmp_path, 10_000, publish=True)
     own = f"file:{root / 'pictures' / '000.png'}"
     for name in (own, "visual_genome:1", "flickr:1007129816"):
         images.add(name)
-    assert images.shown[own] == Shown(file="images/0.jpg")
+    assert images.shown[own] == ImageLocation(file="images/0.jpg")
     assert images.name(own) == "pictures/000.png"
-    assert images.shown["visual_genome:1"] == Shown()
+    assert images.shown["visual_genome:1"] == ImageLocation()
     address = "https://www.flickr.com/photo.gne?id=1007129816"
-    assert images.shown["flickr:1007129816"] == Shown(link=address)
+    assert images.shown["flickr:1007129816"] == ImageLocation(link=address)
 
 
 def test_an_image_that_is_gone_is_said(
@@ -376,11 +376,11 @@ def test_without_a_data_root_pages_have_no_images_and_say_how_to_add_them(
 
 
 def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) -> None:
-    images = Images(ImageFinder([root]), tmp_path, 1, publish=False)
+    images = PageImages(ImageFinder([root]), tmp_path, 1, publish=False)
     for number in (1, 2, 3):
         images.add(f"coco:{number}")
     assert [bool(shown.file) for shown in images.shown.values()] == [True, False, False]
-    (said,) = images.said()
+    (said,) = images.notes()
     assert said.startswith("2 of 3 images have no copy")
     assert "--most_mb" in said
 

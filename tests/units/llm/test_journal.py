@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from zoo.errors import ZooError
-from zoo.units.llm.journal import Entry, Journal
+from zoo.units.llm.journal import Journal, JournalEntry
 
 SETTINGS = {"model": "tiny", "seed": 0}
-FIRST = Entry("units", "", {"entities": ["a dog"], "relations": []}, tokens_in=7, tokens_out=3)
-SECOND = Entry("entity_foils", "a dog", {"foils": []}, faults=("timeout",), mended=True)
-FAILED = Entry("entity_foils", "a ˈcat", error="timeout: after 5 s", faults=("timeout",) * 3)
+FIRST = JournalEntry(
+    "units", "", {"entities": ["a dog"], "relations": []}, tokens_in=7, tokens_out=3
+)
+SECOND = JournalEntry("entity_foils", "a dog", {"foils": []}, faults=("timeout",), mended=True)
+FAILED = JournalEntry("entity_foils", "a ˈcat", error="timeout: after 5 s", faults=("timeout",) * 3)
 
 
 def written(path: Path) -> Path:
@@ -33,7 +35,7 @@ def test_entries_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_of_two_entries_of_a_question_the_last_counts(tmp_path: Path) -> None:
-    answered = Entry(FAILED.stage, FAILED.unit, {"foils": []})
+    answered = JournalEntry(FAILED.stage, FAILED.unit, {"foils": []})
     with Journal(written(tmp_path / "journal"), SETTINGS) as journal:
         journal.keep("2", answered)
         assert journal.entries("2") == {answered.key: answered}

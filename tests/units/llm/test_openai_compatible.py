@@ -252,7 +252,7 @@ def test_duplicates_are_dropped_and_counted(
     monkeypatch.setattr("tests.units.llm.test_openai_compatible.SAID", twice)
     made = extractor(server.url)
     assert units(made.extract(*CATS)) == to_json(RIGHT)
-    assert made.dropped == {"duplicate_unit": 3, "duplicate": 3}
+    assert made.dropped_foils == {"duplicate_unit": 3, "duplicate": 3}
 
 
 @pytest.mark.parametrize("code", [429, 503])

@@ -7,7 +7,7 @@ import pytest
 
 import zoo.units.llm.stages as stages
 from zoo.errors import ZooError
-from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, STAGES, UNITS, Prompts
+from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, STAGES, UNITS, StagePrompts
 
 PACKAGED = Path(stages.__file__).parent / "prompts"
 
@@ -19,25 +19,25 @@ def folder(tmp_path: Path) -> Path:
 
 def test_fields_are_put_into_their_places_and_nothing_else_is_touched() -> None:
     caption = 'A {entity} and "one" {caption} \\1 {'
-    system, user = Prompts().messages(UNITS, {"caption": caption})
+    system, user = StagePrompts().messages(UNITS, {"caption": caption})
     assert user == {"role": "user", "content": f'Caption: "{caption}"'}
     assert '{"entities": ["two small dogs"' in system["content"]
-    _, user = Prompts().messages(ENTITY_FOILS, {"caption": "{entity}", "entity": "a dog"})
+    _, user = StagePrompts().messages(ENTITY_FOILS, {"caption": "{entity}", "entity": "a dog"})
     assert user["content"] == 'Caption: "{entity}"\nNoun phrase: "a dog"'
     fields = {"caption": "c", "subject": "s", "predicate": "p", "object": "o"}
-    _, user = Prompts().messages(RELATION_FOILS, fields)
+    _, user = StagePrompts().messages(RELATION_FOILS, fields)
     assert user["content"] == 'Caption: "c"\nSubject: "s"\nPredicate: "p"\nObject: "o"'
 
 
 def test_prompts_of_ones_own_take_the_place_of_the_packages(folder: Path) -> None:
-    assert Prompts(str(folder)).digest == Prompts().digest
+    assert StagePrompts(str(folder)).digest == StagePrompts().digest
     (folder / "units.txt").write_text("Be brief about {caption}.\n---\nGo.\n")
-    own = Prompts(str(folder))
+    own = StagePrompts(str(folder))
     assert [m["content"] for m in own.messages(UNITS, {"caption": "a dog"})] == [
         "Be brief about a dog.",
         "Go.",
     ]
-    assert own.digest != Prompts().digest
+    assert own.digest != StagePrompts().digest
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
@@ -46,14 +46,14 @@ def test_a_folder_that_lacks_something_is_named(folder: Path, stage: stages.Stag
     text = file.read_text()
     file.write_text(text.replace("---", ""))
     with pytest.raises(ZooError, match=f"{stage.name}.txt has no line '---'"):
-        Prompts(str(folder))
+        StagePrompts(str(folder))
     for field in stage.fields:
         file.write_text(text.replace(f"{{{field}}}", ""))
         with pytest.raises(ZooError, match=f"{stage.name}.txt has no {{{field}}}"):
-            Prompts(str(folder))
+            StagePrompts(str(folder))
     file.unlink()
     with pytest.raises(ZooError, match=f"{stage.name}.txt cannot be read"):
-        Prompts(str(folder))
+        StagePrompts(str(folder))
 
 
 def test_schemas_have_only_words_that_every_back_end_knows() -> None:

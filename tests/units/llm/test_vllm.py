@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from zoo.units.llm.answers import answer_of
-from zoo.units.llm.backend import Failed, Reply
+from zoo.units.llm.backend import QuestionFailed, Reply
 from zoo.units.llm.openai_compatible import OpenAICompatible
-from zoo.units.llm.stages import STAGES, Prompts
+from zoo.units.llm.stages import STAGES, StagePrompts
 from zoo.units.llm.vllm_engine import VLLM
 
 pytestmark = pytest.mark.vllm
@@ -70,7 +70,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     texts = [
-        m["content"] for s in STAGES for m in Prompts().messages(s, dict.fromkeys(s.fields, ""))
+        m["content"]
+        for s in STAGES
+        for m in StagePrompts().messages(s, dict.fromkeys(s.fields, ""))
     ]
     pieces.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, eos_token="</s>", pad_token="</s>")
@@ -175,7 +177,7 @@ def test_answers_of_each_stage_have_the_form_that_was_asked_for(model: Path) -> 
             try:
                 answer_of(reply, stage)
                 outcomes.append("answer")
-            except Failed as failed:
+            except QuestionFailed as failed:
                 # the engine counts a letter cut in its middle once, which decodes to several signs
                 long = re.match(r"\w+ has 12\d characters", failed.detail)
                 outcomes.append("too_long" if long else failed.reason)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.support.spec import spec
+from zoo.support.spec import to_config
 from zoo.units.record import UnitRecord
 from zoo.units.rules.filters import phrase_fault, relation_fault
 from zoo.units.rules.lexicon import NUMBERS
@@ -308,7 +308,7 @@ def test_foils_are_a_function_of_caption_and_seed() -> None:
 
 
 def test_its_arguments_are_plain_data() -> None:
-    assert spec(RuleExtractor(7, TAGGER))["init_args"] == {
+    assert to_config(RuleExtractor(7, TAGGER))["init_args"] == {
         "seed": 7,
         "tagger": {"class_path": "zoo.language.TextBlobTagger", "init_args": {}},
     }

@@ -41,7 +41,7 @@ class Hub(Struct, forbid_unknown_fields=True):
         return f"https://huggingface.co/{self.id}"
 
 
-class Entry(Struct, forbid_unknown_fields=True):
+class ModelEntry(Struct, forbid_unknown_fields=True):
     """What is known of a published model.
 
     Attributes:
@@ -89,7 +89,7 @@ class Entry(Struct, forbid_unknown_fields=True):
     notes: list[Text] = []
 
 
-def read(file: Path) -> Entry:
+def read(file: Path) -> ModelEntry:
     """Reads an entry.
 
     Args:
@@ -107,14 +107,14 @@ def read(file: Path) -> Entry:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise ZooError(f"the model {file} is no YAML ({reason}): mend the file") from error
-    entry = record(content, Entry, str(file), MEND)
-    unlike = _unlike(entry)
+    entry = record(content, ModelEntry, str(file), MEND)
+    unlike = _contradiction(entry)
     if unlike is not None:
         raise ZooError(f"{file}: {unlike}: mend the file")
     return entry
 
 
-def _unlike(entry: Entry) -> str | None:
+def _contradiction(entry: ModelEntry) -> str | None:
     """Returns what of an entry contradicts the rest of it, None where all agrees."""
     twice = [fact for fact in entry.unknown if getattr(entry, fact) is not None]
     if twice:
@@ -130,7 +130,7 @@ def _unlike(entry: Entry) -> str | None:
 
 
 @cache
-def entries() -> dict[str, Entry]:
+def entries() -> dict[str, ModelEntry]:
     """Returns the entries that come with zoo, by name."""
     return {file.stem: read(file) for file in sorted(ENTRIES.glob("*.yaml"))}
 

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from zoo.backbones.catalogue.entry import Entry, Hub
+from zoo.backbones.catalogue.entry import Hub, ModelEntry
 from zoo.backbones.hub import quick_hub
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
@@ -12,7 +12,7 @@ from zoo.support.text_files import sha256
 log = logging.getLogger(__name__)
 
 
-def given(name: str, entry: Entry, file: Path) -> Path:
+def user_file(name: str, entry: ModelEntry, file: Path) -> Path:
     """Returns the user's own copy of a model's weights.
 
     Args:
@@ -26,10 +26,10 @@ def given(name: str, entry: Entry, file: Path) -> Path:
     if not (file.is_dir() if entry.folder else file.is_file()):
         kind = "folder" if entry.folder else "file"
         raise ZooError(f"the weights of {name} are given as {file}, which is no {kind}: mend it")
-    return _checked(name, entry, file)
+    return _check_hash(name, entry, file)
 
 
-def found(name: str, entry: Entry) -> Path:
+def cached_file(name: str, entry: ModelEntry) -> Path:
     """Returns a model's weights from the cache of huggingface.co, fetched where they are not there.
 
     Args:
@@ -49,20 +49,20 @@ def found(name: str, entry: Entry) -> Path:
             f"{name}:FILE"
         )
     with quick_hub():
-        files = _fetched(name, entry.hub)
+        files = _fetch_files(name, entry.hub)
     if entry.hub.revision is None:
         log.info("%s: revision %s of %s", name, _commit_of(files[0]), entry.hub.page)
-    return _checked(name, entry, files[0].parents[1] if entry.folder else files[0])
+    return _check_hash(name, entry, files[0].parents[1] if entry.folder else files[0])
 
 
-def _fetched(name: str, hub: Hub) -> list[Path]:
+def _fetch_files(name: str, hub: Hub) -> list[Path]:
     """Returns the files that a model needs, in the order of the entry and all of one revision."""
     if not hub.files:
         return [_only_weights(name, hub)]
     files: list[Path] = []
     for alternatives in hub.files:
         revision = _commit_of(files[0]) if files else hub.revision
-        files.append(_first(name, hub, alternatives, revision))
+        files.append(_first_available(name, hub, alternatives, revision))
     return files
 
 
@@ -72,7 +72,7 @@ def _commit_of(file: Path) -> str:
     return parts[parts.index("snapshots") - 1]
 
 
-def _first(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
+def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
     """Returns the first file that is there: on the hub, or in the cache where that is away."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
@@ -144,7 +144,7 @@ def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
     )
 
 
-def _checked(name: str, entry: Entry, file: Path) -> Path:
+def _check_hash(name: str, entry: ModelEntry, file: Path) -> Path:
     known = entry.sha256 or {}
     hashes = {"": known} if isinstance(known, str) else known
     for inner, expected in hashes.items():

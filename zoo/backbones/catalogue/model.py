@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import Entry, entries, read, tags
-from zoo.backbones.catalogue.files import found, given
-from zoo.errors import ZooError, near
+from zoo.backbones.catalogue.entry import ModelEntry, entries, read, tags
+from zoo.backbones.catalogue.files import cached_file, user_file
+from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import refuse_code
 from zoo.support.names import paths
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 YAML = (".yaml", ".yml")
 
@@ -38,9 +38,9 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
     if entry.refused is not None:
         raise ZooError(f"{name} cannot be loaded: {entry.refused}")
     if name not in entries():
-        _refuse_code(name, _built(entry, Path(file)), flag)
-    weights = given(name, entry, Path(file)) if file else found(name, entry)
-    return _built(entry, weights)
+        _refuse_code(name, _backbone_settings(entry, Path(file)), flag)
+    weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
+    return _backbone_settings(entry, weights)
 
 
 def is_published(named: str) -> bool:
@@ -55,12 +55,12 @@ def is_published(named: str) -> bool:
 
 def _refuse_code(name: str, settings: dict[str, Any], flag: str) -> None:
     """Refuses classes of an entry that may have been downloaded, before its weights are fetched."""
-    kinds = {"backbone": Backbone, "head": Recorded}
+    kinds = {"backbone": Backbone, "head": Configurable}
     for part, described in settings.items():
         refuse_code(described, kinds[part], name, f"{flag}.{part}" if flag else "")
 
 
-def entry_of(named: str) -> Entry | None:
+def entry_of(named: str) -> ModelEntry | None:
     """Returns what is known of a published model, None for weights of open_clip.
 
     Args:
@@ -75,11 +75,13 @@ def entry_of(named: str) -> Entry | None:
     if Path(name).suffix in YAML:
         return read(Path(name))
     if name not in known:
-        raise ZooError(f"there is no model {name!r}{near(name, known)}: `zoo ls models` lists them")
+        raise ZooError(
+            f"there is no model {name!r}{suggest_names(name, known)}: `zoo ls models` lists them"
+        )
     return known[name]
 
 
-def _built(entry: Entry, weights: Path) -> dict[str, Any]:
+def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
     pretrained: Any = str(weights)
     if entry.head is not None:
         pretrained = entry.tag
@@ -109,7 +111,8 @@ def _of_open_clip(name: str, file: str) -> dict[str, Any]:
     known = list(tags())
     if name not in known:
         raise ZooError(
-            f"there is no model {name!r}{near(name, known)}: `zoo ls models` lists them, and "
+            f"there is no model {name!r}{suggest_names(name, known)}: `zoo ls models` lists "
+            "them, and "
             "open_clip's as TAG/ARCHITECTURE"
         )
     if file:

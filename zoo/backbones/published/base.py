@@ -6,15 +6,15 @@ from typing import ClassVar, get_args
 from torch import Tensor
 
 from zoo.backbones.factory import Activation
-from zoo.backbones.published.loralib import is_adapter, merged
-from zoo.backbones.weights import Weights, listed, read_weights
+from zoo.backbones.published.loralib import is_adapter, merge_loralib_adapters
+from zoo.backbones.weights import Weights, list_keys, read_weights
 from zoo.errors import ZooError
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 State = dict[str, Tensor]
 
 
-class PublishedWeights(Recorded):
+class PublishedWeights(Configurable):
     """The weights of a publication, as it published them.
 
     A subclass says what its files are like. A file that is not like that is refused with a list of
@@ -67,7 +67,7 @@ class PublishedWeights(Recorded):
             faults.append(
                 "it has no LoRA tensors"
                 if self.lora
-                else f"it has {len(adapters)} LoRA tensors ({listed(adapters)})"
+                else f"it has {len(adapters)} LoRA tensors ({list_keys(adapters)})"
             )
         positions = state.get("positional_embedding")
         n = None if positions is None else positions.shape[0]
@@ -79,7 +79,7 @@ class PublishedWeights(Recorded):
                 "another publication (`zoo ls published_weights`), or give backbone.pretrained "
                 "the file alone for a plain model"
             )
-        return merged(self.path, state) if self.lora else state
+        return merge_loralib_adapters(self.path, state) if self.lora else state
 
     def read(self, architecture: str) -> Weights:
         """Reads the weights, and holds a subclass to what it has to give.

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zoo.backbones.factory import build, check_tag
 from zoo.backbones.published.base import PublishedWeights
-from zoo.backbones.weights import listed, read_weights
+from zoo.backbones.weights import list_keys, read_weights
 from zoo.errors import ZooError
 
 State = dict[str, Tensor]
@@ -39,7 +39,7 @@ class CLoVe(PublishedWeights):
             ZooError: The file is not CLoVe's, or does not fit the weights that it came from.
         """
         tuned = super().state(architecture)
-        return interpolated(self.path, self._start(architecture), tuned, SHARE)
+        return interpolate_files(self.path, self._start(architecture), tuned, SHARE)
 
     def _start(self, architecture: str) -> State:
         if Path(self.base).is_file():
@@ -48,7 +48,7 @@ class CLoVe(PublishedWeights):
         return build(architecture, self.base, "quickgelu", None).state_dict()
 
 
-def interpolated(file: Path, start: State, end: State, share: float) -> State:
+def interpolate_files(file: Path, start: State, end: State, share: float) -> State:
     """Returns (1 - share) start + share end, of all tensors, the temperature included.
 
     Args:
@@ -76,6 +76,6 @@ def interpolated(file: Path, start: State, end: State, share: float) -> State:
     if faults:
         raise ZooError(
             f"{file} cannot be interpolated with the weights it came from "
-            f"({listed(sorted(faults))}): mend backbone.pretrained.base"
+            f"({list_keys(sorted(faults))}): mend backbone.pretrained.base"
         )
     return out

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from torch import Tensor
 
-from zoo.backbones.weights import listed
+from zoo.backbones.weights import list_keys
 from zoo.errors import ZooError
 
 State = dict[str, Tensor]
 ALPHA = 1  # in the code of all three; no file records it
 
 
-def merged(file: Path, state: State) -> State:
+def merge_loralib_adapters(file: Path, state: State) -> State:
     """Merges the adapters of loralib's layers into their weights: W + alpha / r B A.
 
     The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose
@@ -32,7 +32,7 @@ def merged(file: Path, state: State) -> State:
     out = {key: value for key, value in state.items() if not is_adapter(key)}
     faults = []
     for key in filter(is_adapter, state):
-        weight, twin = _adapted(key), key[:-1] + ("B" if key.endswith("A") else "A")
+        weight, twin = _adapted_key(key), key[:-1] + ("B" if key.endswith("A") else "A")
         if weight not in out or twin not in state:
             faults.append(f"{key} without {weight if weight not in out else twin}")
         elif key.endswith("A"):
@@ -54,7 +54,8 @@ def merged(file: Path, state: State) -> State:
                 out[weight] = whole + ALPHA * side / len(a) * (b @ a).view(whole.shape)
     if faults:
         raise ZooError(
-            f"{file} has LoRA tensors that cannot be merged ({listed(faults)}): download it anew, "
+            f"{file} has LoRA tensors that cannot be merged ({list_keys(faults)}): download it "
+            "anew, "
             "or name another publication as backbone.pretrained"
         )
     return out
@@ -65,7 +66,7 @@ def is_adapter(key: str) -> bool:
     return key.endswith(("lora_A", "lora_B"))
 
 
-def _adapted(key: str) -> str:
+def _adapted_key(key: str) -> str:
     """Returns the weight that an adapter changes.
 
     `c_fc.lora_A` changes the layer's weight, `in_proj_weight_lora_A` the tensor of that name.

@@ -12,7 +12,7 @@ from zoo.benchmarks.aro.order import (
     COCO_ORDER_COPY,
     FLICKR_ORDER,
     FLICKR_ORDER_COPY,
-    ordered,
+    order_cases,
     ordered_copy,
 )
 from zoo.benchmarks.aro.swapped import (
@@ -20,7 +20,7 @@ from zoo.benchmarks.aro.swapped import (
     ATTRIBUTION_COPY,
     RELATION,
     RELATION_COPY,
-    swapped,
+    swap_cases,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
@@ -137,10 +137,10 @@ class ARO(PublishedBenchmark):
             contents.notes[subset] = f"captions as perturbed in the copy that {path} is of"
             return contents
         tagger = self.tagger or default_tagger()
-        order = ordered(path, subset, self.seed, tagger, self.order_dir)
+        order = order_cases(path, subset, self.seed, tagger, self.order_dir)
         return Contents(order.cases, order.files, [], {subset: order.note})
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry of a VG set, or for each row of a copy."""
-        read = swapped if subset in (RELATION, ATTRIBUTION) else ordered_copy
+        read = swap_cases if subset in (RELATION, ATTRIBUTION) else ordered_copy
         return read(path, subset)

@@ -32,7 +32,7 @@ WORDS = 30
 REMADE = "delete the file to have it made again"
 
 
-class _Header(Struct):
+class _OrderFileHeader(Struct):
     """The first line of a file of perturbed captions."""
 
     subset: str
@@ -64,7 +64,7 @@ class _Copied(Struct):
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderCases:
     """An order set.
 
     Attributes:
@@ -78,7 +78,9 @@ class Order:
     note: str
 
 
-def ordered(source: Path, subset: str, seed: int, tagger: Tagger, folder: Path | None) -> Order:
+def order_cases(
+    source: Path, subset: str, seed: int, tagger: Tagger, folder: Path | None
+) -> OrderCases:
     """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
 
     Perturbed captions that are there are used again, where the file's name says the same captions,
@@ -104,7 +106,7 @@ def ordered(source: Path, subset: str, seed: int, tagger: Tagger, folder: Path |
     folders = [written_to] if folder is not None else [source.parent / "order", written_to]
     kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
     if kept is None:
-        rows = list(_perturbed(source, subset, seed, tagger))
+        rows = list(_perturbed_captions(source, subset, seed, tagger))
         mend = "give ARO's order_dir a folder with room for it"
         kept = keep(written_to / name, header, rows, mend)
     return _read(kept, subset, source)
@@ -143,7 +145,9 @@ def _header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, A
     }
 
 
-def _perturbed(source: Path, subset: str, seed: int, tagger: Tagger) -> Iterator[dict[str, Any]]:
+def _perturbed_captions(
+    source: Path, subset: str, seed: int, tagger: Tagger
+) -> Iterator[dict[str, Any]]:
     for captioned in read_captioned(source):
         for k, caption in enumerate(captioned.captions):
             rng = Random(f"{seed}/{subset}/{captioned.image.key}#{k}")
@@ -168,10 +172,10 @@ def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
     ]
 
 
-def _read(path: Path, subset: str, source: Path | None = None) -> Order:
+def _read(path: Path, subset: str, source: Path | None = None) -> OrderCases:
     rows = lines(path, dict[str, Any], REMADE)
     place, described = next(rows, (f"{path}:1", {}))
-    header = record(described, _Header, place, REMADE)
+    header = record(described, _OrderFileHeader, place, REMADE)
     if header.subset != subset:
         raise ZooError(
             f"{path} holds the perturbed captions of {header.subset}, not of {subset}: "
@@ -200,4 +204,4 @@ def _read(path: Path, subset: str, source: Path | None = None) -> Order:
             f"; official results have those of spaCy's {SPACY_MODEL}, another tagger draws others, "
             "and what that changes was not measured"
         )
-    return Order(cases, [path] if source is None else [source, path], made)
+    return OrderCases(cases, [path] if source is None else [source, path], made)

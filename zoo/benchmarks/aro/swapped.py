@@ -13,7 +13,7 @@ from zoo.benchmarks.parquet import rows, shards
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import listed
+from zoo.support.schema import read_list
 
 RELATION, ATTRIBUTION = "VG-Relation", "VG-Attribution"
 # whole images of Visual Genome in tables, with the boxes beside them
@@ -40,7 +40,7 @@ class _Swapped(Struct):
         return self.bbox_x, self.bbox_y, self.bbox_w, self.bbox_h
 
 
-class _Relation(_Swapped):
+class _RelationEntry(_Swapped):
     relation_name: str
 
     @property
@@ -82,7 +82,7 @@ class _RelationRow(Struct):
         return self.relation_name
 
 
-def swapped(path: Path, subset: str) -> Iterator[Case]:
+def swap_cases(path: Path, subset: str) -> Iterator[Case]:
     """Yields a case for each entry: a box, the right caption and the wrong one.
 
     Args:
@@ -93,15 +93,17 @@ def swapped(path: Path, subset: str) -> Iterator[Case]:
         ZooError: The file is wrong. The error names file and entry.
     """
     if path.suffix == ".parquet":
-        yield from _copied(path, subset)
+        yield from _copy_cases(path, subset)
         return
-    schema: type[_Relation | _Attribution] = _Relation if subset == RELATION else _Attribution
-    for i, (place, entry) in enumerate(listed(path, schema)):
+    schema: type[_RelationEntry | _Attribution] = (
+        _RelationEntry if subset == RELATION else _Attribution
+    )
+    for i, (place, entry) in enumerate(read_list(path, schema)):
         image = image_ref(f"visual_genome/{entry.image_path}")
         yield _case(image, entry, subset, str(i), place)
 
 
-def _copied(path: Path, subset: str) -> Iterator[Case]:
+def _copy_cases(path: Path, subset: str) -> Iterator[Case]:
     """Yields a case for each row, whose id says so: a copy may have an order of its own."""
     schema: type[_RelationRow | _Attribution]
     schema, column = (_RelationRow, "image") if subset == RELATION else (_Attribution, "images")
@@ -112,7 +114,7 @@ def _copied(path: Path, subset: str) -> Iterator[Case]:
 
 def _case(
     image: ImageRef,
-    entry: _Relation | _Attribution | _RelationRow,
+    entry: _RelationEntry | _Attribution | _RelationRow,
     subset: str,
     name: str,
     place: str,

@@ -72,12 +72,12 @@ def _longer(cases: Sequence[Case], true: int) -> list[float]:
 
 
 def _more_frequent(cases: Sequence[Case], captions: Iterable[str]) -> list[float]:
-    added = [(_added(case, 2), _added(case, 1)) for case in cases]
+    added = [(_added_text(case, 2), _added_text(case, 1)) for case in cases]
     corpus = Corpus(captions, (unit for pair in added for unit in pair))
     return [_guess(corpus.frequency(true), corpus.frequency(foil)) for true, foil in added]
 
 
-def _added(case: Case, text: int) -> str:
+def _added_text(case: Case, text: int) -> str:
     """Returns what a text adds to the anchor: all of it where a relation stands alone."""
     return case.texts[text].removeprefix(f"{case.texts[0]} and ")
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from zoo.benchmarks.annotations import chosen, given_path
+from zoo.benchmarks.annotations import check_subsets, given_path
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.half_truth.baselines import baselines
 from zoo.benchmarks.half_truth.case_file import case, is_case_file, read_cases
@@ -19,7 +19,7 @@ from zoo.benchmarks.half_truth.rules import (
     HalfTruthTexts,
     without_doubtful_foils,
 )
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
@@ -71,10 +71,10 @@ class HalfTruth(Benchmark):
         captions: Reader | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.wanted = chosen(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.offers)
         if preset not in RULES:
             raise ZooError(
-                f"half_truth has no preset {preset!r}{near(preset, RULES)}: "
+                f"half_truth has no preset {preset!r}{suggest_names(preset, RULES)}: "
                 f"choose one of {', '.join(RULES)}"
             )
         self.units, self.preset, self.max_images, self.seed, self.captions = (
@@ -107,10 +107,10 @@ class HalfTruth(Benchmark):
         if path is None:
             return Contents([], [], list(self.subsets))
         if is_case_file(path):
-            return self._settled(path)
-        return self.made(path, list(read_units(path).values()))
+            return self._read_case_file(path)
+        return self.build_cases(path, list(read_units(path).values()))
 
-    def made(self, path: Path, records: list[UnitRecord]) -> Contents:
+    def build_cases(self, path: Path, records: list[UnitRecord]) -> Contents:
         """Returns the cases that are made from units.
 
         Args:
@@ -141,7 +141,7 @@ class HalfTruth(Benchmark):
         notes = self._notes(records, texts, doubtful)
         return Contents(cases, unit_files(path), [], notes, baselines(cases))
 
-    def _settled(self, path: Path) -> Contents:
+    def _read_case_file(self, path: Path) -> Contents:
         """Returns the cases of a case file.
 
         Raises:

@@ -21,16 +21,16 @@ from zoo.benchmarks.half_truth.rules import CONDITIONS, PUBLIC_CODE
 from zoo.errors import ZooError
 from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
-from zoo.support.files import whole
+from zoo.support.files import write_atomically
 from zoo.support.schema import Text, record
-from zoo.support.text_files import NotJson, json_line, json_value, opened, sha256
+from zoo.support.text_files import NotJson, json_line, json_value, open_bytes, sha256
 
 FORMAT = 1
 START = b'{"half_truths":'
 MATCH = np.array([[True, False, True]])
 
 
-class Header(Struct):
+class CaseFileHeader(Struct):
     """What a case file says of its cases.
 
     Attributes:
@@ -62,7 +62,7 @@ class Header(Struct):
     baselines: dict[str, dict[str, dict[str, float]]]
 
 
-class _Line(Struct):
+class _CaseLine(Struct):
     condition: Literal["+Obj", "+Attr", "+Rand", "Rel:Attr", "Rel:Obj", "Ant", "Swap", "Subj"]
     caption_id: Text
     image: Text
@@ -101,7 +101,7 @@ def write_cases(
     notes: Mapping[str, str],
     baselines: Baselines,
     **settings: Any,
-) -> Header:
+) -> CaseFileHeader:
     """Writes a case file, which appears when it is whole.
 
     Image files are named as they lie from the folder of the case file.
@@ -126,7 +126,7 @@ def write_cases(
             {
                 "condition": case.subset,
                 "caption_id": case.id,
-                "image": _named(case.images[0], folder),
+                "image": _image_name(case.images[0], folder),
                 **dict(zip(("anchor", "half_truth", "truth"), case.texts, strict=True)),
             },
             ensure_ascii=False,
@@ -135,7 +135,7 @@ def write_cases(
         for case in cases
     )
     counted = Counter(case.subset for case in cases)
-    header = Header(
+    header = CaseFileHeader(
         half_truths=FORMAT,
         zoo=__version__,
         **settings,
@@ -152,7 +152,7 @@ def write_cases(
     )
     fields = {name: getattr(header, name) for name in header.__struct_fields__}
     first = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
-    with whole(path) as part:
+    with write_atomically(path) as part:
         part.write_bytes(first + b"\n" + lines)
     return header
 
@@ -162,13 +162,13 @@ def is_case_file(path: Path) -> bool:
     if path.is_dir():
         return False
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             return file.read(len(START)) == START
     except OSError:
         return False  # whoever reads it says why it cannot be read
 
 
-def read_cases(path: Path) -> tuple[Header, list[Case]]:
+def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
     """Returns the header and the cases of a case file.
 
     Args:
@@ -177,7 +177,7 @@ def read_cases(path: Path) -> tuple[Header, list[Case]]:
     Raises:
         ZooError: The file is cut off, was changed, or is of a newer format.
     """
-    with opened(path) as file:
+    with open_bytes(path) as file:
         first, _, lines = file.read().partition(b"\n")
     header = _header(first, path)
     if hashlib.sha256(lines).hexdigest() != header.sha256:
@@ -191,7 +191,7 @@ def read_cases(path: Path) -> tuple[Header, list[Case]]:
     images, cases = OwnImages(path.parent), []
     for number, text in enumerate(lines.decode().splitlines(), start=2):
         where = f"{path}:{number}"
-        line = record(json_line(text, where), _Line, where)
+        line = record(json_line(text, where), _CaseLine, where)
         cases.append(
             case(
                 line.condition,
@@ -204,7 +204,7 @@ def read_cases(path: Path) -> tuple[Header, list[Case]]:
     return header, cases
 
 
-def _header(first: bytes, path: Path) -> Header:
+def _header(first: bytes, path: Path) -> CaseFileHeader:
     try:
         value = json_value(first.decode())
     except (NotJson, UnicodeDecodeError) as error:
@@ -217,10 +217,10 @@ def _header(first: bytes, path: Path) -> Header:
             f"the case file {path} is of format {value['half_truths']}, "
             f"and this zoo reads up to {FORMAT}: update zoo"
         )
-    return record(value, Header, f"{path}:1")
+    return record(value, CaseFileHeader, f"{path}:1")
 
 
-def _named(image: ImageRef, folder: str) -> str:
+def _image_name(image: ImageRef, folder: str) -> str:
     """Returns how a case file in a folder names an image."""
     if image.source != "file":
         return str(image)

@@ -123,14 +123,14 @@ def _entity_cases(
         if any(options.values()):
             anchor = rng.choice([entity for entity, added in options.items() if added])
             added = rng.choice(options[anchor])
-            yield _joined(
+            yield _join_texts(
                 record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text
             )
     if len(entities) > 1:
         anchor, added = rng.sample(entities, 2)
         stranger = _stranger(record.image_id, said, records, rng)
         if stranger is not None:
-            yield _joined(record, "+Rand", anchor.text, stranger, added.text)
+            yield _join_texts(record, "+Rand", anchor.text, stranger, added.text)
 
 
 def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]:
@@ -148,7 +148,7 @@ def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]
         if condition in options:
             anchor = rng.choice(list(options[condition]))
             relation, foils = rng.choice(options[condition][anchor])
-            yield _joined(record, condition, anchor, rng.choice(foils).text, relation.text)
+            yield _join_texts(record, condition, anchor, rng.choice(foils).text, relation.text)
 
 
 def condition_of(foil: RelationFoil) -> str | None:
@@ -169,7 +169,7 @@ def condition_of(foil: RelationFoil) -> str | None:
     return "Rel:Obj" if foil.component == "object" else "Subj"
 
 
-def explained(condition: str) -> str:
+def explain_condition(condition: str) -> str:
     """Returns a condition with what is wrong in it, in lines as short as a picture has room for."""
     return "\n".join([condition, *WRONG.get(condition, "").split()])
 
@@ -265,7 +265,7 @@ def _distinct(entities: Iterable[Entity]) -> list[Entity]:
     ]
 
 
-def _joined(
+def _join_texts(
     record: UnitRecord, condition: str, anchor: str, foil: str, truth: str
 ) -> HalfTruthTexts:
     return HalfTruthTexts(
@@ -303,13 +303,13 @@ def public_code(
     for i, (record, (anchor, added)) in enumerate(pairs):
         for edit, condition in ENTITY_CONDITIONS.items():
             made += [
-                _joined(record, condition, anchor.text, foil, added.text)
+                _join_texts(record, condition, anchor.text, foil, added.text)
                 for foil in _texts(added.foils, edit)[:1]
             ]
         if len(pairs) > 1:
             other = rng.randrange(len(pairs) - 1)
             stranger = pairs[other + (other >= i)][1][1].text
-            made.append(_joined(record, "+Rand", anchor.text, stranger, added.text))
+            made.append(_join_texts(record, "+Rand", anchor.text, stranger, added.text))
     for record, (relation, foils) in relations:
         if not _says_something(relation.subject):
             continue

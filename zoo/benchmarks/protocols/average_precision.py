@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, asked
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
 
 
 class AveragePrecision(Protocol):
@@ -21,7 +21,7 @@ class AveragePrecision(Protocol):
         """Yields a query `ap` for each text."""
         images, texts = match.shape
         for j in range(texts):
-            query = asked("ap", j, match, range(images), (j,))
+            query = build_query("ap", j, match, range(images), (j,))
             yield Query(
                 **{**vars(query), "options": images, "right_options": int(query.match.sum())}
             )
@@ -31,7 +31,7 @@ class AveragePrecision(Protocol):
         for query in self.queries(match):
             column = scores[:, query.query]
             value = average_precision(query.match, column)
-            yield query.answered(column, *above_all(column, query.match), value)
+            yield query.to_outcome(column, *above_all(column, query.match), value)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each text has a right image."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import ZooError
 from zoo.support.names import check_whole, class_of
-from zoo.support.spec import Recorded, class_path, spec
+from zoo.support.spec import Configurable, class_path, to_config
 
 VERSION = 1
 
@@ -48,7 +48,7 @@ class Query:
     right_options: int | None = None
     group: str | None = None
 
-    def answered(
+    def to_outcome(
         self,
         scores: NDArray[np.float32],
         right: bool,
@@ -92,7 +92,7 @@ class Outcome(Query):
     wrong_text: int | None = None
 
 
-class Protocol(Recorded, ABC):
+class Protocol(Configurable, ABC):
     """Base of protocols.
 
     Attributes:
@@ -130,10 +130,10 @@ class Protocol(Recorded, ABC):
             scores: Scores of images and texts, `[images, texts]`.
         """
         for query in self.queries(match):
-            compared = among(scores, query.images, query.texts)
-            yield query.answered(compared, *above_all(compared, query.match))
+            compared = select_block(scores, query.images, query.texts)
+            yield query.to_outcome(compared, *above_all(compared, query.match))
 
-    def together(
+    def judge_subset(
         self,
         metric: str,
         scores: Sequence[NDArray[np.float32]],
@@ -197,13 +197,13 @@ def protocol_of(named: Protocol | str) -> Protocol:
         ZooError: There is no such protocol, or it has no name.
     """
     if isinstance(named, str):
-        return _built(named)
+        return _parse_protocol(named)
     check_whole(type(named), Protocol)
     return named
 
 
 @cache
-def _built(text: str) -> Protocol:
+def _parse_protocol(text: str) -> Protocol:
     path, arguments = text, {}
     if text.startswith("{"):
         try:
@@ -217,13 +217,13 @@ def _built(text: str) -> Protocol:
     return built
 
 
-def written(protocol: Protocol) -> str:
+def protocol_name(protocol: Protocol) -> str:
     """Returns what files call a protocol, from which `protocol_of` builds it again.
 
     That is its short name, the path of a class from outside zoo, or the path with its arguments.
     """
     if protocol._recorded:
-        return json.dumps(spec(protocol))
+        return json.dumps(to_config(protocol))
     path = _path(type(protocol))
     return protocol.name if path.startswith("zoo.") else path
 
@@ -245,7 +245,7 @@ def lacking_images(match: NDArray[np.bool_]) -> str:
     return "" if both else "has a text without a right or without a wrong image"
 
 
-def asked(
+def build_query(
     metric: str,
     query: int,
     match: NDArray[np.bool_],
@@ -261,10 +261,12 @@ def asked(
         images: Rows of the images.
         texts: Columns of the texts.
     """
-    return Query(metric, query, among(match, images, texts), tuple(images), tuple(texts))
+    return Query(metric, query, select_block(match, images, texts), tuple(images), tuple(texts))
 
 
-def among(table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]) -> NDArray[Kind]:
+def select_block(
+    table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]
+) -> NDArray[Kind]:
     """Returns the entries of a table `[images, texts]` for some images and texts, row by row."""
     return table.take(images, axis=0).take(texts, axis=1).ravel()
 

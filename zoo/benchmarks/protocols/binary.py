@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, asked
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query
 
 
 class Binary(Protocol):
@@ -21,15 +21,15 @@ class Binary(Protocol):
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
         """Yields a query for each pair."""
         for i, j in np.ndindex(match.shape):
-            yield asked("binary", i * match.shape[1] + j, match, (i,), (j,))
+            yield build_query("binary", i * match.shape[1] + j, match, (i,), (j,))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
         """Yields the scores; whether they are right shows when all of them are known."""
         for query in self.queries(match):
             compared = scores[np.ix_(query.images, query.texts)].ravel()
-            yield query.answered(compared, right=False, tie=False)
+            yield query.to_outcome(compared, right=False, tie=False)
 
-    def together(
+    def judge_subset(
         self,
         metric: str,
         scores: Sequence[NDArray[np.float32]],

@@ -59,7 +59,7 @@ class Classification(Protocol):
             right = bool(above[i] + level[i] < k)
             placed = replace(query, match=query.match[order], texts=tuple(pair[order].tolist()))
             tie = not right and bool(above[i] < k)
-            yield placed.answered(scores[i, pair[order]], right, tie)
+            yield placed.to_outcome(scores[i, pair[order]], right, tie)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong class."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, asked
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
 from zoo.benchmarks.protocols.group import GroupScore
 
 GROUP = GroupScore()
@@ -31,7 +31,7 @@ class Directed(Protocol):
         yield from GROUP.judge(match, scores)
         for query in _choices(match):
             compared = scores[np.ix_(query.images, query.texts)].ravel()
-            yield query.answered(compared, *above_all(compared, query.match))
+            yield query.to_outcome(compared, *above_all(compared, query.match))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks for two images and two texts, each right for one."""
@@ -44,6 +44,6 @@ class Directed(Protocol):
 
 def _choices(match: NDArray[np.bool_]) -> Iterator[Query]:
     for i, metric in enumerate(TEXT_OF):
-        yield asked(metric, i, match, (i,), (0, 1))
+        yield build_query(metric, i, match, (i,), (0, 1))
     for j, metric in enumerate(IMAGE_OF):
-        yield asked(metric, j, match, (0, 1), (j,))
+        yield build_query(metric, j, match, (0, 1), (j,))

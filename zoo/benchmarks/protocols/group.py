@@ -11,7 +11,7 @@ from zoo.benchmarks.protocols.base import (
     Query,
     above_all,
     all_right,
-    asked,
+    build_query,
     lacking_images,
     lacking_texts,
 )
@@ -30,14 +30,14 @@ class GroupScore(Protocol):
         """Yields the queries `text`, `image` and `group`, each about the whole case."""
         images, texts = match.shape
         for metric in METRICS:
-            yield asked(metric, 0, match, range(images), range(texts))
+            yield build_query(metric, 0, match, range(images), range(texts))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
         """Yields an outcome for each query, right where all that it asks is right."""
         text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
         image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
         for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
-            yield query.answered(scores.ravel(), *all_right(answers))
+            yield query.to_outcome(scores.ravel(), *all_right(answers))
 
     def first_wins(self, outcome: Outcome) -> bool:
         """Tells whether an argmax over the texts of each image, the images of each text, is right.

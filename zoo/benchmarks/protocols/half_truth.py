@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_texts
+from zoo.benchmarks.protocols.base import Protocol, Query, build_query, lacking_texts
 
 
 class AboveHalfTruth(Protocol):
@@ -22,7 +22,7 @@ class AboveHalfTruth(Protocol):
         for i in range(len(match)):
             true, false = np.flatnonzero(match[i]), np.flatnonzero(~match[i])
             for metric, column in zip(("half_truth", "completion"), true, strict=False):
-                yield asked(metric, i, match, (i,), (int(column), int(false[0])))
+                yield build_query(metric, i, match, (i,), (int(column), int(false[0])))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text."""

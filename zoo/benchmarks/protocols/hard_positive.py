@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, asked
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
 
 CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
@@ -23,7 +23,7 @@ class HardPositive(Protocol):
         """Yields the queries `original`, `augmented` and `brittleness`."""
         last = match.shape[1] - 1
         for metric, texts in zip(CHANCE, ((0, 2), (0, 1, last), (0, 1, last)), strict=True):
-            yield asked(metric, 0, match, (0,), texts)
+            yield build_query(metric, 0, match, (0,), texts)
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
         """Yields an outcome for each query; a foil level with one of two is not between them."""
@@ -31,8 +31,8 @@ class HardPositive(Protocol):
             compared = scores[0, list(query.texts)]
             answer = above_all(compared, query.match)
             if query.metric == "brittleness":
-                answer = _between(*compared)
-            yield query.answered(compared, *answer)
+                answer = _is_between(*compared)
+            yield query.to_outcome(compared, *answer)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks for an image, two right texts and then one or two wrong ones."""
@@ -48,7 +48,7 @@ class HardPositive(Protocol):
         return np.full(len(options), CHANCE[metric])
 
 
-def _between(caption: np.float32, positive: np.float32, foil: np.float32) -> tuple[bool, bool]:
+def _is_between(caption: np.float32, positive: np.float32, foil: np.float32) -> tuple[bool, bool]:
     """Tells whether the foil scores between the two, and whether only a tie keeps it from that."""
     low, high = min(caption, positive), max(caption, positive)
     return bool(low < foil < high), bool(low <= foil <= high and foil in (low, high))

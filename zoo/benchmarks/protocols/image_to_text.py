@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_texts
+from zoo.benchmarks.protocols.base import Protocol, Query, build_query, lacking_texts
 
 
 class ImageToText(Protocol):
@@ -18,7 +18,7 @@ class ImageToText(Protocol):
         """Yields a query `i2t` for each image."""
         images, texts = match.shape
         for i in range(images):
-            yield asked("i2t", i, match, (i,), range(texts))
+            yield build_query("i2t", i, match, (i,), range(texts))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each image has a right and a wrong text."""

@@ -44,7 +44,7 @@ class RankedImages(Protocol):
             column = shares[:, query.query]
             value = self.grade(query.match, column)
             kept = column.astype(np.float32)
-            yield query.answered(kept, *above_all(kept, query.match), value)
+            yield query.to_outcome(kept, *above_all(kept, query.match), value)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each class that ranks has an image."""

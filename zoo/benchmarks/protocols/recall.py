@@ -91,7 +91,7 @@ class Recall(Protocol):
             tie = not right and bool(found.above[q] < k)
             wrong = None if found.wrong[q] < 0 else int(found.wrong[q])
             image, text = (None, wrong) if side == "i2t" else (wrong, None)
-            yield query.answered(scores, right, tie, wrong_image=image, wrong_text=text)
+            yield query.to_outcome(scores, right, tie, wrong_image=image, wrong_text=text)
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]

@@ -28,7 +28,7 @@ class TextOnly(Protocol):
         """Yields its outcome, from the two captions' score and those of each with the foil."""
         (query,) = self.queries(match)
         compared = np.array([scores[0, 0], scores[0, 1], scores[1, 1]], dtype=np.float32)
-        yield query.answered(compared, *above_all(compared, RIGHT))
+        yield query.to_outcome(compared, *above_all(compared, RIGHT))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks for two captions that ask, and for the second of them and a foil."""

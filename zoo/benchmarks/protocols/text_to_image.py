@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, Query, asked, lacking_images
+from zoo.benchmarks.protocols.base import Protocol, Query, build_query, lacking_images
 
 
 class TextToImage(Protocol):
@@ -17,7 +17,7 @@ class TextToImage(Protocol):
         """Yields a query `t2i` for each text."""
         images, texts = match.shape
         for j in range(texts):
-            yield asked("t2i", j, match, range(images), (j,))
+            yield build_query("t2i", j, match, range(images), (j,))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Asks that each text has a right and a wrong image."""

@@ -15,7 +15,7 @@ from zoo.benchmarks.zero_shot.prompt_sources import (
     elevater_prompts,
     own_prompts,
 )
-from zoo.benchmarks.zero_shot.prompts import Prompts
+from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.published_sets import FOLDER, HOW, PublishedSets
 from zoo.benchmarks.zero_shot.sets import ELEVATER, SETS, LabelledSet
 
@@ -57,7 +57,9 @@ class ZeroShot(PublishedSets):
             self.subset(name, (f"{FOLDER}/{name}",), self.sets[name].n, HOW) for name in self.wanted
         )
 
-    def prompts_of(self, one: LabelledSet, found: Labelled, folder: Path, root: Path) -> Prompts:
+    def prompts_of(
+        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+    ) -> ClassPrompts:
         """Returns the set's own prompts, or CLIP_benchmark's."""
         if self.prompts == "clip_benchmark":
             return clip_benchmark_prompts(folder, found, one.by_clip_benchmark, one.name)
@@ -89,7 +91,9 @@ class Elevater(PublishedSets):
             self.subset(name, (PROMPTS,), self.sets[name].elevater_n, how) for name in self.wanted
         )
 
-    def prompts_of(self, one: LabelledSet, found: Labelled, folder: Path, root: Path) -> Prompts:
+    def prompts_of(
+        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+    ) -> ClassPrompts:
         """Returns ELEVATER's prompts."""
         file = locate(root, _PROMPTS)
         assert file is not None

@@ -6,7 +6,7 @@ from zoo.benchmarks.annotations import given_path
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
-from zoo.benchmarks.zero_shot.layouts import labelled
+from zoo.benchmarks.zero_shot.layouts import read_labelled
 from zoo.benchmarks.zero_shot.prompt_sources import own_prompts
 from zoo.errors import ZooError
 
@@ -40,7 +40,7 @@ class ZeroShotFolder(Benchmark):
         folder = given_path(root, self.folder)
         if folder is None:
             return Contents([], [], [subset])
-        found = labelled(folder.absolute(), "file") if folder.is_dir() else None
+        found = read_labelled(folder.absolute(), "file") if folder.is_dir() else None
         if found is None:
             raise ZooError(f"{folder} holds no labelled images: {subset.how}")
         prompts = own_prompts(folder, found)

@@ -22,19 +22,19 @@ SPLITS = ("test", "validation", "val")
 AGAIN = "fetch the file again"
 
 
-class _File(Struct):
+class _DatasetInfo(Struct):
     filename: str
 
 
 class _State(Struct):
-    files: list[_File] = field(name="_data_files")
+    files: list[_DatasetInfo] = field(name="_data_files")
 
 
 class _Info(Struct):
     features: dict[str, Any] | None = None
 
 
-def saved(folder: Path) -> Labelled:
+def read_saved_dataset(folder: Path) -> Labelled:
     """Reads a folder that `save_to_disk` of Hugging Face's datasets wrote.
 
     Raises:
@@ -53,7 +53,7 @@ def saved(folder: Path) -> Labelled:
                 ImageRef("parquet", f"{file}#{row + i}#{image}") for i in range(batch.num_rows)
             ]
             row += batch.num_rows
-    return _made(folder, refs, labels, names, [folder / STATE, folder / INFO])
+    return _labelled_images(folder, refs, labels, names, [folder / STATE, folder / INFO])
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -88,7 +88,7 @@ def parquet(folder: Path, files: list[Path]) -> Labelled:
             raise ZooError(f"{file} is not a whole parquet file ({error}): {AGAIN}") from error
         labels += found
         refs += [ImageRef("parquet", f"{file}#{i}#{image}") for i in range(len(found))]
-    return _made(folder, refs, labels, names, [])
+    return _labelled_images(folder, refs, labels, names, [])
 
 
 def _columns(features: Mapping[str, Any], file: Path) -> tuple[str, str, tuple[str, ...]]:
@@ -110,7 +110,7 @@ def _of_type(features: Mapping[str, Any], kind: str) -> Iterator[str]:
             yield name
 
 
-def _made(
+def _labelled_images(
     folder: Path, refs: list[ImageRef], labels: list[Any], names: tuple[str, ...], files: list[Path]
 ) -> Labelled:
     blank = next((ref for ref, label in zip(refs, labels, strict=True) if label is None), None)

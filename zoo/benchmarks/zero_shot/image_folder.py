@@ -28,7 +28,7 @@ def image_folder(folder: Path, source: str) -> Labelled | None:
     Raises:
         ZooError: A class has no image.
     """
-    classes = _ordered(path for path in folder.iterdir() if _is_class(path))
+    classes = _sort_folders(path for path in folder.iterdir() if _is_class(path))
     images, labels = [], []
     for label, of_class in enumerate(classes):
         found = sorted(path for path in of_class.rglob("*") if path.suffix.lower() in SUFFIXES)
@@ -48,7 +48,7 @@ def _is_class(path: Path) -> bool:
     return path.is_dir() and not path.name.startswith((".", "__"))
 
 
-def _ordered(folders: Iterable[Path]) -> list[Path]:
+def _sort_folders(folders: Iterable[Path]) -> list[Path]:
     by_name = sorted(folders)
     if all(path.name.isdecimal() for path in by_name):
         return sorted(by_name, key=lambda path: int(path.name))

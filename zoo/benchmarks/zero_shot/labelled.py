@@ -9,7 +9,7 @@ import numpy as np
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols.base import Protocol, protocol_of
-from zoo.benchmarks.zero_shot.prompts import Prompts
+from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 
@@ -48,7 +48,7 @@ class Labelled:
             return ()
         return tuple(name.replace("_", " ") for name in self.classes)
 
-    def case(self, subset: str, prompts: Prompts, protocol: Protocol | str) -> Case:
+    def case(self, subset: str, prompts: ClassPrompts, protocol: Protocol | str) -> Case:
         """Returns the case of all images, whose texts are the class names.
 
         Args:
@@ -87,7 +87,7 @@ class Labelled:
             self.images, prompts.names, match, protocol, subset, "all", argmax=True, prompts=every
         )
 
-    def _refuse_another_order(self, prompts: Prompts) -> None:
+    def _refuse_another_order(self, prompts: ClassPrompts) -> None:
         """Refuses prompts that have the data's own names, and have them at other places."""
         own, asked = ([_letters(name) for name in names] for names in (self.classes, prompts.names))
         for i, name in enumerate(own):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet, parquet_files, saved
+from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet, parquet_files, read_saved_dataset
 from zoo.benchmarks.zero_shot.image_folder import image_folder
 from zoo.benchmarks.zero_shot.labelled import Labelled
 from zoo.benchmarks.zero_shot.tars import SHARDS, tars
@@ -10,7 +10,7 @@ from zoo.benchmarks.zero_shot.tars import SHARDS, tars
 SPLITS = ("test", "val", "validation")
 
 
-def labelled(folder: Path, source: str) -> Labelled | None:
+def read_labelled(folder: Path, source: str) -> Labelled | None:
     """Reads a folder of labelled images.
 
     Args:
@@ -28,6 +28,6 @@ def labelled(folder: Path, source: str) -> Labelled | None:
     if (inside / SHARDS).is_file():
         return tars(folder, inside)
     if (inside / STATE).is_file():
-        return saved(inside)
+        return read_saved_dataset(inside)
     tables = parquet_files(inside)
     return parquet(folder, tables) if tables else image_folder(inside, source)

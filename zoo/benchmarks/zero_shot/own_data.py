@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.benchmarks.zero_shot.labelled import Labelled, numbered_labels
-from zoo.benchmarks.zero_shot.layouts import labelled
+from zoo.benchmarks.zero_shot.layouts import read_labelled
 from zoo.sources.sample import ImageRef
 from zoo.sources.torchvision_sets import TORCHVISION_SETS
 
@@ -25,7 +25,7 @@ def of_set(name: str, folder: Path, root: Path) -> Labelled | None:
     Raises:
         ZooError: What is there is broken.
     """
-    found = labelled(folder, "published") if folder.is_dir() else None
+    found = read_labelled(folder, "published") if folder.is_dir() else None
     return found or _by_torchvision(name, root / TORCHVISION)
 
 
@@ -33,7 +33,7 @@ def _by_torchvision(name: str, folder: Path) -> Labelled | None:
     known = TORCHVISION_SETS.get(name)
     if known is None or not (folder / known.folder).is_dir():
         return None
-    made = known.made(folder)
+    made = known.load_dataset(folder)
     labels = numbered_labels(known.labels(made))
     classes = tuple(map(str, known.classes(made))) if known.classes else ()
     images = (

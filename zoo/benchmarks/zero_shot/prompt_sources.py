@@ -11,9 +11,9 @@ from zoo.benchmarks.zero_shot.labelled import Labelled
 from zoo.benchmarks.zero_shot.prompts import (
     NAMES,
     TEMPLATES,
-    Prompts,
+    ClassPrompts,
+    check_templates,
     names_file,
-    placed,
     templates_file,
 )
 from zoo.errors import ZooError
@@ -24,7 +24,7 @@ OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
 AGAIN = "fetch ELEVATER's prompts.py again"
 
 
-def own_prompts(folder: Path, found: Labelled, imagenet: bool = False) -> Prompts:
+def own_prompts(folder: Path, found: Labelled, imagenet: bool = False) -> ClassPrompts:
     """Returns the prompts of labelled images.
 
     Names and templates are those of the files classnames.txt and templates.txt in the folder. Where
@@ -57,7 +57,7 @@ def own_prompts(folder: Path, found: Labelled, imagenet: bool = False) -> Prompt
             f"{found.origin} does not name its classes: write {named}, one name a line in the "
             "order of the classes"
         )
-    return Prompts(names, templates, names_from, templates_from, tuple(files))
+    return ClassPrompts(names, templates, names_from, templates_from, tuple(files))
 
 
 @cache
@@ -71,7 +71,7 @@ def _open_clip() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(metadata["IMAGENET_CLASSNAMES"]), templates
 
 
-def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str) -> Prompts:
+def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str) -> ClassPrompts:
     """Returns the prompts that the package clip-benchmark has of a set.
 
     Its class names are taken where the folder has no classnames.txt and the package has as many as
@@ -99,22 +99,22 @@ def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str)
         raise ZooError(
             f"CLIP_benchmark has no templates of {called}: ask for it with its own prompts"
         )
-    placed_in = placed(templates, CLIP_BENCHMARK)
+    placed_in = check_templates(templates, CLIP_BENCHMARK)
     named = folder / NAMES
     if named.is_file():
-        return Prompts(names_file(named), placed_in, str(named), CLIP_BENCHMARK, (named,))
+        return ClassPrompts(names_file(named), placed_in, str(named), CLIP_BENCHMARK, (named,))
     names = tuple(read_json(package / "en_classnames.json").get(key, ()))
     if names and (found.n in (None, len(names)) or not found.names):
-        return Prompts(names, placed_in, CLIP_BENCHMARK, CLIP_BENCHMARK)
+        return ClassPrompts(names, placed_in, CLIP_BENCHMARK, CLIP_BENCHMARK)
     if not found.names:
         raise ZooError(
             f"neither {found.origin} nor CLIP_benchmark names the classes of {called}: write "
             f"{named}, one name a line in the order of the classes"
         )
-    return Prompts(found.names, placed_in, OF_DATA, CLIP_BENCHMARK)
+    return ClassPrompts(found.names, placed_in, OF_DATA, CLIP_BENCHMARK)
 
 
-def elevater_prompts(path: Path, name: str) -> Prompts:
+def elevater_prompts(path: Path, name: str) -> ClassPrompts:
     """Returns the prompts of ELEVATER's file `prompts.py`, which is read and not run.
 
     Args:
@@ -130,7 +130,7 @@ def elevater_prompts(path: Path, name: str) -> Prompts:
         raise ZooError(f"{path} has no class names and templates of {name!r}: {AGAIN}")
     # of several spellings of a name the toolkit takes the first
     names = tuple(one[0] if isinstance(one, list) else one for one in classes)
-    return Prompts(names, placed(templates, str(path)), str(path), str(path), (path,))
+    return ClassPrompts(names, check_templates(templates, str(path)), str(path), str(path), (path,))
 
 
 @cache

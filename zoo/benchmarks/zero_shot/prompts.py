@@ -14,7 +14,7 @@ _PLACE = re.compile(r"\{c?\}")
 
 
 @dataclass(frozen=True)
-class Prompts:
+class ClassPrompts:
     """The names of classes and the templates that they are put into.
 
     Attributes:
@@ -62,10 +62,10 @@ def templates_file(path: Path) -> tuple[str, ...]:
     Raises:
         ZooError: A line is blank or has no place for the name, or there is none.
     """
-    return placed(_lines(path, "template"), str(path))
+    return check_templates(_lines(path, "template"), str(path))
 
 
-def placed(templates: Sequence[str], origin: str) -> tuple[str, ...]:
+def check_templates(templates: Sequence[str], origin: str) -> tuple[str, ...]:
     """Returns templates that have a place for the name.
 
     Raises:

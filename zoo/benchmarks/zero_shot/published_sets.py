@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.benchmarks.annotations import chosen, count_notes
+from zoo.benchmarks.annotations import check_subsets, count_notes
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
-from zoo.benchmarks.roots import rooted
+from zoo.benchmarks.roots import cases_from_root
 from zoo.benchmarks.zero_shot.labelled import Labelled
 from zoo.benchmarks.zero_shot.own_data import TORCHVISION, of_set
-from zoo.benchmarks.zero_shot.prompts import Prompts
+from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.sets import LabelledSet
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 FOLDER = "zero_shot"
 HOW = (
@@ -45,17 +45,20 @@ class PublishedSets(Benchmark):
     def __init__(
         self, subsets: list[str] | None = None, folders: dict[str, str] | None = None
     ) -> None:
-        self.wanted = chosen(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.offers)
         self.folders = dict(folders or {})
         unknown = next((name for name in self.folders if name not in self.offers), None)
         if unknown is not None:
             raise ZooError(
-                f"{self.name} has no set {unknown!r}{near(unknown, self.offers)}: `folders` may "
+                f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.offers)}: "
+                "`folders` may "
                 f"name {', '.join(self.offers)}"
             )
 
     @abstractmethod
-    def prompts_of(self, one: LabelledSet, found: Labelled, folder: Path, root: Path) -> Prompts:
+    def prompts_of(
+        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+    ) -> ClassPrompts:
         """Returns the prompts of a set.
 
         Args:
@@ -76,14 +79,14 @@ class PublishedSets(Benchmark):
         """Returns a case for each set whose images are there."""
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
-            found = self._found(subset, root)
+            found = self._find_subset(subset, root)
             if found is None:
                 contents.absent.append(subset)
                 continue
             one, folder = self.sets[subset.name], self._folder(subset.name, root)
             prompts = self.prompts_of(one, found, folder, root)
             case = found.case(subset.name, prompts, self.protocol_of(one, found))
-            contents.cases.extend(rooted([case], root, root))
+            contents.cases.extend(cases_from_root([case], root, root))
             files = (file for file in (*found.files, *prompts.files) if file not in contents.files)
             contents.files.extend(files)
             contents.notes[f"{subset.name} prompts"] = prompts.note
@@ -92,7 +95,7 @@ class PublishedSets(Benchmark):
         contents.notes.update({key.replace(" cases", " images"): n for key, n in notes.items()})
         return contents
 
-    def _found(self, subset: Subset, root: Path) -> Labelled | None:
+    def _find_subset(self, subset: Subset, root: Path) -> Labelled | None:
         folder = self._folder(subset.name, root)
         found = of_set(subset.name, folder, root)
         if found is None and subset.name in self.folders and folder.is_dir():

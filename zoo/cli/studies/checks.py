@@ -8,7 +8,7 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from zoo.cli.fit import data_of, settings_of
-from zoo.cli.studies.runs import Place, Run, asked_of, fit_arguments
+from zoo.cli.studies.runs import Run, WorkFolder, asked_of, fit_arguments
 from zoo.cli.studies.trial import SOME_MODEL
 from zoo.errors import ZooError
 from zoo.heads.base import Head
@@ -21,7 +21,7 @@ from zoo.objectives.clip import CLIP
 PREFIX = "zoo: "  # of the line in which a parser reports an error
 
 
-def check_rows(place: Place, runs: Sequence[Run], builds: bool) -> None:
+def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
     """Checks the settings of every row, and what is measured of it, as the commands would.
 
     No file of captions, images or weights is read, and no backbone is built.

@@ -17,7 +17,7 @@ from zoo.cli.studies.records import WHOLE
 from zoo.cli.studies.runs import Run, asked_of, fit_arguments
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.trust import FLAG, current_trust
 
 GIGA = 1e9
@@ -38,7 +38,7 @@ class Estimate:
         self.work, self.runs = work, runs
         self.trials: dict[str, Any] = {}  # what a trial of each row told
 
-    def whole(self, run: Run) -> bool:
+    def is_complete(self, run: Run) -> bool:
         """Returns whether a run is whole."""
         return self.work.records.stage(run) == WHOLE
 
@@ -51,7 +51,7 @@ class Estimate:
         Raises:
             ZooError: A row cannot be trained, nothing can be measured, or there is too little room.
         """
-        left = [run for run in self.runs if not self.whole(run)]
+        left = [run for run in self.runs if not self.is_complete(run)]
         there = len(self.runs) - len(left)
         said = f"{len(self.runs)} runs" + (f", of which {there} are whole" if there else "")
         if not left:
@@ -61,9 +61,9 @@ class Estimate:
             if not there:
                 self._refuse_what_cannot_be_measured(left[0])
             self._try(left, steps)
-        seconds, of_all = self._left(left)
+        seconds, of_all = self._seconds_left(left)
         if seconds is not None:
-            about = f"about {_shown(seconds)}" + ("" if of_all else ", without measuring")
+            about = f"about {_format_seconds(seconds)}" + ("" if of_all else ", without measuring")
             said += f": {about} for the {len(left)} that are left, one after the other"
         need, free = self._disk(left), shutil.disk_usage(self.work.place.root).free
         if need:
@@ -76,20 +76,20 @@ class Estimate:
                 "into the study"
             )
 
-    def done(self, run: Run) -> str:
+    def describe_completed(self, run: Run) -> str:
         """Returns what is said of a run that is whole now: its time, and how long is left."""
-        seconds = sum(self.work.records.there(run).get("seconds", {}).values())
-        left = [other for other in self.runs if not self.whole(other)]
-        more, _ = self._left(left)
-        ahead = f", about {_shown(more)} left" if left and more is not None else ""
-        return f"{_shown(seconds)}{ahead}"
+        seconds = sum(self.work.records.read_record(run).get("seconds", {}).values())
+        left = [other for other in self.runs if not self.is_complete(other)]
+        more, _ = self._seconds_left(left)
+        ahead = f", about {_format_seconds(more)} left" if left and more is not None else ""
+        return f"{_format_seconds(seconds)}{ahead}"
 
-    def _left(self, left: list[Run]) -> tuple[float | None, bool]:
+    def _seconds_left(self, left: list[Run]) -> tuple[float | None, bool]:
         """Returns the seconds of runs, None where nothing is known, and whether all is counted."""
         taken: dict[str, list[float]] = {}
         for run in self.runs:
-            if self.whole(run):
-                told = self.work.records.there(run).get("seconds", {})
+            if self.is_complete(run):
+                told = self.work.records.read_record(run).get("seconds", {})
                 taken.setdefault(run.row, []).append(sum(told.values()))
         known = {row: median(of) for row, of in taken.items()}
         rows = [median(of) for row, of in taken.items() if row != FIRST]
@@ -130,8 +130,8 @@ class Estimate:
         untried = [run for row, run in reversed(rows.items()) if row not in self.trials]
         for number, run in enumerate(untried, 1):
             began = time.monotonic()
-            told = self.trials[run.row] = {"of": known[run.row], **self._tried(run, steps)}
-            write_beside(file, json.dumps({**kept, **self.trials}, indent=1).encode())
+            told = self.trials[run.row] = {"of": known[run.row], **self._run_trial(run, steps)}
+            write_bytes(file, json.dumps({**kept, **self.trials}, indent=1).encode())
             self.work.say(
                 f"trial {number}/{len(untried)}, {run.row}: {told['seconds']:.2f} s a step "
                 f"({time.monotonic() - began:.0f} s)"
@@ -143,11 +143,11 @@ class Estimate:
         told = json.dumps([identity[name] for name in ("settings", "data", "code")])
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
-    def _tried(self, run: Run, steps: int) -> dict[str, float]:
+    def _run_trial(self, run: Run, steps: int) -> dict[str, float]:
         arguments = fit_arguments(run, self.work.place)
         if self.work.study.first:
             arguments += ["--model.backbone.pretrained", "null"]
-        found, reason = _told({"fit": arguments, "steps": steps})
+        found, reason = _trial_in_process({"fit": arguments, "steps": steps})
         if reason:
             raise ZooError(
                 f"{self.work.study.name}: {run.row} cannot be trained, a trial of {steps} steps "
@@ -156,7 +156,7 @@ class Estimate:
         return found
 
     def _refuse_what_cannot_be_measured(self, run: Run) -> None:
-        _, reason = _told({"validate": asked_of(run, self.work.place)})
+        _, reason = _trial_in_process({"validate": asked_of(run, self.work.place)})
         if reason:
             raise ZooError(
                 f"{self.work.study.name}: nothing can be measured by what `validate:` says: "
@@ -164,7 +164,7 @@ class Estimate:
             )
 
 
-def _told(asked: dict[str, Any]) -> tuple[dict[str, float], str]:
+def _trial_in_process(asked: dict[str, Any]) -> tuple[dict[str, float], str]:
     """Returns what a trial in a process of its own tells, and why it failed; one of them empty."""
     with TemporaryDirectory() as folder:
         question, answer = Path(folder) / "asked.json", Path(folder) / "told.json"
@@ -193,5 +193,5 @@ def _read(file: Path) -> dict[str, Any]:
     return kept
 
 
-def _shown(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))

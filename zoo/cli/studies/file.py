@@ -9,7 +9,7 @@ from typing import Any
 
 from zoo.cli.recipes import find_recipe, find_study, settings_in
 from zoo.cli.studies.ranges import Search, search_of
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 Layer = str | dict[str, Any]
 Layers = tuple[Layer, ...]
@@ -109,7 +109,7 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
     laid: dict[str, Any] = {}
     paths = [find_study(name) for name in names]
     for path in paths:
-        _lay(laid, _checked(path))
+        _lay(laid, _read_study(path))
     said = "+".join(path.stem for path in paths)
     rows = {name: _layers(said, f"recipes.{name}", of) for name, of in _mapping(laid, "recipes")}
     for objective in objectives:
@@ -140,13 +140,14 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
     return study
 
 
-def _checked(path: Path) -> dict[str, Any]:
+def _read_study(path: Path) -> dict[str, Any]:
     """Returns what a file says, whose keys are known and of their kind."""
     said = settings_in(str(path), begins="`recipes:`")
     for key, value in said.items():
         if key not in KEYS:
             raise ZooError(
-                f"{path}: {key!r} is nothing that a study has{near(str(key), KEYS)}: it has "
+                f"{path}: {key!r} is nothing that a study has{suggest_names(str(key), KEYS)}: it "
+                "has "
                 f"{', '.join(KEYS)}"
             )
         if key in MAPPED and not isinstance(value, dict):
@@ -232,7 +233,7 @@ def _refuse_what_cannot_be(study: Study) -> None:
     unknown = next((name for name in study.compare if name not in COMPARE), None)
     if unknown is not None:
         raise ZooError(
-            f"{study.name}: compare has {unknown!r}{near(unknown, COMPARE)}: it takes "
+            f"{study.name}: compare has {unknown!r}{suggest_names(unknown, COMPARE)}: it takes "
             f"{', '.join(COMPARE)}"
         )
     for name, value in study.compare.items():

@@ -11,7 +11,7 @@ from zoo.support.files import not_written
 
 
 @contextmanager
-def held(file: Path, wait: bool) -> Iterator[int | None]:
+def lock_file(file: Path, wait: bool) -> Iterator[int | None]:
     """Yields a locked handle, which children inherit, or None where another process has it.
 
     The lock lasts until the last process that has the handle ends: a child that goes on after its

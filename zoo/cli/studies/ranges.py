@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 
 KEYS = ("ranges", "trials", "metric", "mode", "recipes")
 MODES = ("min", "max")
@@ -44,7 +44,8 @@ def search_of(study: str, said: Mapping[str, Any], rows: Collection[str]) -> Sea
     unknown = next((name for name in said if name not in KEYS), None)
     if unknown is not None:
         raise ZooError(
-            f"{study}: search has {unknown!r}{near(unknown, KEYS)}: it takes {', '.join(KEYS)}"
+            f"{study}: search has {unknown!r}{suggest_names(unknown, KEYS)}: it takes "
+            f"{', '.join(KEYS)}"
         )
     if not isinstance(said.get("ranges"), dict) or not said["ranges"]:
         raise ZooError(f"{study}: search has no ranges: write them as in {EXAMPLE}")
@@ -57,7 +58,8 @@ def search_of(study: str, said: Mapping[str, Any], rows: Collection[str]) -> Sea
     unknown = next((row for row in asked.recipes if row not in rows), None)
     if unknown is not None:
         raise ZooError(
-            f"{study}: search.recipes has {unknown!r}{near(unknown, rows)}, which is no row of it: "
+            f"{study}: search.recipes has {unknown!r}{suggest_names(unknown, rows)}, which is no "
+            "row of it: "
             "name rows of its table"
         )
     return asked

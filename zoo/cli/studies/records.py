@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from zoo import __version__
 from zoo.cli.fit import settings_of
 from zoo.cli.studies.file import filled_in
-from zoo.cli.studies.runs import Place, Run, fit_arguments, validate_arguments
+from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, validate_arguments
 from zoo.errors import ZooError
 from zoo.results.report import CASES, HEADER
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.spec import differences
 from zoo.support.text_files import sha256
 
@@ -39,7 +39,7 @@ class Records:
         place: The work folder.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: WorkFolder) -> None:
         self.place = place
         self._settings: dict[str, dict[str, Any]] = {}
 
@@ -47,7 +47,7 @@ class Records:
         """Returns the file of a run's record."""
         return self.place.root / "records" / f"{run.folder}.json"
 
-    def there(self, run: Run) -> Record:
+    def read_record(self, run: Run) -> Record:
         """Returns the record of a run, nothing where there is none that can be read."""
         try:
             found = json.loads(self.file(run).read_text("utf-8"))
@@ -60,8 +60,8 @@ class Records:
 
         What was deleted of it is to be done again.
         """
-        stage = str(self.there(run).get("stage", ""))
-        if stage == WHOLE and not (self.place.measured(run) / CASES).is_file():
+        stage = str(self.read_record(run).get("stage", ""))
+        if stage == WHOLE and not (self.place.results_folder(run) / CASES).is_file():
             stage = TRAINED
         if stage == TRAINED and not self.place.checkpoint(run).is_file():
             stage = BEGUN
@@ -69,21 +69,21 @@ class Records:
 
     def write(self, run: Run, said: Record) -> None:
         """Adds to the record of a run."""
-        record = {**self.there(run), **said}
-        write_beside(self.file(run), (json.dumps(record, indent=1) + "\n").encode())
+        record = {**self.read_record(run), **said}
+        write_bytes(self.file(run), (json.dumps(record, indent=1) + "\n").encode())
 
     def identity(self, run: Run) -> Record:
         """Returns what makes a run what it is: settings, data, how it is measured, code."""
         settings = self.settings(run)
-        measured, first = validate_arguments(run, self.place), self.place.first(run)
-        files = digests(self.place.filled(settings["data"], run))
+        measured, first = validate_arguments(run, self.place), self.place.start_run(run)
+        files = digests(self.place.fill_folders(settings["data"], run))
         return {
             "run": str(run),
             "seed": run.seed,
             "settings": settings,
             "first": None if first is None else self.settings(first),
-            "data": self.place.named(files),
-            "measured": self.place.named(measured),
+            "data": self.place.name_folders(files),
+            "measured": self.place.name_folders(measured),
             "code": code_version(settings),
         }
 
@@ -93,10 +93,13 @@ class Records:
         Those of a row are parsed once, and differ in the run that they start from alone.
         """
         like = Run(run.row, 0, run.layers)
-        parsed_for, first = self.place.first(like), self.place.first(run)
+        parsed_for, first = self.place.start_run(like), self.place.start_run(run)
         found: dict[str, Any] = self._of_row(like)
         if parsed_for is not None and first is not None:
-            paths = [self.place.named(str(self.place.last(of))) for of in (parsed_for, first)]
+            paths = [
+                self.place.name_folders(str(self.place.last_checkpoint(of)))
+                for of in (parsed_for, first)
+            ]
             found = filled_in(found, {paths[0]: paths[1]})
         return found
 
@@ -107,7 +110,7 @@ class Records:
                 parsed = settings_of(["fit", *arguments]).as_dict()
             except ZooError as error:
                 raise ZooError(f"{self.place.study.name}, {run.row}: {error}") from error
-            found = self.place.named(json.loads(json.dumps(parsed, default=str)))
+            found = self.place.name_folders(json.loads(json.dumps(parsed, default=str)))
             for name in NOT_OF_A_RUN:
                 found.pop(name, None)
             for name in NOT_OF_ITS_TRAINER:
@@ -123,7 +126,7 @@ class Records:
         Returns:
             What is different about settings, data and measuring, and whether the code is.
         """
-        there = self.there(run)
+        there = self.read_record(run)
         if not there:
             return [], False
         now = self.identity(run)
@@ -135,7 +138,7 @@ class Records:
             )
         ]
         if self.stage(run) == WHOLE:
-            found += _changed_since(self.place.measured(run) / CASES)
+            found += _changed_since(self.place.results_folder(run) / CASES)
         return found, there.get("code") != now["code"]
 
 
@@ -167,7 +170,7 @@ def refuse_others(records: Records, runs: Iterable[Run], any_version: bool) -> N
             "--work, or lose what is different by --again"
         )
     if old and not any_version:
-        there = records.there(old[0]).get("code")
+        there = records.read_record(old[0]).get("code")
         raise ZooError(
             f"{root} holds {len(old)} runs of other code ({there}; this is "
             f"{records.identity(old[0])['code']}): take them as they are by --any_version, do them "

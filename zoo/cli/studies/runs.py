@@ -36,7 +36,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkFolder:
     """The work folder of a study.
 
     Args:
@@ -53,7 +53,7 @@ class Place:
         """Returns the folder of a run, as `zoo fit` fills it."""
         return self.root / "runs" / run.folder
 
-    def measured(self, run: Run) -> Path:
+    def results_folder(self, run: Run) -> Path:
         """Returns the folder of what a run came to, as `zoo validate` fills it."""
         return self.root / "measured" / run.folder
 
@@ -61,7 +61,7 @@ class Place:
         """Returns the file of what its commands print."""
         return self.root / "logs" / f"{run.folder}.log"
 
-    def last(self, run: Run) -> Path:
+    def last_checkpoint(self, run: Run) -> Path:
         """Returns the checkpoint that a run goes on from."""
         return self.run(run) / CHECKPOINTS / LAST
 
@@ -69,24 +69,24 @@ class Place:
         """Returns the checkpoint that is measured."""
         return self.run(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
 
-    def first(self, run: Run) -> Run | None:
+    def start_run(self, run: Run) -> Run | None:
         """Returns the run that another starts from, None where there is none."""
         if not self.study.first or run.row == FIRST:
             return None
         return Run(FIRST, self.study.first_seed(run.seed), self.study.first)
 
-    def filled(self, value: Any, run: Run | None = None) -> Any:
+    def fill_folders(self, value: Any, run: Run | None = None) -> Any:
         """Returns a value of the study file with its places filled.
 
         Args:
             value: The value.
             run: The run whose first tower `${first}` is.
         """
-        first = self.last((run and self.first(run)) or Run(FIRST, 0, ()))
+        first = self.last_checkpoint((run and self.start_run(run)) or Run(FIRST, 0, ()))
         places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(first)}
         return filled_in(value, places)
 
-    def named(self, value: Any) -> Any:
+    def name_folders(self, value: Any) -> Any:
         """Returns plain settings in which the folders are places again, wherever they lie."""
         places = {str(self.root): "${work}"}
         if self.data_root != str(self.root):
@@ -94,9 +94,9 @@ class Place:
         return filled_in(value, places)
 
 
-def with_firsts(runs: Sequence[Run], place: Place) -> list[Run]:
+def with_firsts(runs: Sequence[Run], place: WorkFolder) -> list[Run]:
     """Returns runs with those that they start from before them, each once."""
-    firsts = [first for run in runs if (first := place.first(run)) is not None]
+    firsts = [first for run in runs if (first := place.start_run(run)) is not None]
     return list({str(run): run for run in (*firsts, *runs)}.values())
 
 
@@ -111,7 +111,7 @@ def runs_of(study: Study) -> list[Run]:
     return firsts + [Run(row, seed, of) for seed in study.seeds for row, of in rows]
 
 
-def fit_arguments(run: Run, place: Place) -> list[str]:
+def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo fit` that train a run."""
     row, _, version = run.folder.rpartition("/")
     logger = {"save_dir": str(place.root / "runs"), "name": row, "version": version}
@@ -120,21 +120,21 @@ def fit_arguments(run: Run, place: Place) -> list[str]:
     }
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, own):
-        filled = place.filled(layer, run)
+        filled = place.fill_folders(layer, run)
         arguments += ["--config", filled if isinstance(filled, str) else as_yaml(filled)]
     return [*arguments, "--seed_everything", str(run.seed)]
 
 
-def validate_arguments(run: Run, place: Place) -> list[str]:
+def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that measure a run."""
-    checkpoint, measured = str(place.checkpoint(run)), str(place.measured(run))
+    checkpoint, measured = str(place.checkpoint(run)), str(place.results_folder(run))
     asked = asked_of(run, place)
     return [*asked[:2], "--ckpt_path", checkpoint, *asked[2:], "--out", measured]
 
 
-def asked_of(run: Run, place: Place) -> list[str]:
+def asked_of(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that say what is measured of a run."""
-    return ["--data_root", place.data_root, *flags(place.filled(place.study.validate, run))]
+    return ["--data_root", place.data_root, *flags(place.fill_folders(place.study.validate, run))]
 
 
 def flags(given: Mapping[str, Any]) -> list[str]:

@@ -12,16 +12,16 @@ import yaml
 from zoo.checkpoints.files import CHECKPOINTS
 from zoo.cli.fit import data_of, settings_of
 from zoo.cli.studies.file import folder_name
-from zoo.cli.studies.locks import held
+from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.ranges import EXAMPLE, Search
-from zoo.cli.studies.runs import Place, Run, fit_arguments, flags
+from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, flags
 from zoo.cli.studies.work import Failed, Work
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
-from zoo.errors import ZooError, near, need
+from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.results.plan import make_plan
 from zoo.sources.images import identity
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.spec import differences
 
 FOLDER = "search"
@@ -53,13 +53,13 @@ def search(work: Work, again: bool = False, any_version: bool = False) -> list[P
         raise ZooError(
             f"{study.name} has no ranges to search: write them under `search:`, as in {EXAMPLE}"
         )
-    optuna: Any = need("optuna", "search")
+    optuna: Any = import_optional("optuna", "search")
     cells, written = study.cells(), []
     for row in asked.recipes or cells:
         of = Run(row, study.seeds[0], cells[row])
         refuse_benchmarks_images(work.place, of)
         found = RowSearch(work, of, asked, optuna)
-        with held(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
+        with lock_file(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
             found.begin(again, any_version)
             found.do()
         written.append(found.write_best())
@@ -120,7 +120,7 @@ class RowSearch:
         """Does the trials that are left."""
         for number in range(self.asked.trials):
             if number == len(self.trials):
-                self.trials.append({"params": self._drawn(number)})
+                self.trials.append({"params": self._suggest_settings(number)})
                 self._keep()
             trial = self.trials[number]
             if "value" not in trial:
@@ -129,7 +129,8 @@ class RowSearch:
                 if trial["value"] is not None:
                     self.work.say(
                         f"{self.row.row}, trial {number + 1}/{self.asked.trials}: "
-                        f"{self.asked.metric} {trial['value']:.4g} by {_shown(trial['params'])}"
+                        f"{self.asked.metric} {trial['value']:.4g} by "
+                        f"{_format_settings(trial['params'])}"
                     )
 
     def write_best(self) -> Path:
@@ -149,16 +150,16 @@ class RowSearch:
         value = f"{self.asked.metric} {best['value']:.4g}"
         said = f"# The best of {len(self.trials)} trials of {self.row.row}: {value}.\n"
         file = self.work.place.root / f"best_{folder_name(self.row.row)}.yaml"
-        overlay = yaml.safe_dump(nested(best["params"]), sort_keys=False)
-        write_beside(file, (said + overlay).encode())
-        self.work.say(f"{self.row.row}: {value} by {_shown(best['params'])}")
+        overlay = yaml.safe_dump(nest_settings(best["params"]), sort_keys=False)
+        write_bytes(file, (said + overlay).encode())
+        self.work.say(f"{self.row.row}: {value} by {_format_settings(best['params'])}")
         return file
 
     def _run(self, number: int, params: Mapping[str, Any]) -> Run:
-        layers = (*self.row.layers, nested(params))
+        layers = (*self.row.layers, nest_settings(params))
         return Run(f"{FOLDER} {self.row.row} {number}", self.row.seed, layers)
 
-    def _drawn(self, number: int) -> dict[str, Any]:
+    def _suggest_settings(self, number: int) -> dict[str, Any]:
         """Returns what a trial tries, by those before it."""
         made, states = self.optuna.trial.create_trial, self.optuna.trial.TrialState
         study = self.optuna.create_study(
@@ -190,10 +191,10 @@ class RowSearch:
 
     def _keep(self) -> None:
         said = {"of": self.of, "trials": self.trials}
-        write_beside(self.file, (json.dumps(said, indent=1) + "\n").encode())
+        write_bytes(self.file, (json.dumps(said, indent=1) + "\n").encode())
 
 
-def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def nest_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns settings by dotted names as a recipe has them."""
     made: dict[str, Any] = {}
     for name, value in values.items():
@@ -221,13 +222,14 @@ def last_value(metrics: Path, name: str) -> float:
     if not values:
         known = [column for column in (rows[0] if rows else {}) if column.startswith("val/")]
         raise ZooError(
-            f"{metrics} has no {name}{near(name, known)}: name a metric that validation logs, and "
+            f"{metrics} has no {name}{suggest_names(name, known)}: name a metric that validation "
+            "logs, and "
             "see that the study validates"
         )
     return float(values[-1])
 
 
-def refuse_benchmarks_images(place: Place, run: Run) -> None:
+def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
     """Refuses validation captions of images that the study's benchmarks ask about.
 
     Args:
@@ -247,7 +249,7 @@ def refuse_benchmarks_images(place: Place, run: Run) -> None:
     asked = flags(
         {
             name: of
-            for name, of in place.filled(place.study.validate, run).items()
+            for name, of in place.fill_folders(place.study.validate, run).items()
             if name.startswith("benchmarks")
         }
     )
@@ -267,7 +269,7 @@ def refuse_benchmarks_images(place: Place, run: Run) -> None:
         )
 
 
-def _shown(params: Mapping[str, Any]) -> str:
+def _format_settings(params: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in params.items()

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from zoo.cli.studies.runs import Place
+from zoo.cli.studies.runs import WorkFolder
 from zoo.errors import ZooError
 from zoo.support.trust import FLAG, current_trust
 
@@ -31,7 +31,7 @@ def settings(given: Sequence[str]) -> dict[str, Any]:
 
 
 def submit(
-    place: Place, arguments: Sequence[str], numbers: Sequence[int], given: Mapping[str, Any]
+    place: WorkFolder, arguments: Sequence[str], numbers: Sequence[int], given: Mapping[str, Any]
 ) -> list[str]:
     """Sends a job for each run.
 

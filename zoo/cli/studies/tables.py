@@ -8,17 +8,17 @@ from pathlib import Path
 
 from zoo.cli.studies.file import FIRST, Study
 from zoo.cli.studies.records import WHOLE, Records
-from zoo.cli.studies.runs import Place, Run
-from zoo.results.comparison.compare import PRESETS, compare, named
+from zoo.cli.studies.runs import Run, WorkFolder
+from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest import drawn
+from zoo.results.comparison.forest import draw_forest
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
 from zoo.results.published import figures
 from zoo.results.site.write import PAGE
 from zoo.results.site.write import write as write_report
-from zoo.support.arguments import listed
-from zoo.support.files import write_beside
+from zoo.support.arguments import split_list
+from zoo.support.files import write_bytes
 
 WRITTEN: dict[str, Callable[[Comparison], str]] = {
     "table.md": Comparison.to_markdown,
@@ -43,7 +43,7 @@ def check_names(study: Study) -> None:
         preset_of(name)
 
 
-def compared(place: Place, runs: list[Run]) -> Comparison | None:
+def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
     """Compares the rows of a study over their whole runs, the seeds of each together.
 
     The runs that others start from stand last. Rows of which seeds lack are named in the notes.
@@ -55,12 +55,12 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
     Returns:
         The comparison, None where fewer than two rows have a whole run.
     """
-    rows = _whole(place, runs)
+    rows = _complete_runs(place, runs)
     if len(rows) < 2:
         return None
     given = place.study.compare
     found = compare(
-        {str(run): place.measured(run) for of in rows.values() for run in of},
+        {str(run): place.results_folder(run) for of in rows.values() for run in of},
         beside=_names(given.get("beside", [])),
         group=_groups(rows),
         presets=_presets(place),
@@ -72,10 +72,10 @@ def compared(place: Place, runs: list[Run]) -> Comparison | None:
 
 def _groups(rows: Mapping[str, Sequence[Run]]) -> dict[str, list[str]]:
     """Returns the names of runs by what tables call their row."""
-    return {_called(row): [str(run) for run in of] for row, of in rows.items()}
+    return {_row_title(row): [str(run) for run in of] for row, of in rows.items()}
 
 
-def _called(row: str) -> str:
+def _row_title(row: str) -> str:
     return START if row == FIRST else row
 
 
@@ -96,7 +96,7 @@ def _lacking(runs: Iterable[Run], whole: Mapping[str, Sequence[Run]]) -> Iterato
             )
 
 
-def report(place: Place, runs: list[Run]) -> Path:
+def report(place: WorkFolder, runs: list[Run]) -> Path:
     """Writes the report of a study: means over seeds, with the cases of the first of each row.
 
     Args:
@@ -109,11 +109,11 @@ def report(place: Place, runs: list[Run]) -> Path:
     Raises:
         ZooError: It would be too large, or there is no case to show.
     """
-    rows = _whole(place, runs)
-    folders = {str(run): place.measured(run) for of in rows.values() for run in of}
+    rows = _complete_runs(place, runs)
+    folders = {str(run): place.results_folder(run) for of in rows.values() for run in of}
     out = place.root / REPORT
     write_report(
-        named(folders),
+        read_runs(folders),
         _presets(place),
         out,
         folders,
@@ -125,7 +125,7 @@ def report(place: Place, runs: list[Run]) -> Path:
     return out / PAGE
 
 
-def _whole(place: Place, runs: list[Run]) -> dict[str, list[Run]]:
+def _complete_runs(place: WorkFolder, runs: list[Run]) -> dict[str, list[Run]]:
     """Returns the whole runs of each row that has some."""
     records = Records(place)
     rows: dict[str, list[Run]] = {}
@@ -135,12 +135,12 @@ def _whole(place: Place, runs: list[Run]) -> dict[str, list[Run]]:
     return rows
 
 
-def _presets(place: Place) -> list[Preset]:
+def _presets(place: WorkFolder) -> list[Preset]:
     return [preset_of(name) for name in _names(place.study.compare.get("preset", list(PRESETS)))]
 
 
 def _names(value: str | list[str]) -> list[str]:
-    return listed(value, "compare") if isinstance(value, str) else value
+    return split_list(value, "compare") if isinstance(value, str) else value
 
 
 def forget(folder: Path) -> None:
@@ -153,7 +153,7 @@ def forget(folder: Path) -> None:
 def write(comparison: Comparison, folder: Path) -> list[Path]:
     """Writes a comparison as tables and pictures, and returns their files."""
     for name, made in WRITTEN.items():
-        write_beside(folder / name, (made(comparison).rstrip("\n") + "\n").encode())
+        write_bytes(folder / name, (made(comparison).rstrip("\n") + "\n").encode())
     for name in PICTURES:
-        write_beside(folder / name, drawn(comparison, Path(name).suffix[1:]))
+        write_bytes(folder / name, draw_forest(comparison, Path(name).suffix[1:]))
     return [folder / name for name in (*WRITTEN, *PICTURES)]

@@ -16,7 +16,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from zoo.cli.fit import ZooCLI, data_of, run_as, settings_of
 from zoo.cli.user_code import user_code
 from zoo.datamodules.benchmarks import EvaluationDataModule
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.training.run_folder import RunFolder
 
 WARM_UP = 1  # steps that are not timed
@@ -87,7 +87,7 @@ class TrialCLI(ZooCLI):
         """Says nothing."""
 
 
-def tried(arguments: list[str], steps: int) -> dict[str, float]:
+def run_steps(arguments: list[str], steps: int) -> dict[str, float]:
     """Returns what a few steps of a run tell: `steps` planned, `seconds` of one, `bytes` kept.
 
     Args:
@@ -131,11 +131,11 @@ def main(argv: list[str]) -> int:
             told = dict[str, float]()
             looked_for(asked["validate"])
         else:
-            told = tried(asked["fit"], asked["steps"])
+            told = run_steps(asked["fit"], asked["steps"])
     except ZooError as error:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
-    write_beside(Path(argv[1]), json.dumps(told).encode())
+    write_bytes(Path(argv[1]), json.dumps(told).encode())
     return 0
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, read_checkpoint
 from zoo.cli.studies.file import FIRST, words
-from zoo.cli.studies.locks import held
+from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records, digests
-from zoo.cli.studies.runs import DATA_ROOT, Place, Run, fit_arguments, validate_arguments
+from zoo.cli.studies.runs import DATA_ROOT, Run, WorkFolder, fit_arguments, validate_arguments
 from zoo.errors import ZooError
-from zoo.support.files import write_beside
+from zoo.support.files import write_bytes
 from zoo.support.trust import FLAG, current_trust
 
 PLAN = "study.json"
@@ -72,7 +72,7 @@ class Work:
         say: Prints a line.
     """
 
-    def __init__(self, place: Place, say: Callable[[str], None] = print) -> None:
+    def __init__(self, place: WorkFolder, say: Callable[[str], None] = print) -> None:
         self.place, self.study, self.say = place, place.study, say
         self.records = Records(place)
         self._failed: dict[str, Failed] = {}
@@ -128,7 +128,7 @@ class Work:
                 if now != data and self._path(made).exists():
                     path = next(p for p in {**data, **now} if data.get(p) != now.get(p))
                     raise ZooError(
-                        f"{self._path(made)} was made of {self.place.filled(path)} as it was "
+                        f"{self._path(made)} was made of {self.place.fill_folders(path)} as it was "
                         "before: delete what was made, or name another --work"
                     )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
@@ -148,10 +148,10 @@ class Work:
             ZooError: A command failed.
         """
         for name, command_of in self.study.prepare.items():
-            made, how = self._path(name), self.place.filled(words(command_of))
+            made, how = self._path(name), self.place.fill_folders(words(command_of))
             if made.exists():
                 continue
-            with held(self.place.root / "locks" / "prepare", wait=True) as lock:
+            with lock_file(self.place.root / "locks" / "prepare", wait=True) as lock:
                 if made.exists() or lock is None:
                     continue
                 self.say(f"{made}: {shlex.join(how)}")
@@ -183,7 +183,7 @@ class Work:
         """
         if str(run) in self._failed:
             raise self._failed[str(run)]
-        with self._locked(run, wait) as lock:
+        with self._lock_run(run, wait) as lock:
             if lock is None:
                 return False
             try:
@@ -199,21 +199,21 @@ class Work:
         Raises:
             ZooError: Another process does it.
         """
-        with held(self._lock(run), wait=False) as lock:
+        with lock_file(self._lock(run), wait=False) as lock:
             if lock is None:
                 raise ZooError(
                     f"{run} is done by another process, and cannot be done anew: end that first"
                 )
             self.records.file(run).unlink(missing_ok=True)
             shutil.rmtree(self.place.run(run), ignore_errors=True)
-            shutil.rmtree(self.place.measured(run), ignore_errors=True)
+            shutil.rmtree(self.place.results_folder(run), ignore_errors=True)
 
     def _do(self, run: Run, lock: int, measured: bool) -> None:
         stage = self.records.stage(run)
         if stage == WHOLE:
             return
         if stage != TRAINED:
-            first = self.place.first(run)
+            first = self.place.start_run(run)
             if first is not None:
                 try:
                     self.do(first, wait=True)
@@ -224,35 +224,35 @@ class Work:
             self._measure(run, lock)
 
     def _plan(self, said: Mapping[str, Any]) -> None:
-        write_beside(self.place.root / PLAN, (json.dumps(said, indent=1) + "\n").encode())
+        write_bytes(self.place.root / PLAN, (json.dumps(said, indent=1) + "\n").encode())
 
     def _path(self, made: str) -> Path:
-        return Path(self.place.filled(made))
+        return Path(self.place.fill_folders(made))
 
     def _made_from(self, made: str) -> dict[str, str]:
         """Returns the digests of the files under the data root from which something is made."""
         own = [
             word for word in words(self.study.prepare[made]) if DATA_ROOT in word and word != made
         ]
-        named: dict[str, str] = self.place.named(digests(self.place.filled(own)))
+        named: dict[str, str] = self.place.name_folders(digests(self.place.fill_folders(own)))
         return named
 
     @contextmanager
-    def _locked(self, run: Run, wait: bool) -> Iterator[int | None]:
+    def _lock_run(self, run: Run, wait: bool) -> Iterator[int | None]:
         file = self._lock(run)
-        with held(file, wait=False) as lock:
+        with lock_file(file, wait=False) as lock:
             if lock is not None or not wait:
                 yield lock
                 return
         self.say(f"{run} is done by another process: waiting for it")
-        with held(file, wait=True) as lock:
+        with lock_file(file, wait=True) as lock:
             yield lock
 
     def _lock(self, run: Run) -> Path:
         return self.place.root / "locks" / run.folder
 
     def _train(self, run: Run, lock: int) -> None:
-        last, folder, more = self.place.last(run), self.place.run(run), list[str]()
+        last, folder, more = self.place.last_checkpoint(run), self.place.run(run), list[str]()
         begun = bool(self.records.stage(run))  # else nobody knows what lies there
         if not begun:
             self.records.write(run, {**self.records.identity(run), "stage": BEGUN})
@@ -261,31 +261,31 @@ class Work:
             more = ["--ckpt_path", str(folder)]
         elif folder.is_dir():  # it ended before its first checkpoint
             more = ["--overwrite"]
-        if not (goes_on and _finished(last)):
-            self._timed(run, "fit", [*fit_arguments(run, self.place), *more], lock)
+        if not (goes_on and _is_finished(last)):
+            self._run_timed(run, "fit", [*fit_arguments(run, self.place), *more], lock)
         self.records.write(run, {"stage": TRAINED})
 
     def _measure(self, run: Run, lock: int) -> None:
         arguments = validate_arguments(run, self.place)
-        if self.place.measured(run).exists():
+        if self.place.results_folder(run).exists():
             arguments.append("--overwrite")
-        self._timed(run, "validate", arguments, lock)
+        self._run_timed(run, "validate", arguments, lock)
         self.records.write(run, {"stage": WHOLE})
         if not self.study.keep_checkpoints and run.row != FIRST:
             shutil.rmtree(self.place.run(run) / CHECKPOINTS, ignore_errors=True)
 
-    def _timed(self, run: Run, name: str, arguments: list[str], lock: int) -> None:
+    def _run_timed(self, run: Run, name: str, arguments: list[str], lock: int) -> None:
         """Runs a command, and adds the seconds that it took to those of the run."""
         log, began = self.place.log(run), time.monotonic()
         status = command([name, *arguments], log, lock)
-        seconds = self.records.there(run).get("seconds", {})
+        seconds = self.records.read_record(run).get("seconds", {})
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - began, 1)
         self.records.write(run, {"seconds": seconds})
         if status:
             raise Failed(f"{_reason(log, status)} (all of it in {log})")
 
 
-def _finished(last: Path) -> bool:
+def _is_finished(last: Path) -> bool:
     """Returns whether a checkpoint is that of a run's end."""
     state = read_checkpoint(last)
     return bool(state["global_step"] >= state["run"]["plan"]["steps"])

@@ -8,8 +8,14 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.results.comparison.common import Common, Part, common
-from zoo.results.comparison.comparison import LEVEL, Comparison, Line, chosen, lines_of
-from zoo.results.comparison.named import SEED, by_seed, shortened
+from zoo.results.comparison.comparison import (
+    LEVEL,
+    Comparison,
+    ComparisonLine,
+    lines_of,
+    select_rows,
+)
+from zoo.results.comparison.named import SEED, by_seed, shorten_paths
 from zoo.results.comparison.paired import RESAMPLES
 from zoo.results.comparison.rows import rows_of, without_interval
 from zoo.results.metrics import metrics, tie_warnings
@@ -68,7 +74,7 @@ def compare(
     others = {model: figures(model) for model in beside}
     counted_by = [preset_of(preset) for preset in presets]
     with trusting_code(trust_code):
-        results = named(runs)
+        results = read_runs(runs)
     groups = _groups(results, group)
     check_aside(list(groups), aside)
     shared = common([one.cases for one in results.values()], list(results))
@@ -87,9 +93,11 @@ def compare(
         )
     at = {name: i for i, name in enumerate(results)}
     members = [[at[name] for name in of] for of in groups.values()]
-    lines = lines_of(chosen(rows, metrics), list(groups), members, resamples, seed, aside)
+    lines = lines_of(select_rows(rows, metrics), list(groups), members, resamples, seed, aside)
     partial = {row.place for row in rows if row.partial_gallery}
-    placed = tuple(line if line.place in partial else _beside(line, others) for line in lines)
+    placed = tuple(
+        line if line.place in partial else _with_published(line, others) for line in lines
+    )
     return Comparison(
         tuple(groups),
         placed,
@@ -142,7 +150,7 @@ def _groups(
     return {name: list(of) for name, of in group.items()}
 
 
-def named(runs: Runs, least: int = 2) -> dict[str, Results]:
+def read_runs(runs: Runs, least: int = 2) -> dict[str, Results]:
     """Reads runs, by what tables call them.
 
     Args:
@@ -161,7 +169,7 @@ def named(runs: Runs, least: int = 2) -> dict[str, Results]:
                 "as zoo.compare({'clip': results, 'cs_clip': others})"
             )
         paths = [Path(run) for run in runs]
-        runs = dict(zip(shortened(paths), paths, strict=True)) if paths else {}
+        runs = dict(zip(shorten_paths(paths), paths, strict=True)) if paths else {}
     if len(runs) < least:
         raise ZooError(
             f"{len(runs)} run is given, and one is compared with another: name two or more folders "
@@ -178,7 +186,7 @@ def named(runs: Runs, least: int = 2) -> dict[str, Results]:
     return found
 
 
-def _beside(line: Line, others: Mapping[str, Sequence[Figure]]) -> Line:
+def _with_published(line: ComparisonLine, others: Mapping[str, Sequence[Figure]]) -> ComparisonLine:
     """Returns the row with the figures of other models that were published of it.
 
     A metric is found by its name, where it is asked for once and over all cases and images of a
@@ -201,7 +209,7 @@ def _notes(
     results: Mapping[str, Results],
     groups: Mapping[str, Sequence[str]],
     shared: Common,
-    lines: Sequence[Line],
+    lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     beside: Iterable[str],
     aside: Iterable[str],
@@ -268,7 +276,7 @@ def _flips(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
 
 
 def _legend(
-    groups: Mapping[str, Sequence[str]], lines: Sequence[Line], beside: Iterable[str]
+    groups: Mapping[str, Sequence[str]], lines: Sequence[ComparisonLine], beside: Iterable[str]
 ) -> Iterator[str]:
     first = next(iter(groups))
     yield (

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import ZooError, near, need
-from zoo.results.comparison.paired import Paired, paired, paired_interval
-from zoo.results.comparison.rows import Place, Row
+from zoo.errors import ZooError, import_optional, suggest_names
+from zoo.results.comparison.paired import Paired, compare_pair, paired_interval
+from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.published import Figure
 from zoo.results.statistics import benjamini_hochberg
 
@@ -72,7 +72,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonLine:
     """One row of a comparison.
 
     Attributes:
@@ -86,7 +86,7 @@ class Line:
         missing: Names of the members that a partial mean is taken without.
     """
 
-    place: Place
+    place: RowName
     n: int
     of: int
     images: int
@@ -115,7 +115,7 @@ class Comparison:
     """
 
     runs: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ComparisonLine, ...]
     notes: tuple[str, ...]
     beside: tuple[str, ...]
     resamples: int
@@ -123,7 +123,7 @@ class Comparison:
     aside: tuple[str, ...] = ()
 
     @property
-    def tested(self) -> tuple[str, ...]:
+    def tested_runs(self) -> tuple[str, ...]:
         """Names of the runs that are tested against each other, the first of all before them."""
         return tuple(run for run in self.runs if run not in self.aside)
 
@@ -157,7 +157,7 @@ class Comparison:
         Raises:
             ZooError: pandas is not installed.
         """
-        pandas: Any = need("pandas")
+        pandas: Any = import_optional("pandas")
         return pandas.DataFrame(self.records())
 
     def to_csv(self) -> str:
@@ -196,13 +196,13 @@ class Comparison:
 
 
 def lines_of(
-    rows: Sequence[Row],
+    rows: Sequence[ComparisonRow],
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     resamples: int,
     seed: int,
     aside: Collection[str] = (),
-) -> list[Line]:
+) -> list[ComparisonLine]:
     """Tests all pairs of groups in every row.
 
     Args:
@@ -217,22 +217,22 @@ def lines_of(
     pairs = list(combinations(tested, 2))
     answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
     tests = [
-        [paired(row, of[a], of[b], seed) for a, b in pairs]
+        [compare_pair(row, of[a], of[b], seed) for a, b in pairs]
         for row, of in zip(rows, answers, strict=True)
     ]
     found = []
-    for row, of, own, q in zip(rows, answers, tests, _adjusted(rows, tests), strict=True):
+    for row, of, own, q in zip(rows, answers, tests, _adjusted_p_values(rows, tests), strict=True):
         made = []
         for (a, b), test, adjusted in zip(pairs, own, q, strict=True):
             ends = paired_interval(row, of[a], of[b], seed, resamples) if a == 0 else None
             made.append(_contrast((names[a], names[b]), test, ends, adjusted))
         values = _values(row, names, groups, made, aside)
         counts = row.n, row.of, row.images
-        found.append(Line(row.place, *counts, values, tuple(made), (), row.missing))
+        found.append(ComparisonLine(row.place, *counts, values, tuple(made), (), row.missing))
     return found
 
 
-def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
+def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[ComparisonRow]:
     """Returns the rows whose names match a pattern, as a shell's; all where none is given.
 
     Args:
@@ -247,7 +247,8 @@ def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
         if not any(fnmatchcase(name, pattern) for name in known):
             raise ZooError(
                 f"--metrics {pattern!r} is no metric or mean that the runs have in common"
-                f"{near(pattern, known)}: leave it out, or name one of the table's rows, * for any"
+                f"{suggest_names(pattern, known)}: leave it out, or name one of the table's "
+                "rows, * for any"
             )
     return [
         row
@@ -256,7 +257,9 @@ def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
     ]
 
 
-def _adjusted(rows: Sequence[Row], tests: Sequence[Sequence[Paired]]) -> list[list[float]]:
+def _adjusted_p_values(
+    rows: Sequence[ComparisonRow], tests: Sequence[Sequence[Paired]]
+) -> list[list[float]]:
     """Returns the q of every test, adjusted over all metrics of its split, or over all means.
 
     Means of a preset that are of the same metrics with the same shares count once.
@@ -287,7 +290,7 @@ def _contrast(
 
 
 def _values(
-    row: Row,
+    row: ComparisonRow,
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     tests: Sequence[Contrast],
@@ -317,12 +320,18 @@ def _values(
     )
 
 
-def _records(line: Line) -> list[dict[str, Any]]:
+def _records(line: ComparisonLine) -> list[dict[str, Any]]:
     place = {"kind": "mean" if line.place.is_mean else "metric", **asdict(line.place)}
     counted = {"n": line.n, "of": line.of, "images": line.images}
     against = {test.second: test for test in line.against_first()}
     found = [
-        {**place, **asdict(value), **counted, **_told(against.get(value.run)), "source": None}
+        {
+            **place,
+            **asdict(value),
+            **counted,
+            **_contrast_fields(against.get(value.run)),
+            "source": None,
+        }
         for value in line.values
     ]
     empty = dict.fromkeys(found[0])
@@ -333,7 +342,7 @@ def _records(line: Line) -> list[dict[str, Any]]:
     return found
 
 
-def _told(test: Contrast | None) -> dict[str, Any]:
+def _contrast_fields(test: Contrast | None) -> dict[str, Any]:
     """Returns what a record says of a run against the first; of the first itself, nothing."""
     alone = (None, None) if test is None or test.alone is None else test.alone
     names = ("difference", "low", "high", "p", "q", "by_question")

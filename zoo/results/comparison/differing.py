@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.results.metrics import Place, Rules, places
-from zoo.results.outcomes import Judged, judged
+from zoo.results.outcomes import Judged, judge_outcomes
 from zoo.results.runs import BenchmarkRun
 
 AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
@@ -74,11 +74,11 @@ def judged_by_both(
     """
     for place, rows in places(first).items():
         a, b = (
-            judged(run.take(rows), rules.official_ties, rules.drop_identical)
+            judge_outcomes(run.take(rows), rules.official_ties, rules.drop_identical)
             for run in (first, second)
         )
         both = a.scored & b.scored
-        yield place, rows[a.row[both]], a.where(both), b.where(both)
+        yield place, rows[a.row[both]], a.select(both), b.select(both)
 
 
 def _margin(run: pa.Table, row: int, rules: Rules) -> float:

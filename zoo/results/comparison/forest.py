@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
-from zoo.results.comparison.comparison import LEVEL, Comparison, Line
+from zoo.results.comparison.comparison import LEVEL, Comparison, ComparisonLine
 from zoo.results.drawing import INK, PAPER, STYLE, look
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def drawn(comparison: Comparison, kind: str) -> bytes:
+def draw_forest(comparison: Comparison, kind: str) -> bytes:
     """Returns the picture as a file has it.
 
     Args:
@@ -65,7 +65,7 @@ def forest(comparison: Comparison) -> "Figure":
     import matplotlib
     from matplotlib.figure import Figure
 
-    first, *others = comparison.tested
+    first, *others = comparison.tested_runs
     if not others:
         raise ZooError(
             f"{first} stands alone, so that there is no difference to draw: leave --plot out, or "
@@ -98,7 +98,7 @@ def forest(comparison: Comparison) -> "Figure":
     return figure
 
 
-def _rows(comparison: Comparison) -> Iterator[tuple[str, Line | None]]:
+def _rows(comparison: Comparison) -> Iterator[tuple[str, ComparisonLine | None]]:
     """Yields the label of each row with its line, and before those of a benchmark its name."""
     last = None
     for line in comparison.lines:
@@ -114,7 +114,7 @@ def _rows(comparison: Comparison) -> Iterator[tuple[str, Line | None]]:
 
 
 def _draw(
-    axes: "Axes", rows: list[tuple[str, Line | None]], run: str, i: int, shift: float
+    axes: "Axes", rows: list[tuple[str, ComparisonLine | None]], run: str, i: int, shift: float
 ) -> None:
     colour, marker = look(i + 1)  # the first run has the first colour wherever it is drawn
     for at, (_, line) in enumerate(rows):

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from zoo.results.comparison.comparison import Comparison, Contrast, Line, Value
+from zoo.results.comparison.comparison import Comparison, ComparisonLine, Contrast, Value
 from zoo.results.show import rich_table, wide_enough
 from zoo.results.tables import Bold, TextTable, Underlined, number
 
@@ -41,7 +41,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
         comparison: The comparison.
         console: Where it is printed; the terminal where None.
     """
-    (console or wide_enough(_shown(comparison))).print(Group(*_shown(comparison)))
+    (console or wide_enough(_renderables(comparison))).print(Group(*_renderables(comparison)))
 
 
 def as_text(comparison: Comparison) -> str:
@@ -61,14 +61,14 @@ def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _shown(comparison: Comparison) -> Iterator[RenderableType]:
+def _renderables(comparison: Comparison) -> Iterator[RenderableType]:
     for table in tables(comparison):
         yield rich_table(table)
         yield Text("")
     yield from map(Text, comparison.notes)
 
 
-def _values(comparison: Comparison, lines: Sequence[Line], *words: str) -> TextTable:
+def _values(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
     """Lays out the values of runs, and the figures that were published of other models."""
     beside = [f"{model}\n({PUBLISHED})" for model in comparison.beside]
     rows = (
@@ -76,14 +76,14 @@ def _values(comparison: Comparison, lines: Sequence[Line], *words: str) -> TextT
             *name,
             f"{line.n:,}" if line.n == line.of else f"{line.n:,} of {line.of:,}",
             *map(_value, line.values),
-            *(_published(line, model) for model in comparison.beside),
+            *(_published_values(line, model) for model in comparison.beside),
         )
         for name, line in zip(_names(lines, len(words)), lines, strict=True)
     )
     return TextTable((*words, "n", *comparison.runs, *beside), tuple(rows), words=len(words))
 
 
-def _names(lines: Iterable[Line], words: int) -> Iterator[tuple[str, ...]]:
+def _names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[str, ...]]:
     """Yields what names each row, without what the row above has said."""
     last: tuple[str, ...] = ()
     for line in lines:
@@ -105,7 +105,7 @@ def _value(value: Value) -> str:
     return Underlined(shown) if value.level else shown
 
 
-def _published(line: Line, model: str) -> str:
+def _published_values(line: ComparisonLine, model: str) -> str:
     """Returns what was published of a model; where two sources differ, both."""
     found = (number(figure.value) for figure in line.published if figure.model == model)
     return " / ".join(dict.fromkeys(found))
@@ -113,7 +113,7 @@ def _published(line: Line, model: str) -> str:
 
 def _differences(comparison: Comparison) -> TextTable:
     """Lays out how the other runs differ from the first."""
-    first, *others = comparison.tested
+    first, *others = comparison.tested_runs
     if not others:  # the seeds of one recipe alone
         return TextTable((), ())
     several = len(others) > 1

@@ -20,7 +20,7 @@ SEEDS = (
 )
 
 
-def shortened(paths: Sequence[Path]) -> list[str]:
+def shorten_paths(paths: Sequence[Path]) -> list[str]:
     """Returns the parts of each path that not all have at its beginning or end.
 
     Args:
@@ -53,13 +53,13 @@ def by_seed(runs: Mapping[str, Results]) -> dict[str, list[str]]:
     told = {name: _without_seeds(results.header["model"]) for name, results in runs.items()}
     groups: list[list[str]] = []
     for name in runs:
-        own = next((of for of in groups if _same(told[of[0]], told[name])), None)
+        own = next((of for of in groups if _are_equal(told[of[0]], told[name])), None)
         if own is None:
             groups.append([name])
         else:
             own.append(name)
     if len(groups) == len(runs):
-        raise ZooError(_alone(told))
+        raise ZooError(_describe_single(told))
     for group in groups:
         _refuse_equal_seeds(group, runs)
     names = [_name_of(group) for group in groups]
@@ -79,7 +79,7 @@ def _without_seeds(said: Any) -> Any:
     return [_without_seeds(value) for value in said] if isinstance(said, list) else said
 
 
-def _same(one: Any, other: Any) -> bool:
+def _are_equal(one: Any, other: Any) -> bool:
     return bool(one.get("recipe")) and not differences(one, other)
 
 
@@ -102,7 +102,7 @@ def _refuse_equal_seeds(group: Iterable[str], runs: Mapping[str, Results]) -> No
         seen[seeds] = name
 
 
-def _alone(told: Mapping[str, Any]) -> str:
+def _describe_single(told: Mapping[str, Any]) -> str:
     first, *others = told
     apart = {name: differences(told[first], told[name]) for name in others}
     nearest = min(apart, key=lambda name: len(apart[name]))

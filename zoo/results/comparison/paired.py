@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from zoo.results.comparison.rows import Row
+from zoo.results.comparison.rows import ComparisonRow
 from zoo.results.statistics import mcnemar, paired_test, sums
 
 RESAMPLES = 10_000
@@ -38,7 +38,7 @@ class Paired:
     by_question: float | None
 
 
-def paired(row: Row, first: Floats, second: Floats, seed: int = 0) -> Paired:
+def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 0) -> Paired:
     """Tests whether two runs are equally good in a row, with images as the units that vary.
 
     Under the null hypothesis the answers of both about an image may be exchanged. Of outcomes that
@@ -52,7 +52,7 @@ def paired(row: Row, first: Floats, second: Floats, seed: int = 0) -> Paired:
         seed: Seed of exchanges that are drawn.
     """
     difference = float(row.weight @ (second - first))
-    if not row.alike or not np.isin([first, second], (0, 1)).all():
+    if not row.has_equal_weights or not np.isin([first, second], (0, 1)).all():
         by_image = sums(row.image, row.weight * (second - first))
         return Paired(difference, drawn_exchanges(by_image, seed), None, None)
     alone = int((first > second).sum()), int((second > first).sum())
@@ -60,7 +60,7 @@ def paired(row: Row, first: Floats, second: Floats, seed: int = 0) -> Paired:
 
 
 def paired_interval(
-    row: Row, first: Floats, second: Floats, seed: int = 0, resamples: int = RESAMPLES
+    row: ComparisonRow, first: Floats, second: Floats, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
     """Finds the 95 % interval of a difference by resampling images.
 
@@ -86,11 +86,11 @@ def paired_interval(
     left = row.weight * (apart - means[row.part])
     adds = sums(row.image, left)
     generator = np.random.default_rng(seed)
-    found = float(weight @ means) + _resampled(adds, generator, resamples)
+    found = float(weight @ means) + _resample_sums(adds, generator, resamples)
     unseen = generator.poisson(UNSEEN, (2, resamples))
     together = max(1.0, np.square(adds).sum() / max(np.square(left).sum(), 1e-300))
     found += together * np.square(row.weight).sum() * (unseen[1] - unseen[0])
-    level = _expanded(row.images)
+    level = _lower_percentile(row.images)
     low, high = np.quantile(found, [level, 1 - level])
     return max(-1.0, float(low)), min(1.0, float(high))
 
@@ -117,7 +117,7 @@ def drawn_exchanges(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> 
     return float(beyond.sum() + (1 + level.sum()) / 2) / (1 + draws)
 
 
-def _resampled(adds: Floats, generator: np.random.Generator, resamples: int) -> Floats:
+def _resample_sums(adds: Floats, generator: np.random.Generator, resamples: int) -> Floats:
     """Returns the sums over images that are drawn with replacement, `[resamples]`."""
     size, images, _ = _kinds(adds)
     drawn: Floats = generator.multinomial(len(adds), images / len(adds), resamples) @ size
@@ -140,7 +140,7 @@ def _kinds(values: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]
     return sums(index, values) / images, images, index
 
 
-def _expanded(images: int) -> float:
+def _lower_percentile(images: int) -> float:
     """Returns the level of the lower percentile, lower than 2.5 % where images are few."""
     if images < 2:
         return 0.0

@@ -23,7 +23,7 @@ Counted = dict[Metric, Observations | None]
 
 
 @dataclass(frozen=True)
-class Place:
+class RowName:
     """What a row is called.
 
     Attributes:
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A number that every run has, and the outcomes that it is made of.
 
     Attributes:
@@ -66,7 +66,7 @@ class Row:
         shares: Names of the metrics that a mean is of, with their shares; empty of a metric.
     """
 
-    place: Place
+    place: RowName
     of: int
     weight: Floats
     image: NDArray[np.int64]
@@ -87,7 +87,7 @@ class Row:
         return int(self.image.max()) + 1
 
     @property
-    def alike(self) -> bool:
+    def has_equal_weights(self) -> bool:
         """Whether all outcomes weigh the same."""
         return bool(np.ptp(self.weight) <= 1e-9 * self.weight[0])
 
@@ -100,7 +100,7 @@ class Row:
 
 def rows_of(
     tables: Sequence[pa.Table], presets: Sequence[Preset], header: Mapping[str, Any]
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """Returns the metrics, means and splits that runs have in common.
 
     Metrics of a further preset are left out where they are those of the first.
@@ -113,9 +113,9 @@ def rows_of(
     """
     known = references(header)
     order = {part: i for i, part in enumerate(known)}
-    found: list[Row] = []
+    found: list[ComparisonRow] = []
     for preset in presets:
-        counted = [_ordered(metrics(table, preset.rules, known), order) for table in tables]
+        counted = [_order_metrics(metrics(table, preset.rules, known), order) for table in tables]
         found += _new(_metrics(preset.name, counted), found)
         found += _means(preset, counted)
     for preset in presets:
@@ -133,20 +133,22 @@ def without_interval(table: pa.Table) -> tuple[str, ...]:
     columns = (scored[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
     found = dict.fromkeys(zip(*columns, scored["protocol"].to_pylist(), strict=True))
     return tuple(
-        str(Place("", str(BenchmarkRun(benchmark, run)), subset, metric))
+        str(RowName("", str(BenchmarkRun(benchmark, run)), subset, metric))
         for benchmark, run, subset, metric, protocol in found
         if not protocol_here(protocol).has_interval
     )
 
 
-def _ordered(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], int]) -> Counted:
+def _order_metrics(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], int]) -> Counted:
     last = len(order)
     return dict(
-        sorted(counted.items(), key=lambda one: order.get((one[0].asked, one[0].subset), last))
+        sorted(
+            counted.items(), key=lambda one: order.get((one[0].benchmark_run, one[0].subset), last)
+        )
     )
 
 
-def _new(rows: Sequence[Row], before: Sequence[Row]) -> list[Row]:
+def _new(rows: Sequence[ComparisonRow], before: Sequence[ComparisonRow]) -> list[ComparisonRow]:
     """Returns the rows that are not there yet under another preset."""
     there = {str(row.place): row for row in before if not row.place.is_mean}
     return [
@@ -159,19 +161,19 @@ def _new(rows: Sequence[Row], before: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[Row]:
+def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[ComparisonRow]:
     found = []
     for of_runs in zip(*(of.items() for of in counted), strict=True):
         metric = of_runs[0][0]
         observed = [one for _, one in of_runs if one is not None]
         if len(observed) == len(of_runs):
-            place = Place(preset, str(metric.asked), metric.subset, metric.metric, split)
+            place = RowName(preset, str(metric.asked), metric.subset, metric.metric, split)
             row = _row(place, metric.of, [observed], [1.0])
             found.append(replace(row, partial_gallery=metric.partial_gallery))
     return found
 
 
-def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
+def _means(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow]:
     """Returns the means that are taken, and whose members all have intervals.
 
     The metrics of the first run tell which have their members; those of the others stand in the
@@ -183,7 +185,7 @@ def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
     return [
         replace(
             _row(
-                Place(preset.name, "", "", part.name),
+                RowName(preset.name, "", "", part.name),
                 sum(metric.of for metric, _ in part.shares),
                 [[one for one in observed[metric] if one is not None] for metric, _ in part.shares],
                 [share for _, share in part.shares],
@@ -192,13 +194,13 @@ def _means(preset: Preset, counted: Sequence[Counted]) -> list[Row]:
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
         for part in parts(preset.means, list(counted[0]))
-        if part.taken and all(None not in observed[metric] for metric, _ in part.shares)
+        if part.is_complete and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
 
 def _splits(
     preset: Preset, tables: Sequence[pa.Table], order: Mapping[tuple[BenchmarkRun, str], int]
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """Returns the metrics of each split, without macro averages as in `by_split`."""
     if tables[0]["bucket"].null_count == len(tables[0]):
         return []
@@ -209,17 +211,17 @@ def _splits(
     for split, rows in split_rows(tables[0]).items():
         if split != EXCLUDED and rows.any():
             of_split = [metrics(table.filter(pa.array(rows)), rules, {}) for table in tables]
-            found += _metrics(preset.name, [_ordered(of, order) for of in of_split], split)
+            found += _metrics(preset.name, [_order_metrics(of, order) for of in of_split], split)
     return found
 
 
 def _row(
-    place: Place,
+    place: RowName,
     of: int,
     members: Sequence[Sequence[Observations]],
     shares: Sequence[float],
     missing: tuple[str, ...] = (),
-) -> Row:
+) -> ComparisonRow:
     """Joins the outcomes of metrics.
 
     Args:
@@ -232,7 +234,7 @@ def _row(
     first = [of_runs[0] for of_runs in members]
     labels = np.concatenate([one.cluster for one in first])
     values = [np.stack([one.right for one in of_runs]) for of_runs in members]
-    return Row(
+    return ComparisonRow(
         place,
         of,
         np.concatenate([share * one.weight for one, share in zip(first, shares, strict=True)]),

@@ -4,10 +4,10 @@ from abc import ABC
 
 from zoo.results.averages import Mean
 from zoo.results.metrics import Rules
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
-class Preset(Recorded, ABC):
+class Preset(Configurable, ABC):
     """Base of presets: ways of counting and averaging.
 
     Attributes:

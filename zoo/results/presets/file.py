@@ -25,7 +25,7 @@ import yaml
 from msgspec import Struct
 
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.results.averages import Mean, Member, Weighting
 from zoo.results.metrics import Macro, Rules
 from zoo.results.presets.base import Preset
@@ -124,7 +124,9 @@ def _means(preset: _Preset, path: Path, above: tuple[Path, ...]) -> Iterable[Mea
         path: The file.
         above: The files that build on it, itself the last.
     """
-    others = [] if preset.builds_on is None else list(_of(preset.builds_on, path, above))
+    others = (
+        [] if preset.builds_on is None else list(_inherited_means(preset.builds_on, path, above))
+    )
     if not preset.means:
         yield from others
     known, own = {mean.name: mean for mean in others}, set[str]()
@@ -140,7 +142,7 @@ def _means(preset: _Preset, path: Path, above: tuple[Path, ...]) -> Iterable[Mea
         own.add(mean.name)
 
 
-def _of(name: str, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
+def _inherited_means(name: str, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
     """Returns the means that a preset builds on: of a file beside it, or of one of zoo's."""
     places = (path.parent / name, SHIPPED / f"{name}.yaml")
     found = next((place for place in places if place.is_file()), None)
@@ -148,7 +150,7 @@ def _of(name: str, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
         shipped = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
         raise ZooError(
             f"{path} builds on {name!r}, which is neither a file beside it nor one of "
-            f"{', '.join(shipped)}{near(name, shipped)}: mend the name"
+            f"{', '.join(shipped)}{suggest_names(name, shipped)}: mend the name"
         )
     if found.resolve() in above:
         raise ZooError(
@@ -171,7 +173,8 @@ def _mean(mean: _Mean, known: Mapping[str, Mean], absent: list[str], path: Path)
         if not slash or not other:
             raise ZooError(
                 f"{path}: the mean {mean.name!r} is of {of!r}, which is neither a metric, as "
-                f"sugarcrepe/swap_obj/i2t is, nor a mean before it{near(of, known)}, nor in "
+                f"sugarcrepe/swap_obj/i2t is, nor a mean before it{suggest_names(of, known)}, "
+                "nor in "
                 "`not_measured`: mend the name"
             )
         return Member(benchmark, subset, metric)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
 from zoo.results.comparison.common import rows_by_question
 from zoo.results.metrics import Place, Rules, places
-from zoo.results.outcomes import judged
+from zoo.results.outcomes import judge_outcomes
 from zoo.results.report import SCALE, Results
 
 UNSCORED = -1
@@ -22,7 +22,7 @@ CONTENTS = (*ABOUT, "scores", *WRONG)
 
 
 @dataclass(frozen=True)
-class Part:
+class AnswerGroup:
     """The answers that one metric counts.
 
     Attributes:
@@ -75,7 +75,7 @@ class Answers:
         rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[AnswerGroup, ...]
     right: NDArray[np.int8]
     margin: NDArray[np.float64]
     split: list[str | None]
@@ -111,7 +111,7 @@ class Answers:
                 text, image = (own[name] for name in WRONG)
                 wrong[run] = None if text is None and image is None else (text, image)
             case, images, texts, match = (first[name] for name in ABOUT)
-            yield _shown(Answer(case, images, texts, match, scores, wrong))
+            yield _select_options(Answer(case, images, texts, match, scores, wrong))
 
 
 def answers(results: Sequence[Results], rules: Rules) -> Answers:
@@ -126,7 +126,7 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     asked = rows_by_question([run.cases for run in results])
     keys = list(dict.fromkeys(key for rows in asked for key in rows))
     rows = np.array([[own.get(key, UNSCORED) for key in keys] for own in asked], np.int64)
-    found = [_judged(run, rules) for run in results]
+    found = [_judge_run(run, rules) for run in results]
     right, margin = (
         np.stack([np.where(own >= 0, of_run[own], nothing) for own, of_run in numbers])
         for numbers, nothing in (
@@ -154,22 +154,22 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     )
 
 
-def _judged(
+def _judge_run(
     run: Results, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], set[Place]]:
     """Returns whether each outcome of a run is right, its margin, and which metrics are graded."""
     right, graded = np.full(len(run.cases), UNSCORED), set[Place]()
     for place, rows in places(run.cases).items():
-        outcome = judged(run.cases.take(rows), rules.official_ties, rules.drop_identical)
-        scored = outcome.where(outcome.scored)
+        outcome = judge_outcomes(run.cases.take(rows), rules.official_ties, rules.drop_identical)
+        scored = outcome.select(outcome.scored)
         right[rows[scored.row]] = scored.right
         if (scored.value != scored.right).any():
             graded.add(place)
-    margin = np.array([_margin(row, rules.drop_identical) for row in _scored(run.cases)])
+    margin = np.array([_margin(row, rules.drop_identical) for row in _scored_texts(run.cases)])
     return right, margin / _scale(run), graded
 
 
-def _scored(cases: pa.Table) -> list[dict[str, Any]]:
+def _scored_texts(cases: pa.Table) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = cases.select(["scores", "match", "identical"]).to_pylist()
     return found
 
@@ -193,15 +193,15 @@ def _order(run: Results) -> dict[Place, int]:
     """Returns where each metric stands in the report."""
     found: dict[Place, int] = {}
     for metric in run.metrics:
-        found.setdefault((metric.asked, metric.subset, metric.metric), len(found))
+        found.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(found))
     return found
 
 
-def _parts(places: Sequence[Place], graded: Container[Place]) -> Iterator[Part]:
+def _parts(places: Sequence[Place], graded: Container[Place]) -> Iterator[AnswerGroup]:
     start = 0
     for i, place in enumerate(places):
         if i + 1 == len(places) or places[i + 1] != place:
-            yield Part(place, start, i + 1 - start, place in graded)
+            yield AnswerGroup(place, start, i + 1 - start, place in graded)
             start = i + 1
 
 
@@ -223,7 +223,7 @@ def _leak(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
     return [told[row] if row >= 0 else None for row in rows]
 
 
-def _shown(answer: Answer) -> Answer:
+def _select_options(answer: Answer) -> Answer:
     """Returns a question with the right options and those that runs score highest."""
     if len(answer.match) <= MOST:
         return answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.results.averages import Average
 from zoo.results.comparison.layout import as_csv
-from zoo.results.drawing import alone, png, svg
+from zoo.results.drawing import png, standalone_svg, svg
 from zoo.results.metrics import Metric
 from zoo.results.site.drawings import Looks, Point, Series, bars
 
@@ -104,7 +104,7 @@ def ends(of: Average | Metric | Point) -> dict[str, object]:
     return {"value": of.value, "low": of.low, "high": of.high}
 
 
-def drawn(chart: Chart, out: Path) -> Drawn:
+def draw_chart(chart: Chart, out: Path) -> Drawn:
     """Draws a chart, and writes it as PNG, SVG and comma-separated values.
 
     Args:
@@ -115,7 +115,7 @@ def drawn(chart: Chart, out: Path) -> Drawn:
     files = {kind: f"{FOLDER}/{chart.name}.{kind}" for kind in ("png", "svg", "csv")}
     figure = chart.draw()
     inside = svg(figure)
-    by_itself = alone(inside).replace('href="cases.html', 'href="../cases.html')
+    by_itself = standalone_svg(inside).replace('href="cases.html', 'href="../cases.html')
     (out / files["png"]).write_bytes(png(figure))
     (out / files["svg"]).write_text(by_itself, "utf-8")
     kept = [{name: of for name, of in one.items() if name != CASES} for one in chart.records]

@@ -12,7 +12,7 @@ import numpy as np
 
 from zoo.results.report import Results
 from zoo.results.site.answers import UNSCORED, Answer, Answers
-from zoo.results.site.images import Images
+from zoo.results.site.images import PageImages
 from zoo.results.site.patches import Mapped, write_patches
 
 FOLDER = "data"
@@ -24,7 +24,7 @@ DIGITS = 5
 def write_data(
     answers: Answers,
     runs: Mapping[str, Results],
-    images: Images,
+    images: PageImages,
     out: Path,
     mapped: Mapped | None = None,
 ) -> int:

@@ -43,7 +43,7 @@ def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
     for i, (name, run) in enumerate(runs.items()):
         for metric in run.counted[0].splits:
             if metric.split in SPLITS and metric.value is not None:
-                label = f"{metric.asked}/{metric.subset}/{metric.metric}"
+                label = f"{metric.benchmark_run}/{metric.subset}/{metric.metric}"
                 labels[label] = None
                 href = links.metric(metric, metric.metric, i, split=metric.split)
                 point = Point(metric.value, metric.low, metric.high, href)

@@ -15,7 +15,7 @@ VISUAL_GENOME = ("VG_100K", "VG_100K_2")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ImageLocation:
     """Where a page finds an image.
 
     Attributes:
@@ -28,7 +28,7 @@ class Shown:
 
 
 @dataclass
-class Images:
+class PageImages:
     """Copies images beside pages, each once, as long as there is room.
 
     Args:
@@ -42,7 +42,7 @@ class Images:
     out: Path
     room: int
     publish: bool
-    shown: dict[str, Shown] = field(default_factory=dict)
+    shown: dict[str, ImageLocation] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     crowded: int = 0
     linked: int = 0
@@ -62,11 +62,11 @@ class Images:
         under = next((root for root in roots if path.is_relative_to(root)), path.parent)
         return str(path.relative_to(under))
 
-    def copied(self, image: str) -> bool:
+    def may_copy(self, image: str) -> bool:
         """Returns whether an image may lie beside the pages."""
         return not self.publish or image_ref(image).source == OWN
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Returns what the report says of the images that it has no copies of."""
         found, of = [], f"of {len(self.shown):,} images"
         if self.linked:
@@ -92,24 +92,24 @@ class Images:
             )
         return found
 
-    def _add(self, image: str, name: str) -> Shown:
-        if not self.copied(image):
+    def _add(self, image: str, name: str) -> ImageLocation:
+        if not self.may_copy(image):
             self.linked += 1
-            return Shown(link=self._link(image))
+            return ImageLocation(link=self._link(image))
         if self.room <= 0:
             self.crowded += 1
-            return Shown()
+            return ImageLocation()
         try:
             content = None if self.finder is None else thumbnail(image, self.finder)
         except ZooError:  # a container that held it is broken or gone
             content = None
         if content is None:
             self.gone.append(image)
-            return Shown()
+            return ImageLocation()
         self.room -= len(content)
         (self.out / FOLDER).mkdir(exist_ok=True)
         (self.out / name).write_bytes(content)
-        return Shown(file=name)
+        return ImageLocation(file=name)
 
     def _link(self, image: str) -> str:
         """Returns the address of an image at its publisher, as far as the file found tells it."""

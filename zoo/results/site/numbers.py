@@ -6,7 +6,7 @@ from statistics import mean, stdev
 from urllib.parse import urlencode
 
 from zoo.results.averages import Average, Mean, parts
-from zoo.results.comparison.comparison import Comparison, Line
+from zoo.results.comparison.comparison import Comparison, ComparisonLine
 from zoo.results.metrics import MACRO, Metric
 from zoo.results.report import Counted, Results
 from zoo.results.runs import BenchmarkRun
@@ -49,7 +49,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A row of the report.
 
     Attributes:
@@ -95,7 +95,7 @@ class Links:
             run: Number of the run.
             **more: What else the page is asked for.
         """
-        return self.place(str(metric.asked), metric.subset, counted, run, **more)
+        return self.place(str(metric.benchmark_run), metric.subset, counted, run, **more)
 
     def place(self, asked: str, subset: str, metric: str, run: int, **more: str | int) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
@@ -139,7 +139,7 @@ class Links:
         return self.members(f"{asked}, {metric}", places, run, **more)
 
 
-def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[Row]:
+def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[ReportRow]:
     """Returns a row for each metric of the first preset that any run has.
 
     Args:
@@ -147,14 +147,14 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         links: Addresses of cases.
     """
     found = [
-        [{(m.asked, m.subset, m.metric): m for m in run.metrics} for run in runs]
+        [{(m.benchmark_run, m.subset, m.metric): m for m in run.metrics} for run in runs]
         for runs in groups.values()
     ]
     rows = []
     for place in dict.fromkeys(place for runs in found for of in runs for place in of):
         own = [[of.get(place) for of in runs] for runs in found]
         first = next(metric for of in own for metric in of if metric is not None)
-        counted = _counted(first, (m for runs in found for of in runs for m in of.values()))
+        counted = _counted_cases(first, (m for runs in found for of in runs for m in of.values()))
         cells = tuple(
             _cell(of, "" if of[0] is None else links.metric(of[0], counted, i))
             for i, of in enumerate(own)
@@ -162,7 +162,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         firsts = {name: of[0] for name, of in zip(groups, own, strict=True)}
         notes = (_gallery(first), *_cautions(firsts, first.chance))
         rows.append(
-            Row(
+            ReportRow(
                 (str(place[0]), place[1], place[2]),
                 cells,
                 tuple(of[0].ties for of in own if of[0] is not None),
@@ -210,17 +210,21 @@ def _cautions(found: Mapping[str, Metric | None], chance: float | None) -> Itera
         yield "no run is told from chance"
 
 
-def _counted(metric: Metric, others: Iterable[Metric]) -> str:
+def _counted_cases(metric: Metric, others: Iterable[Metric]) -> str:
     """Returns whose cases a metric counts: its own, or of a macro average those beside it."""
     if metric.metric != MACRO:
         return metric.metric
-    beside = (m.metric for m in others if (m.asked, m.subset) == (metric.asked, metric.subset))
+    beside = (
+        m.metric
+        for m in others
+        if (m.benchmark_run, m.subset) == (metric.benchmark_run, metric.subset)
+    )
     return next((name for name in beside if name != MACRO), MACRO)
 
 
 def average_rows(
     groups: Sequence[Sequence[Counted]], means: Sequence[Mean], links: Links
-) -> list[Row]:
+) -> list[ReportRow]:
     """Returns a row for each average under one preset that any run has.
 
     Args:
@@ -242,17 +246,20 @@ def average_rows(
                 of,
                 links.members(
                     name,
-                    [(m.asked, m.subset, _counted(m, groups[i][0].metrics)) for m in members[i]],
+                    [
+                        (m.benchmark_run, m.subset, _counted_cases(m, groups[i][0].metrics))
+                        for m in members[i]
+                    ],
                     i,
                 ),
             )
             for i, of in enumerate(own)
         )
         known = [average for of in own for average in of if average is not None]
-        over = dict.fromkeys(str(m.asked) for of in members for m in of)
+        over = dict.fromkeys(str(m.benchmark_run) for of in members for m in of)
         of = ", ".join(over) if len(over) <= NAMED else f"{len(over)} benchmarks"
         notes = (f"of {of}", WEIGHTED[known[0].weighting], _missing(known))
-        rows.append(Row((name,), cells, note="; ".join(filter(None, notes))))
+        rows.append(ReportRow((name,), cells, note="; ".join(filter(None, notes))))
     return rows
 
 
@@ -280,7 +287,7 @@ def _cell(found: Sequence[Metric | Average | None], href: str) -> Cell | None:
 
 
 @dataclass(frozen=True)
-class Difference:
+class RunDifference:
     """How a run differs from the first in one metric or average.
 
     Attributes:
@@ -309,8 +316,8 @@ class Difference:
 
 
 def differences(
-    comparison: Comparison, links: Links, averages: Mapping[str, Sequence[Row]]
-) -> Iterator[Difference]:
+    comparison: Comparison, links: Links, averages: Mapping[str, Sequence[ReportRow]]
+) -> Iterator[RunDifference]:
     """Yields how the other runs differ from the first, metric by metric.
 
     Args:
@@ -329,13 +336,15 @@ def differences(
             b = comparison.runs.index(test.second)
             mean = means.get((line.place.preset, line.place.metric), "")
             whole, *each = (
-                _beside(mean, b, show) if line.place.is_mean else _address(line, links, b, show)
+                _pair_address(mean, b, show)
+                if line.place.is_mean
+                else _address(line, links, b, show)
                 for show in ("apart", "lost", "gained")
             )
             alone = (
                 comparison.has_counts and test.alone and list(zip(test.alone, each, strict=True))
             )
-            yield Difference(
+            yield RunDifference(
                 str(line.place),
                 test.second,
                 test.difference,
@@ -348,13 +357,13 @@ def differences(
             )
 
 
-def _beside(address: str, b: int, show: str) -> str:
+def _pair_address(address: str, b: int, show: str) -> str:
     """Returns the address of some of one run's cases, with those of another beside them."""
     shown = address.replace(urlencode(SHOW), urlencode({"show": show}))
     return address and f"{shown}&b={b}"
 
 
-def _address(line: Line, links: Links, b: int, show: str) -> str:
+def _address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
     place = line.place
     split = {"split": place.split} if place.split not in ("", "full") else {}
     return links.place(place.benchmark, place.subset, place.metric, 0, b=b, show=show, **split)

@@ -18,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.results.report import Results
 from zoo.results.site.answers import MOST, Answer, Answers
 from zoo.results.site.images import FOLDER as IMAGES
-from zoo.results.site.images import Images
+from zoo.results.site.images import PageImages
 from zoo.sources.images import BrokenImage, ImageFinder, image_ref
 
 
@@ -60,7 +60,7 @@ def write_patches(
     mapped: Mapped,
     answers: Answers,
     runs: Mapping[str, Results],
-    images: Images,
+    images: PageImages,
     write: Callable[..., int],
 ) -> list[list[int]]:
     """Writes the maps of each run, a file for each metric.
@@ -109,7 +109,7 @@ def _most_wrong(answers: Answers, run: int, start: int, n: int) -> Iterator[int]
 
 
 def _of_a_case(
-    answer: Answer, mapper: Mapper, finder: ImageFinder, images: Images, name: str
+    answer: Answer, mapper: Mapper, finder: ImageFinder, images: PageImages, name: str
 ) -> dict[str, Any] | None:
     """Returns the maps of a case.
 
@@ -118,7 +118,7 @@ def _of_a_case(
     """
     if not 0 < len(answer.images) * len(answer.texts) <= MOST:
         return None
-    if not all(map(images.copied, answer.images)):
+    if not all(map(images.may_copy, answer.images)):
         return None
     files, pairs, grid, by = [], [], (0, 0), ""
     for place, image in enumerate(answer.images):

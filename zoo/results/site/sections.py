@@ -18,7 +18,7 @@ from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.charts import CASES, Chart, Section, bar_chart, ends
 from zoo.results.site.drawings import Curve, Looks, Point, Series, lines, radar
-from zoo.results.site.numbers import Links, Row
+from zoo.results.site.numbers import Links, ReportRow
 from zoo.results.site.training import curves_of, trajectory_of
 
 SPOKES = 3  # a radar of fewer is no figure
@@ -34,7 +34,7 @@ SCORING = {
 Curves = Mapping[str, Mapping[str, Curve]]
 
 
-def capabilities(rows: Sequence[Row], names: Sequence[str]) -> Section | None:
+def capabilities(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | None:
     """Returns averages by capability as a radar and as bars, None where none was taken.
 
     Args:
@@ -144,7 +144,7 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
                 asks = told[1] == "i2t"
                 curve = f"{name}, {'image to text' if asks else 'text to image'}"
                 looks[curve] = number, int(not asks)
-                of = galleries.setdefault((metric.asked, metric.subset), {})
+                of = galleries.setdefault((metric.benchmark_run, metric.subset), {})
                 of.setdefault(curve, {})[int(told[2])] = metric
                 cases[curve, metric] = links.metric(metric, metric.metric, number)
     charts = []
@@ -248,7 +248,7 @@ def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Sec
     return Section("trajectory", "Trajectory", says, tuple(charts))
 
 
-def apart(comparison: Comparison | None) -> Section | None:
+def forest_section(comparison: Comparison | None) -> Section | None:
     """Returns the forest of differences, None of a run alone."""
     if comparison is None:
         return None

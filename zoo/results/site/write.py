@@ -10,21 +10,21 @@ from zoo.results.comparison.compare import check_aside, compare
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.layout import points, probability
 from zoo.results.metrics import tie_warnings
-from zoo.results.pages import TEMPLATES, described, rendered
+from zoo.results.pages import TEMPLATES, describe_model, render_page
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.site.answers import answers
-from zoo.results.site.charts import Section, drawn
+from zoo.results.site.charts import Section, draw_chart
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.familiarity import familiar
-from zoo.results.site.images import Images
-from zoo.results.site.numbers import CASES, Links, Row, average_rows, differences, metric_rows
+from zoo.results.site.images import PageImages
+from zoo.results.site.numbers import CASES, Links, ReportRow, average_rows, differences, metric_rows
 from zoo.results.site.patches import Mapped
 from zoo.results.site.sections import (
-    apart,
     capabilities,
     costs,
+    forest_section,
     half_truths,
     logs,
     retrieval,
@@ -33,7 +33,7 @@ from zoo.results.site.sections import (
 )
 from zoo.results.site.words import words
 from zoo.sources.images import ImageFinder
-from zoo.support.files import whole
+from zoo.support.files import write_atomically
 from zoo.support.provenance import random_weights
 
 PAGE = "index.html"
@@ -79,7 +79,7 @@ def write(
     check_out(out, overwrite)
     groups = groups or {name: [name] for name in runs}
     check_aside(list(groups), aside)
-    recounted = {name: run.recounted(presets) for name, run in runs.items()}
+    recounted = {name: run.recount(presets) for name, run in runs.items()}
     members = {group: [recounted[name] for name in of] for group, of in groups.items()}
     counted = {group: of[0] for group, of in members.items()}
     shown = {group: runs[of[0]] for group, of in groups.items()}
@@ -93,9 +93,9 @@ def write(
             f"{', '.join(shown)} scored no case, so that there is nothing to show: name the folder "
             "of the images by --data_root, and measure again"
         )
-    with whole(out, folder=True, over=True) as folder:
+    with write_atomically(out, folder=True, over=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
-        images = Images(finder, folder, most_mb * MB, publish)
+        images = PageImages(finder, folder, most_mb * MB, publish)
         size = write_data(found, counted, images, folder, mapped)
         if size > most_mb * MB:
             raise ZooError(
@@ -110,15 +110,15 @@ def write(
             shown, counted, presets, comparison, links, numbers["averages"], beside
         )
         several = {group: of for group, of in groups.items() if len(of) > 1}
-        page = rendered(
+        page = render_page(
             PAGE,
-            runs={name: dict(described(run.header["model"])) for name, run in shown.items()},
+            runs={name: dict(describe_model(run.header["model"])) for name, run in shown.items()},
             groups=several,
             aside=list(aside),
             preset=presets[0],
-            said=[*_said(counted), *images.said()],
+            said=[*_run_notes(counted), *images.notes()],
             sections=[
-                (section, [drawn(chart, folder) for chart in section.charts])
+                (section, [draw_chart(chart, folder) for chart in section.charts])
                 for section in sections
             ],
             costs=costs(shown, logs(shown)),
@@ -126,10 +126,10 @@ def write(
             **numbers,
         )
         (folder / PAGE).write_text(page, "utf-8")
-        (folder / CASES).write_text(rendered(CASES, runs=list(shown), groups=several), "utf-8")
+        (folder / CASES).write_text(render_page(CASES, runs=list(shown), groups=several), "utf-8")
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
-    return images.said()
+    return images.notes()
 
 
 def check_out(out: Path, overwrite: bool) -> None:
@@ -153,7 +153,7 @@ def check_out(out: Path, overwrite: bool) -> None:
         )
 
 
-def _said(runs: Mapping[str, Results]) -> Iterator[str]:
+def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
     for name, run in runs.items():
         random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:
@@ -181,11 +181,11 @@ def _numbers(
         "differences": [] if comparison is None else list(differences(comparison, links, averages)),
         "probability": probability,
         "points": points,
-        "notes": [] if comparison is None else [n for n in comparison.notes if _told(n)],
+        "notes": [] if comparison is None else [n for n in comparison.notes if _is_shown(n)],
     }
 
 
-def _told(note: str) -> bool:
+def _is_shown(note: str) -> bool:
     """Returns whether a note is not on marks of a table that the page lacks, or said above."""
     return not note.startswith(("bold", "preset", "less "))
 
@@ -196,7 +196,7 @@ def _sections(
     presets: Sequence[Preset],
     comparison: Comparison | None,
     links: Links,
-    averages: Mapping[str, Sequence[Row]],
+    averages: Mapping[str, Sequence[ReportRow]],
     places: Mapping[str, Path],
 ) -> list[Section]:
     """Returns the sections that runs have something for.
@@ -211,7 +211,7 @@ def _sections(
         places: Folders of the runs, by name.
     """
     found = [
-        apart(comparison),
+        forest_section(comparison),
         capabilities(averages.get(Capabilities.name, ()), list(runs)),
         half_truths(counted, presets[0], links),
         familiar(runs, counted, presets[0], links),

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.sources.sample import Sample
-from zoo.support.spec import Recorded
+from zoo.support.spec import Configurable
 
 
-class Reader(Recorded, ABC):
+class Reader(Configurable, ABC):
     """Base of readers.
 
     The constructor keeps paths and choices. Nothing is opened before `samples`. Its first argument
@@ -26,7 +26,7 @@ class Reader(Recorded, ABC):
             ZooError: The files are wrong; the sentence names file, line and field.
         """
 
-    def each(self) -> Iterator[Sample]:
+    def checked_samples(self) -> Iterator[Sample]:
         """Yields what `samples` gives, each once it is known to be a sample.
 
         Raises:
@@ -47,13 +47,13 @@ class Reader(Recorded, ABC):
         Raises:
             ZooError: The files are wrong, or something is no sample.
         """
-        return list(self.each())
+        return list(self.checked_samples())
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that were read. Checkpoints and results keep their hashes."""
         return ()
 
-    def whole(self) -> "Reader":
+    def all_splits(self) -> "Reader":
         """Returns a reader of all splits that the files hold; itself where there are none."""
         return self

@@ -15,12 +15,12 @@ from zoo.support.text_files import caption, read_json
 FORMAT = "give a file of this reader's format"
 
 
-class _File(Struct):
+class _COCOFile(Struct):
     images: list[Any]
     annotations: list[Any]
 
 
-class _Image(Struct):
+class _COCOImage(Struct):
     id: int
 
 
@@ -47,10 +47,10 @@ class CocoCaptions(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each annotation."""
-        content = record(read_json(self.file), _File, str(self.file), FORMAT)
+        content = record(read_json(self.file), _COCOFile, str(self.file), FORMAT)
         refs: dict[int, tuple[ImageRef, str]] = {}
         for i, entry in enumerate(content.images):
-            number = record(entry, _Image, f"{self.file}[images/{i}]").id
+            number = record(entry, _COCOImage, f"{self.file}[images/{i}]").id
             ref = ImageRef("coco", str(number))
             refs[number] = (ref, str(ref))
         for i, entry in enumerate(content.annotations):

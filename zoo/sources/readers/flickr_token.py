@@ -41,7 +41,7 @@ class FlickrToken(Reader):
         """The caption file, and the list of the split's names where there is one."""
         return (self.file,) if self.split is None else (self.file, self.split)
 
-    def whole(self) -> Reader:
+    def all_splits(self) -> Reader:
         """Returns a reader of all images."""
         return FlickrToken(self.file)
 

@@ -18,7 +18,7 @@ from zoo.sources.readers.scenes import Scenes
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.readers.web_dataset import WebDataset
-from zoo.support.text_files import NotJson, json_value, opened
+from zoo.support.text_files import NotJson, json_value, open_bytes
 
 _HEAD = 1 << 16
 _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
@@ -60,7 +60,7 @@ def guess_reader(path: str | Path) -> Reader:
 
 def _head(path: Path) -> str:
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             head = file.read(_HEAD)
     except OSError as error:
         raise ZooError(

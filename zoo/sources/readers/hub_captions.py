@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zoo.errors import ZooError, near, need
+from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS
 from zoo.sources.sample import ImageRef, Sample
@@ -47,7 +47,7 @@ class HubCaptions(Reader):
         return tuple(sorted(Path(self.name).glob("**/*.parquet")))
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _dataset(self) -> Any:
         """What `datasets` has of it.
 
         Raises:
@@ -59,7 +59,7 @@ class HubCaptions(Reader):
                 f"{self.name} is on the hub and may change there: name a commit or tag of it by "
                 "revision, or the folder of a copy"
             )
-        datasets: Any = need("datasets", "hf")
+        datasets: Any = import_optional("datasets", "hf")
         try:
             return datasets.load_dataset(
                 self.name, self.subset, split=self.split, revision=None if here else self.revision
@@ -74,7 +74,7 @@ class HubCaptions(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each caption, in the order of the rows."""
-        features: Mapping[str, Any] = self._loaded.features
+        features: Mapping[str, Any] = self._dataset.features
         pictures = [name for name, kind in features.items() if type(kind).__name__ == "Image"]
         image = _column(self.name, self.image_column, "image_column", pictures, features)
         texts = [name for one in CAPTION_COLUMNS for name in (one, f"{one}s") if name in features]
@@ -83,7 +83,7 @@ class HubCaptions(Reader):
 
     def _samples(self, image: str, text: str) -> Iterator[Sample]:
         number = 0
-        for file in self._loaded.cache_files:
+        for file in self._dataset.cache_files:
             path, row = Path(file["filename"]), 0
             for batch in arrow_batches(path):
                 for said in batch.column(text).to_pylist():
@@ -131,7 +131,7 @@ def _column(
         return str(given)
     if given is None and found:
         return found[0]
-    asked = "such column" if given is None else f"column {given!r}{near(given, features)}"
+    asked = "such column" if given is None else f"column {given!r}{suggest_names(given, features)}"
     raise ZooError(
         f"{name} has no {asked}: it has {', '.join(map(repr, features))}; say by {argument} which "
         "one it is"

@@ -12,7 +12,7 @@ from zoo.sources.sample import Sample
 from zoo.support.schema import Text, lines
 
 
-class _Line(Struct):
+class _CaptionLine(Struct):
     image: Text
     caption: Text
     caption_id: str | int | None = None
@@ -45,7 +45,7 @@ class JsonLines(Reader):
         """Yields a sample for each line."""
         images, number = OwnImages(self.file.parent), 0
         beyond: list[tuple[str, tuple[int, ...]]] = []  # places of lines that come later, or never
-        for number, (place, line) in enumerate(lines(self.file, _Line), start=1):
+        for number, (place, line) in enumerate(lines(self.file, _CaptionLine), start=1):
             if not all(0 <= c < number for c in line.companions):
                 beyond.append((place, line.companions))
             yield _sample(line, number - 1, place, images)
@@ -57,7 +57,7 @@ class JsonLines(Reader):
                 )
 
 
-def _sample(line: _Line, number: int, origin: str, images: OwnImages) -> Sample:
+def _sample(line: _CaptionLine, number: int, origin: str, images: OwnImages) -> Sample:
     ref = images.ref(line.image)
     return Sample(
         ref,

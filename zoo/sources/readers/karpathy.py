@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.sources.images import image_ref
 from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
@@ -30,7 +30,7 @@ FORMAT = "give a file of this reader's format"
 log = logging.getLogger(__name__)
 
 
-class _File(Struct):
+class _KarpathyFile(Struct):
     images: list[Any]
     dataset: str = "coco"
 
@@ -44,7 +44,7 @@ class _Sentence(Struct):
     sentid: int
 
 
-class _Image(Struct):
+class _KarpathyImage(Struct):
     imgid: int
     sentences: list[Any]
 
@@ -77,7 +77,7 @@ class KarpathyJson(Reader):
         for split in self.splits:
             if split not in SPLITS:
                 raise ZooError(
-                    f"split {split!r} of {file} does not exist{near(split, SPLITS)}: "
+                    f"split {split!r} of {file} does not exist{suggest_names(split, SPLITS)}: "
                     f"choose among {', '.join(SPLITS)}"
                 )
 
@@ -86,14 +86,14 @@ class KarpathyJson(Reader):
         """The file."""
         return (self.file,)
 
-    def whole(self) -> Reader:
+    def all_splits(self) -> Reader:
         """Returns a reader of all splits."""
         return KarpathyJson(self.file, SPLITS)
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each sentence of the splits' images."""
         content = record(
-            read_json(self.file, object_hook=_without_tokens), _File, str(self.file), FORMAT
+            read_json(self.file, object_hook=_without_tokens), _KarpathyFile, str(self.file), FORMAT
         )
         dataset = content.dataset
         own = OwnImages(self.file.parent)
@@ -130,7 +130,7 @@ class KarpathyJson(Reader):
 
 def _captions(entry: Any, split: str, dataset: str, origin: str, own: OwnImages) -> list[Sample]:
     ref = _reference(entry, dataset, origin, own)
-    image, image_id, samples = record(entry, _Image, origin), str(ref), []
+    image, image_id, samples = record(entry, _KarpathyImage, origin), str(ref), []
     for k, sentence in enumerate(image.sentences):
         place = f"{origin[:-1]}/sentences/{k}]"
         said = record(sentence, _Sentence, place)

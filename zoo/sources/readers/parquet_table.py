@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
@@ -94,7 +94,8 @@ class ParquetTable(Reader):
         found = next((name for name in wanted if name in there), None)
         if found is None:
             raise ZooError(
-                f"{file} has no column {' nor '.join(map(repr, wanted))}{near(wanted[0], there)}: "
+                f"{file} has no column "
+                f"{' nor '.join(map(repr, wanted))}{suggest_names(wanted[0], there)}: "
                 f"it has {', '.join(map(repr, there))}; say by {argument} which one it is"
             )
         return found

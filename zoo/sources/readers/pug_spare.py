@@ -18,7 +18,7 @@ from zoo.support.schema import Text, record
 MEND = "fetch the file again"
 
 
-class _Row(Struct):
+class _PUGSpareRow(Struct):
     filename: Text
     world_name: Text
     character_name: Text
@@ -78,7 +78,7 @@ def animals(file: Path) -> Iterator[Animals]:
     """
     for line, row in Table(file, ",").rows():
         place = f"{file}:{line}"
-        found = record(row, _Row, place, MEND)
+        found = record(row, _PUGSpareRow, place, MEND)
         first = found.character_texture, found.character_name
         second = found.character2_texture, found.character2_name
         if first[0] != second[0] and first[1] != second[1]:
@@ -148,7 +148,7 @@ class PUGSpare(Reader):
                     str(image),
                     row.place.rpartition(":")[2],
                     split,
-                    (text(blocks.swapped(row.caption)),) if split is not None else (),
+                    (text(blocks.swap_attributes(row.caption)),) if split is not None else (),
                     origin=row.place,
                 )
             )

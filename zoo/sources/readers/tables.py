@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.support.text_files import text_lines
 
 # what image and caption are called where nobody says; the first that a table has is taken
@@ -52,7 +52,8 @@ class Table:
         if found is None:
             others = f" (nor {', '.join(wanted[1:])})" if wanted[1:] else ""
             raise ZooError(
-                f"{self.file}:1 has no column {wanted[0]!r}{near(wanted[0], self.header)}{others}: "
+                f"{self.file}:1 has no column "
+                f"{wanted[0]!r}{suggest_names(wanted[0], self.header)}{others}: "
                 f"it has {', '.join(map(repr, self.header)) or 'none'}; "
                 f"say by {argument} which one it is"
             )

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.sources.images import coco_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
@@ -40,7 +40,7 @@ class TrohnImg(Reader):
     def __init__(self, path: Path, split: str | None = None) -> None:
         if split is not None and split not in SPLITS:
             raise ZooError(
-                f"split {split!r} of {path} does not exist{near(split, SPLITS)}: "
+                f"split {split!r} of {path} does not exist{suggest_names(split, SPLITS)}: "
                 f"choose among {', '.join(SPLITS)}"
             )
         self.path, self.split = Path(path), split
@@ -52,7 +52,7 @@ class TrohnImg(Reader):
             return (self.path,)
         return tuple(sorted(self.path.glob(f"**/{self.split or ''}*.parquet")))
 
-    def whole(self) -> Reader:
+    def all_splits(self) -> Reader:
         """Returns a reader of all shards."""
         return TrohnImg(self.path)
 
@@ -114,7 +114,7 @@ def _texts(file: Path) -> list[dict[str, Any]]:
         for column in (*TEXTS, NEGATIVE_IMAGE):
             if column not in columns:
                 raise ZooError(
-                    f"{file} has no column {column!r}{near(column, columns)}: "
+                    f"{file} has no column {column!r}{suggest_names(column, columns)}: "
                     f"it has {', '.join(columns)}"
                 )
         rows: list[dict[str, object]] = shard.read(columns=list(TEXTS)).to_pylist()

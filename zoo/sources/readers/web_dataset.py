@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from zoo.errors import ZooError, near
+from zoo.errors import ZooError, suggest_names
 from zoo.sources.packed import PACKED, packed_captions
-from zoo.sources.places import expanded, is_url, within
+from zoo.sources.places import expand_braces, is_url, list_files
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
 from zoo.sources.tar_index import ROWS, index_of, read_index
-from zoo.support.progress import tracked
+from zoo.support.progress import track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.text_files import NotJson, caption, json_value
 
@@ -69,13 +69,13 @@ class WebDataset(Reader):
         Raises:
             ZooError: There is no tar, or one of them is not whole.
         """
-        places = [found for place in expanded(self.path) for found in _tars(place)]
+        places = [found for place in expand_braces(self.path) for found in _tars(place)]
         if not places:
             raise ZooError(f"{self.path} has no *.tar: give a folder, a tar or a pattern of some")
         for place in places:
             if "#" in place:
                 raise ZooError(f"{place} has '#' in its name, which ends that of a tar: rename it")
-        shown = tracked(places, "listing the members of tars", len(places))
+        shown = track(places, "listing the members of tars", len(places))
         return {place: index_of(place) for place in shown}
 
     @property
@@ -83,7 +83,7 @@ class WebDataset(Reader):
         """The indices of the tars, which hold their captions, and the place of every image."""
         return tuple(self.shards.values())
 
-    def whole(self) -> Reader:
+    def all_splits(self) -> Reader:
         """Returns a reader of all splits and images."""
         settings = (self.path, self.caption_field, None, 0, None, self.tolerate_broken)
         return WebDataset(*settings)
@@ -94,7 +94,7 @@ class WebDataset(Reader):
         if self.splits is not None:
             found = self._of_splits(found, self.splits)
         if self.draw is not None:
-            found = self._drawn(found, self.draw)
+            found = self._sample_images(found, self.draw)
         yield from _in_order(found)
 
     def _read(self) -> Iterator["_Numbered"]:
@@ -177,11 +177,11 @@ class WebDataset(Reader):
         for split in splits:
             if split not in known:
                 raise ZooError(
-                    f"{self.path} has no split {split!r}{near(split, known)}: it has "
+                    f"{self.path} has no split {split!r}{suggest_names(split, known)}: it has "
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
 
-    def _drawn(self, found: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
+    def _sample_images(self, found: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
         """Yields the captions of those images that are drawn; of no others any are kept."""
         drawn: dict[str, list[tuple[int, _Numbered]]] = {}
         ranks: list[tuple[int, int, str]] = []  # of the images drawn so far, the last rank first
@@ -261,9 +261,9 @@ def _in_order(found: Iterable[_Numbered]) -> Iterator[Sample]:
 
 def _tars(place: str) -> list[str]:
     if is_url(place):
-        return within(place, "*.tar") if place.endswith("/") else [place]
+        return list_files(place, "*.tar") if place.endswith("/") else [place]
     place = os.path.abspath(place)
-    return within(place, "*.tar") if os.path.isdir(place) else [place]
+    return list_files(place, "*.tar") if os.path.isdir(place) else [place]
 
 
 def _groups(place: str, index: pa.Table) -> Iterator[_Group]:
@@ -302,7 +302,7 @@ def _field(text: str, name: str, place: str) -> str:
         raise _Broken(f"{place} is not JSON ({error})") from error
     if not isinstance(said, dict) or name not in said:
         has = sorted(said) if isinstance(said, dict) else []
-        raise _Broken(f"{place} has no field {name!r}{near(name, has)}")
+        raise _Broken(f"{place} has no field {name!r}{suggest_names(name, has)}")
     if not isinstance(said[name], str):
         raise _Broken(f"{place} has {said[name]!r:.40} as {name!r}, which is no text")
     return str(said[name])

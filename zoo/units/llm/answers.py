@@ -4,7 +4,7 @@ import json
 import unicodedata
 from typing import Any
 
-from zoo.units.llm.backend import Failed, Reply
+from zoo.units.llm.backend import QuestionFailed, Reply
 from zoo.units.llm.stages import Stage
 
 _KINDS: dict[str, type] = {"object": dict, "array": list, "string": str}
@@ -27,15 +27,17 @@ def answer_of(reply: Reply, stage: Stage) -> tuple[Any, bool]:
     """
     shown = " ".join(reply.text.split())[:_SHOWN]
     if reply.cut_short:
-        raise Failed("cut_short", f"after {reply.tokens_out:,} tokens, at '{shown}'", anew=True)
+        raise QuestionFailed(
+            "cut_short", f"after {reply.tokens_out:,} tokens, at '{shown}'", anew=True
+        )
     try:
         value = json.loads(reply.text, strict=False)  # engines let control characters through
     except (ValueError, RecursionError) as error:
-        raise Failed("malformed", f"'{shown}'", anew=True) from error
+        raise QuestionFailed("malformed", f"'{shown}'", anew=True) from error
     fault = _fault(value, stage.schema, "the answer")
     if fault:
-        raise Failed("other_form", f"{fault} in '{shown}'", anew=True)
-    cleaned = _cleaned(value)
+        raise QuestionFailed("other_form", f"{fault} in '{shown}'", anew=True)
+    cleaned = _clean_value(value)
     return cleaned, any(_is_control(c) for text in _texts(value) for c in text)
 
 
@@ -68,11 +70,11 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _cleaned(v) for key, v in value.items()}
+        return {key: _clean_value(v) for key, v in value.items()}
     if isinstance(value, list):
-        return [_cleaned(v) for v in value]
+        return [_clean_value(v) for v in value]
     if isinstance(value, str):
         return " ".join("".join(" " if _is_control(c) else c for c in value).split())
     return value

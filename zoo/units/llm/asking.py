@@ -9,9 +9,9 @@ from random import uniform
 
 from zoo.errors import ZooError
 from zoo.units.llm.answers import answer_of
-from zoo.units.llm.backend import Backend, Busy, Failed
-from zoo.units.llm.journal import Entry, Journal
-from zoo.units.llm.stages import Prompts, Stage
+from zoo.units.llm.backend import Backend, Busy, QuestionFailed
+from zoo.units.llm.journal import Journal, JournalEntry
+from zoo.units.llm.stages import Stage, StagePrompts
 from zoo.units.llm.tally import Tally
 
 ATTEMPTS = 3
@@ -31,7 +31,7 @@ _MENDS = {
 
 
 @dataclass(frozen=True)
-class Question:
+class PromptQuestion:
     """One question.
 
     Args:
@@ -65,7 +65,12 @@ class Asker:
     """
 
     def __init__(
-        self, backend: Backend, prompts: Prompts, journal: Journal, tally: Tally, patience: float
+        self,
+        backend: Backend,
+        prompts: StagePrompts,
+        journal: Journal,
+        tally: Tally,
+        patience: float,
     ) -> None:
         self._backend, self._prompts = backend, prompts
         self._journal, self._tally = journal, tally
@@ -73,9 +78,9 @@ class Asker:
         self._until = 0.0  # when the back end takes questions again
         self._pause = _FIRST_PAUSE
         self._last_sign = time.monotonic()
-        self._unproven: dict[str, list[tuple[str, Entry]]] = {}
+        self._unproven: dict[str, list[tuple[str, JournalEntry]]] = {}
 
-    async def ask(self, question: Question) -> Entry:
+    async def ask(self, question: PromptQuestion) -> JournalEntry:
         """Returns what became of a question, which is kept.
 
         Args:
@@ -85,7 +90,7 @@ class Asker:
             ZooError: No question is answered, for a reason that it names.
         """
         stage, messages = question.stage, self._prompts.messages(question.stage, question.fields)
-        entry, reseeded = Entry(stage.name, question.unit), 0
+        entry, reseeded = JournalEntry(stage.name, question.unit), 0
         while True:
             await asyncio.sleep(max(0.0, self._until - time.monotonic()))
             try:
@@ -100,7 +105,7 @@ class Asker:
                 answer, mended = answer_of(reply, stage)
             except Busy as busy:
                 self._wait(busy)
-            except Failed as failed:
+            except QuestionFailed as failed:
                 self._sign()
                 self._tally.faults[failed.reason] += 1
                 entry = replace(entry, faults=(*entry.faults, failed.reason))
@@ -127,7 +132,7 @@ class Asker:
                 raise self._hopeless(failures)
             self._keep_failures(stage)
 
-    def _fail(self, question: Question, entry: Entry) -> Entry:
+    def _fail(self, question: PromptQuestion, entry: JournalEntry) -> JournalEntry:
         failures = self._unproven.setdefault(entry.stage, [])
         failures.append((question.caption, entry))
         if len(failures) >= IN_A_ROW:
@@ -138,7 +143,7 @@ class Asker:
         for caption, entry in self._unproven.pop(stage, ()):
             self._journal.keep(caption, entry)
 
-    def _hopeless(self, failures: list[tuple[str, Entry]]) -> ZooError:
+    def _hopeless(self, failures: list[tuple[str, JournalEntry]]) -> ZooError:
         entry = failures[-1][1]
         mend = _MENDS.get(entry.faults[-1], "see what it logged")
         return ZooError(

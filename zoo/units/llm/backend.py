@@ -37,7 +37,7 @@ class Busy(Exception):
         self.reason, self.detail, self.after = reason, detail, after
 
 
-class Failed(Exception):
+class QuestionFailed(Exception):
     """A question got no answer that can be used.
 
     Args:

@@ -19,17 +19,17 @@ from typing import Any
 
 from zoo.support.ranges import NonNegativeNumber, PositiveInt
 from zoo.units.extract import Captioned, UnitExtractor
-from zoo.units.llm.asking import Asker, Question
+from zoo.units.llm.asking import Asker, PromptQuestion
 from zoo.units.llm.backend import Backend
 from zoo.units.llm.filters import FoilFilter, Triple, units_of
-from zoo.units.llm.journal import Entry, Journal
-from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, UNITS, Prompts
+from zoo.units.llm.journal import Journal, JournalEntry
+from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, UNITS, StagePrompts
 from zoo.units.llm.tally import Tally
 from zoo.units.record import UnitRecord
 
 _LOG = logging.getLogger(__name__)
 _PROBE = 64  # captions after which the end is estimated
-Entries = dict[tuple[str, str], Entry]
+Entries = dict[tuple[str, str], JournalEntry]
 
 
 class LanguageModelExtractor(UnitExtractor):
@@ -74,7 +74,7 @@ class LanguageModelExtractor(UnitExtractor):
         self.temperature = temperature
         self.max_tokens = max_tokens
         self.seed = seed
-        self.prompts = Prompts(prompts)
+        self.prompts = StagePrompts(prompts)
         self.concurrency = concurrency
         self.journal = None if journal is None else Path(journal)
         self.retry_failed = retry_failed
@@ -82,7 +82,7 @@ class LanguageModelExtractor(UnitExtractor):
         self._kept: _Kept | None = None
 
     @abstractmethod
-    def connected(self) -> AbstractAsyncContextManager[Backend]:
+    def connect(self) -> AbstractAsyncContextManager[Backend]:
         """Returns what answers, for the length of a block.
 
         Raises:
@@ -143,11 +143,11 @@ class LanguageModelExtractor(UnitExtractor):
     @asynccontextmanager
     async def _backend(self) -> AsyncIterator[Backend]:
         if self._kept is None:
-            async with self.connected() as backend:
+            async with self.connect() as backend:
                 yield backend
             return
         if self._kept.backend is None:
-            self._kept.backend = await self._kept.ends.enter_async_context(self.connected())
+            self._kept.backend = await self._kept.ends.enter_async_context(self.connect())
         yield self._kept.backend
 
     async def _ask_all(
@@ -179,25 +179,25 @@ class LanguageModelExtractor(UnitExtractor):
             asker.finish()
         _LOG.info("%s", tally.summary())
 
-    def _next(self, captioned: Captioned, entries: Entries) -> Question | None:
+    def _next(self, captioned: Captioned, entries: Entries) -> PromptQuestion | None:
         """Returns the next question about a caption, None where all were asked."""
         caption, caption_id, _ = captioned
         key, seed = key_of(captioned), seed_of(self.seed, caption_id)
         units = entries.get((UNITS.name, ""))
         if units is None:
-            return Question(UNITS, "", key, {"caption": caption}, seed)
+            return PromptQuestion(UNITS, "", key, {"caption": caption}, seed)
         if units.answer is None:
             return None
         entities, relations = units_of(units.answer, caption, Counter())
         for text in entities:
             if (ENTITY_FOILS.name, text) not in entries:
                 fields = {"caption": caption, "entity": text}
-                return Question(ENTITY_FOILS, text, key, fields, seed)
+                return PromptQuestion(ENTITY_FOILS, text, key, fields, seed)
         for triple in relations:
             if (RELATION_FOILS.name, _unit(triple)) not in entries:
                 names = ("subject", "predicate", "object")
                 fields = {"caption": caption, **dict(zip(names, triple, strict=True))}
-                return Question(RELATION_FOILS, _unit(triple), key, fields, seed)
+                return PromptQuestion(RELATION_FOILS, _unit(triple), key, fields, seed)
         return None
 
     def _records(self, captions: list[Captioned], journal: Journal) -> Iterator[UnitRecord]:
@@ -216,11 +216,11 @@ class LanguageModelExtractor(UnitExtractor):
         errors = [entry for entry in entries.values() if entry.error]
         if errors:
             self.failed[errors[0].faults[-1]] += 1
-            source = {**source, "error": "; ".join(map(_told, errors))}
+            source = {**source, "error": "; ".join(map(_format_entry, errors))}
         units = entries.get((UNITS.name, ""))
         found = units.answer if units and units.answer else {"entities": [], "relations": []}
-        texts, triples = units_of(found, caption, self.dropped)
-        foils = FoilFilter([*texts, *map(" ".join, triples)], caption, others, self.dropped)
+        texts, triples = units_of(found, caption, self.dropped_foils)
+        foils = FoilFilter([*texts, *map(" ".join, triples)], caption, others, self.dropped_foils)
 
         def answer(stage: str, unit: str) -> dict[str, Any]:
             entry = entries.get((stage, unit))
@@ -264,7 +264,7 @@ def _unit(triple: Triple) -> str:
     return " | ".join(triple)
 
 
-def _told(entry: Entry) -> str:
+def _format_entry(entry: JournalEntry) -> str:
     about = f" of '{entry.unit}'" if entry.unit else ""
     return f"{entry.stage}{about}: {', '.join(entry.faults)} ({entry.error})"
 

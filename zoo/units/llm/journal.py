@@ -23,7 +23,7 @@ _GOES_ON = "which goes on from what is kept"
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """What became of one question.
 
     Args:
@@ -74,7 +74,7 @@ class Journal:
         self.path = path
         self._places: dict[str, list[tuple[int, int]]] = {}
         self._retry_failed = retry_failed
-        self._handle = _opened(path)
+        self._handle = _open_journal(path)
         try:
             self._end = self._read(settings)
             if not self._end:
@@ -97,21 +97,21 @@ class Journal:
     def __len__(self) -> int:
         return len(self._places)
 
-    def entries(self, caption: str) -> dict[tuple[str, str], Entry]:
+    def entries(self, caption: str) -> dict[tuple[str, str], JournalEntry]:
         """Returns what became of a caption's questions, by stage and unit, the last of each.
 
         Args:
             caption: The caption's key, as it was given to `keep`.
         """
-        kept: dict[tuple[str, str], Entry] = {}
+        kept: dict[tuple[str, str], JournalEntry] = {}
         for start, length in self._places.get(caption, ()):
             row = json.loads(os.pread(self._handle, length, start))
             del row["caption"]
-            entry = Entry(**{**row, "faults": tuple(row.get("faults", ()))})
+            entry = JournalEntry(**{**row, "faults": tuple(row.get("faults", ()))})
             kept[entry.key] = entry
         return kept
 
-    def keep(self, caption: str, entry: Entry) -> None:
+    def keep(self, caption: str, entry: JournalEntry) -> None:
         """Writes an entry, which is safe from the end of this process from then on.
 
         Args:
@@ -183,7 +183,7 @@ class Journal:
                 )
 
 
-def _opened(path: Path | None) -> int:
+def _open_journal(path: Path | None) -> int:
     if path is None:
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())

@@ -9,9 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.support.ranges import NonNegativeNumber, PositiveNumber
-from zoo.units.llm.backend import Backend, Busy, Failed, Reply
+from zoo.units.llm.backend import Backend, Busy, QuestionFailed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
 
@@ -59,7 +59,7 @@ class OpenAICompatible(LanguageModelExtractor):
         self.extra_body = unthinking if extra_body is None else extra_body
         self.api_key_env = api_key_env
 
-    def settled(self) -> dict[str, Any]:
+    def resolved_arguments(self) -> dict[str, Any]:
         """Returns the address, which the environment of another machine may not have."""
         return {"base_url": self.base_url}
 
@@ -80,9 +80,9 @@ class OpenAICompatible(LanguageModelExtractor):
         return {**super().describe(), "base_url": address, "timeout": self.timeout}
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Backend]:
+    async def connect(self) -> AsyncIterator[Backend]:
         """Yields the server, whose connections are closed at the end."""
-        openai: Any = need("openai", "llm")
+        openai: Any = import_optional("openai", "llm")
         client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=os.environ.get(self.api_key_env) or "none",
@@ -124,10 +124,10 @@ class _Server:
             if type(cause).__name__ in _CONNECTING:
                 raise Busy("no_connection", detail) from error
             if isinstance(error, self._openai.APITimeoutError):
-                raise Failed("timeout", f"after {self._asked.timeout:g} s") from error
-            raise Failed("connection_dropped", detail) from error
+                raise QuestionFailed("timeout", f"after {self._asked.timeout:g} s") from error
+            raise QuestionFailed("connection_dropped", detail) from error
         except (self._openai.OpenAIError, ValueError) as error:  # a body that is no JSON
-            raise Failed("unreadable_reply", str(error)[:_SHOWN]) from error
+            raise QuestionFailed("unreadable_reply", str(error)[:_SHOWN]) from error
         return _reply(said)
 
     def _refusal(self, error: Any) -> Exception:
@@ -145,8 +145,8 @@ class _Server:
         if status in _NO_ANSWER_YET:
             return Busy(f"http_{status}", said, seconds_after(error.response.headers))
         if status in (408, 409) or status >= 500:
-            return Failed(f"http_{status}", said)
-        return Failed("refused", f"{status}: {said}", again=False)
+            return QuestionFailed(f"http_{status}", said)
+        return QuestionFailed("refused", f"{status}: {said}", again=False)
 
 
 def _address(given: str) -> str:
@@ -170,9 +170,9 @@ def _reply(said: Any) -> Reply:
         message, ending = choice["message"], choice.get("finish_reason")
         text = message.get("content")
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise Failed("unreadable_reply", str(said)[:_SHOWN]) from error
+        raise QuestionFailed("unreadable_reply", str(said)[:_SHOWN]) from error
     if not isinstance(text, str) or not text.strip():
-        raise Failed("empty_reply", str(message.get("refusal") or ending), anew=True)
+        raise QuestionFailed("empty_reply", str(message.get("refusal") or ending), anew=True)
     tokens_in, tokens_out = (usage.get(f"{name}_tokens") or 0 for name in ("prompt", "completion"))
     return Reply(text, ending == "length", tokens_in, tokens_out)
 

@@ -60,7 +60,7 @@ RELATION_FOILS = Stage(
 STAGES = (UNITS, ENTITY_FOILS, RELATION_FOILS)
 
 
-class Prompts:
+class StagePrompts:
     """The prompts of all stages.
 
     Args:

@@ -78,7 +78,7 @@ class Tally:
         left = (self.pending - self.done) / speed if speed else 0.0
         return (
             f"{self.done:,} of {self.pending:,} captions, {speed:,.1f} a second, {self._tokens()}, "
-            f"about {hours(left)} left{_listed('; failed attempts', self.faults)}"
+            f"about {hours(left)} left{_format_counts('; failed attempts', self.faults)}"
         )
 
     def summary(self) -> str:
@@ -86,8 +86,8 @@ class Tally:
         return (
             f"asked about {self.done:,} captions in {self.seconds:,.0f} s "
             f"({self.done / self.seconds:,.1f} a second): {self.answers:,} answers, "
-            f"{self._tokens()}{_listed('; failed attempts', self.faults)}"
-            f"{_listed('; waited', self.waits)}"
+            f"{self._tokens()}{_format_counts('; failed attempts', self.faults)}"
+            f"{_format_counts('; waited', self.waits)}"
         )
 
     @property
@@ -106,6 +106,6 @@ def hours(seconds: float) -> str:
     return f"{minutes / 60:,.1f} h" if minutes >= 60 else f"{minutes:,.1f} min"
 
 
-def _listed(name: str, counts: Counter[str]) -> str:
+def _format_counts(name: str, counts: Counter[str]) -> str:
     told = ", ".join(f"{reason} {n:,}" for reason, n in counts.most_common())
     return f"{name}: {told}" if told else ""

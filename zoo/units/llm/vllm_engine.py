@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
-from zoo.errors import ZooError, need
+from zoo.errors import ZooError, import_optional
 from zoo.support.ranges import PositiveInt
-from zoo.units.llm.backend import Backend, Failed, Reply
+from zoo.units.llm.backend import Backend, QuestionFailed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
 
@@ -57,13 +57,13 @@ class VLLM(LanguageModelExtractor):
         }
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Backend]:
+    async def connect(self) -> AsyncIterator[Backend]:
         """Yields an engine, which is shut down at the end.
 
         Raises:
             ZooError: vLLM is missing, or cannot load the model.
         """
-        vllm: Any = need("vllm", "vllm")
+        vllm: Any = import_optional("vllm", "vllm")
         from vllm.config import StructuredOutputsConfig
 
         arguments = {
@@ -125,14 +125,16 @@ class _Engine:
             ):
                 last = output
         except ValueError as error:  # a question that is too long, a schema that it cannot hold to
-            raise Failed("refused", " ".join(str(error).split())[:300], again=False) from error
+            raise QuestionFailed(
+                "refused", " ".join(str(error).split())[:300], again=False
+            ) from error
         except RuntimeError as error:
             if self._engine.errored:
                 raise ZooError(
                     f"{self.place} has ended ({error}): see what it logged, and run the same "
                     "command again"
                 ) from error
-            raise Failed("engine_error", str(error)) from error
+            raise QuestionFailed("engine_error", str(error)) from error
         (completion,) = last.outputs
         return Reply(
             completion.text,

@@ -23,7 +23,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
-def _others(sets: Sets) -> dict[str, tuple[str, ...]]:
+def _words_by_set(sets: Sets) -> dict[str, tuple[str, ...]]:
     """Maps each word to the words it shares a set with, in order, less those marked with `~`."""
     others: dict[str, dict[str, None]] = {}
     for line in sets:
@@ -71,7 +71,7 @@ def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
 
 
 _BEINGS, _VEHICLES, _THINGS = _sets(words.BEINGS), _sets(words.VEHICLES), _sets(words.THINGS)
-_SINGULAR_FOILS = _others((*_BEINGS, *_VEHICLES, *_THINGS))
+_SINGULAR_FOILS = _words_by_set((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
     many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
@@ -82,7 +82,7 @@ COATS = word_set(words.COATS)
 COLOURS = frozenset(
     word for line in _sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
 )
-ATTRIBUTE_FOILS = _others(_sets(words.ATTRIBUTES))
+ATTRIBUTE_FOILS = _words_by_set(_sets(words.ATTRIBUTES))
 FOIL_SETS = tuple(
     frozenset(word.lstrip("~") for word in line) for line in (*_BEINGS, *_VEHICLES, *_THINGS)
 )
@@ -93,10 +93,10 @@ def _participle(base: str) -> str:
     """Returns the regular -ing form of a base."""
     if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
         return base[:-1] + "ing"
-    return _doubled(base) + "ing"
+    return _double_consonant(base) + "ing"
 
 
-def _doubled(base: str) -> str:
+def _double_consonant(base: str) -> str:
     short = (
         len(base) >= 3 and base[-1] in "bdgmnpt" and base[-2] in "aeiou" and base[-3] not in "aeiou"
     )
@@ -104,7 +104,7 @@ def _doubled(base: str) -> str:
 
 
 def _regular_verb(base: str) -> tuple[str, ...]:
-    past = base + "d" if base.endswith("e") else _doubled(base) + "ed"
+    past = base + "d" if base.endswith("e") else _double_consonant(base) + "ed"
     if base.endswith("y") and base[-2:-1] not in "aeiou":
         past = base[:-1] + "ied"
     return base, _regular_plural(base), _participle(base), past

@@ -93,14 +93,14 @@ class RuleExtractor(UnitExtractor):
         heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
         for _ in range(_HEAD_FOILS):
             for text, foils in heads.items():
-                kept[text] += islice(self._kept(nouns[text], foils, taken), 1)
+                kept[text] += islice(self._keep_foils(nouns[text], foils, taken), 1)
         for text, phrase in nouns.items():
             kept[text] += islice(
-                self._kept(phrase, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
+                self._keep_foils(phrase, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
             )
         return {text: tuple(foils) for text, foils in kept.items()}
 
-    def _kept(
+    def _keep_foils(
         self, phrase: Phrase, foils: Iterable[EntityFoil], taken: set[str]
     ) -> Iterator[EntityFoil]:
         return (
@@ -128,7 +128,7 @@ class RuleExtractor(UnitExtractor):
         """Whether a foil is kept; `taken` has units and foils so far, and grows by this one."""
         fault = fault or (DUPLICATE if text in taken else None)
         if fault:
-            self.dropped[fault] += 1
+            self.dropped_foils[fault] += 1
             return False
         taken.add(text)
         return True

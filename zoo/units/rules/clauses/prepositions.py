@@ -92,10 +92,12 @@ def _moves(now: Reading, noun: Phrase) -> bool:
 def _crosses(place: Phrase, now: Reading) -> bool:
     """Whether the object is where the subject goes: "crosses a river on a bridge"."""
     return (
-        now.deed in _GOING and is_a(place.head_text, PLACES) and not is_a(place.head_text, VEHICLES)
+        now.verb_base in _GOING
+        and is_a(place.head_text, PLACES)
+        and not is_a(place.head_text, VEHICLES)
     )
 
 
 def _handles(now: Reading) -> bool:
     """Whether "with" may say more of the object: "holds a cake with candles"."""
-    return now.deed in _HANDLING
+    return now.verb_base in _HANDLING

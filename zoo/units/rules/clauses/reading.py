@@ -34,7 +34,7 @@ class Reading:
         return self.verb is not None and not _PERCEIVING.isdisjoint(self.verb.words[:1])
 
     @property
-    def deed(self) -> str | None:
+    def verb_base(self) -> str | None:
         """The base of the running verb ("hold" of "holding"), None where no list has it."""
         return None if self.verb is None else BASES.get(" ".join(self.verb.words[:1]))
 

@@ -35,7 +35,7 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
         phrase = found[i]
         if phrase.kind == "noun":
             start = i
-            run, i = _joined(found, i, bound=bool(now.predicate))
+            run, i = _joined_phrases(found, i, bound=bool(now.predicate))
             place_part(now, run[0], found[start - 2] if start > 1 else None)
             place_on_board(now, run[0])
             print_on_clothes(now, run[0])
@@ -71,7 +71,7 @@ def triples(found: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
         i += 1
 
 
-def _joined(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
+def _joined_phrases(found: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
     """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and where they end.
 
     They are `bound` where a verb or preposition governs them. Then a last one that acts begins a

@@ -41,7 +41,7 @@ def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
     for i in rng.sample(places, len(places)):
         others = _other_attributes(phrase, i)
         if others:
-            yield EntityFoil(phrase.replaced(i, i + 1, rng.choice(others)), "attribute_change")
+            yield EntityFoil(phrase.replace_words(i, i + 1, rng.choice(others)), "attribute_change")
 
 
 def _other_attributes(phrase: Phrase, i: int) -> list[str]:

@@ -82,9 +82,9 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
         return None
     plain = CONTRARY_PREPOSITIONS[preposition]
     if preposition in ("on", "onto", "on top of", "atop", "upon"):
-        return _off(preposition, object_)
+        return _contrary_of_on(preposition, object_)
     if preposition == "in":
-        return _out(object_)
+        return _contrary_of_in(object_)
     if preposition in ("to", "from", "into", "out of", "toward", "towards", "at"):
         if preposition == "at":
             return None if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS) else plain
@@ -116,7 +116,7 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
     return None if object_ in ("air", "sky") else plain
 
 
-def _off(preposition: str, object_: str) -> str | None:
+def _contrary_of_on(preposition: str, object_: str) -> str | None:
     """Returns the contrary of "on".
 
     What is on a table can be under it, who is on a bicycle beside it, who is on a beach far from
@@ -133,7 +133,7 @@ def _off(preposition: str, object_: str) -> str | None:
     return None if object_ in kinds.NO_PLACES else "next to"
 
 
-def _out(object_: str) -> str | None:
+def _contrary_of_in(object_: str) -> str | None:
     if is_a(object_, kinds.CLOTHES, kinds.TRAITS):
         return "without"
     if object_ in ("air", "sky", "rain", "sunlight", "shade", "light", "wave", "waves"):

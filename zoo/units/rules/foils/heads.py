@@ -53,7 +53,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
         h
         for h in NOUN_FOILS.get(phrase.head_text, ())
         if not (counted and h in UNCOUNTED)
-        and not _named(h, phrase.head_text, mentioned)
+        and not _is_named(h, phrase.head_text, mentioned)
         and _suits(phrase.words[:start], phrase.head_text, h)
     ]
     if end < len(phrase.words):
@@ -61,7 +61,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
     if is_a(phrase.head_text, kinds.CHILDREN):
         heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
     for head in rng.sample(heads, len(heads)):
-        yield EntityFoil(phrase.replaced(start, end, head), "object_change")
+        yield EntityFoil(phrase.replace_words(start, end, head), "object_change")
 
 
 def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
@@ -92,7 +92,7 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
     return rest <= MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
 
 
-def _named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
+def _is_named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
     """Whether a head may be what the true head names, or what the caption names elsewhere."""
     return same_meaning(foil, head) or any(
         same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned

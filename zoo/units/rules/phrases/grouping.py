@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from zoo.language.tagger import Token
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.function_words import RELATIVES, SEEMING, SUBORDINATORS, negates
-from zoo.units.rules.phrases.mending import mended
+from zoo.units.rules.phrases.mending import correct_tags
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
@@ -21,7 +21,7 @@ _OBJECT_PRONOUNS = word_set("them him her it us me")
 def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     """Returns the phrases of a tagged caption in order; adverbs are left out."""
     words = [token.text.lower() for token in tokens]
-    tags = mended(words, [token.tag for token in tokens])
+    tags = correct_tags(words, [token.tag for token in tokens])
     found: list[Phrase] = []
     i = 0
     while i < len(words):

@@ -12,7 +12,7 @@ _COMPARING = word_set("matching coordinating contrasting")
 _SPORTS = word_set("climb fish race swim wrestle box ski skate dance surf dive jump")
 
 
-def mended(words: list[str], tags: list[str]) -> list[str]:
+def correct_tags(words: list[str], tags: list[str]) -> list[str]:
     """Turns nouns into verbs, verbs into nouns and so on, where their place says so.
 
     A verb is so in "a girl in a dress jumps over", and a noun in "looks at leaves".

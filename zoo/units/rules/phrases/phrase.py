@@ -47,6 +47,6 @@ class Phrase:
         """The words of the compound, up to the end of the head."""
         return " ".join(self.words[self.compound : self.head[1]])
 
-    def replaced(self, start: int, end: int, by: str) -> str:
+    def replace_words(self, start: int, end: int, by: str) -> str:
         """Returns the words in a row, with another in the place of those from start to end."""
         return " ".join([*self.words[:start], by, *self.words[end:]])
