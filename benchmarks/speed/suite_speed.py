@@ -174,7 +174,7 @@ def twice(
         "times faster": ratio(before["cpu"], after["cpu"]),
         "outcomes that differ": len(differences(*pair)),
         "largest difference of scores": largest_difference(*pair),
-        "MiB kept": round(cache.store.held().bytes / 2**20, 1),
+        "MiB kept": round(cache.store.summarize().bytes / 2**20, 1),
     }
 
 

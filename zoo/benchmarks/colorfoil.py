@@ -119,7 +119,7 @@ class ColorFoil(PublishedBenchmark):
 
 def _rows(path: Path, seed: int) -> Iterator[dict[str, str]]:
     done = set()
-    for sample in CocoCaptions(path).each():
+    for sample in CocoCaptions(path).checked_samples():
         if sample.image_id in done:
             continue
         foil = replace_colors(sample.caption, Random(f"{seed}/{sample.image_id}"))

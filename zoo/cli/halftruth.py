@@ -72,7 +72,7 @@ def build(made: Namespace) -> None:
     _check(records, made)
     captions = (made.reader or guess_reader)(Path(made.captions)) if made.captions else None
     settings = {"preset": made.preset, "max_images": made.images, "seed": made.seed}
-    contents = HalfTruth(str(units), captions=captions, **settings).made(units, records)
+    contents = HalfTruth(str(units), captions=captions, **settings).build_cases(units, records)
     notes, corpus = dict(contents.notes), None
     if made.corpus:
         corpus = _other_captions(

@@ -29,7 +29,7 @@ class JoinedDataset(CaptionDataset):
 
     def single_row(self, place: Place) -> BatchRow:
         """Returns the row of an entry's own image and caption, without further texts."""
-        row = super()._row(*self._find_image(place))
+        row = super()._row(*self._position(place))
         return replace(
             row,
             negatives=[None] * len(row.negatives),

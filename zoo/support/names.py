@@ -177,10 +177,10 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
             f"found{suggest_class(path)}: mend the path"
         ) from error
     except AttributeError as error:
+        known = vars(importlib.import_module(module))
+        suggestion = suggest_class(path) or suggest_names(last, known)
         raise ZooError(
-            f"{noun} {name!r}: the module {module} has no {last}"
-            ""
-            f"{suggest_class(path) or suggest_names(last, vars(importlib.import_module(module)))}: mend the name"
+            f"{noun} {name!r}: the module {module} has no {last}{suggestion}: correct the name"
         ) from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ZooError(
