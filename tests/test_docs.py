@@ -277,8 +277,8 @@ def test_commands_run_or_are_understood(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", language_model)
     # published weights are named, and neither fetched nor read
-    monkeypatch.setattr(catalogue, "found", lambda name, entry: Path(f"{name}.pt"))
-    monkeypatch.setattr(catalogue, "given", lambda name, entry, file: file)
+    monkeypatch.setattr(catalogue, "cached_file", lambda name, entry: Path(f"{name}.pt"))
+    monkeypatch.setattr(catalogue, "user_file", lambda name, entry, file: file)
     for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
         if not (folder / "runs" / named).exists():
             (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")

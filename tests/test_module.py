@@ -386,7 +386,7 @@ def test_what_it_was_trained_on_survives_loading_and_saving_again(backbone: Back
     module.on_load_checkpoint(checkpoint)
     again = checkpoint_of(module)["zoo"]
     assert (again["data"], again["trained_images"]) == ({"seed": 3}, ["coco:1"])
-    assert module.about()["origin"] == {"data": {"seed": 3}}
+    assert module.describe_model()["origin"] == {"data": {"seed": 3}}
 
 
 def test_a_run_that_is_resumed_keeps_the_scale_that_it_inherited(backbone: Backbone) -> None:

@@ -208,9 +208,7 @@ class Model:
         """Returns the texts encoded, whole or in segments, None where there are none."""
         backbone = self.module.backbone
         if segments and texts:
-            bank, rows = segment_bank(
-                [segments.segments_of_text(text) for text in texts], backbone.tokenizer
-            )
+            bank, rows = segment_bank([segments.split(text) for text in texts], backbone.tokenizer)
             bank, rows = bank.map(lambda t: t.to(self.device)), rows.to(self.device)
             return encode_segments(backbone, bank, rows, self.batch_size)
         bank, rows = text_bank(*backbone.tokenizer(texts))

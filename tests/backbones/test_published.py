@@ -18,15 +18,15 @@ from torch import Tensor
 import zoo
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.published import (
+    CSCLIP,
     DAC,
+    FSCCLIP,
     TSVLC,
     CLoVe,
-    CSCLIPWeights,
     FSCCLIPLoRA,
-    FSCCLIPWeights,
-    NegCLIPWeights,
+    NegCLIP,
     PublishedWeights,
-    TripletCLIPWeights,
+    TripletCLIP,
 )
 from zoo.backbones.settings import TextInput
 from zoo.batch import TextBank
@@ -130,17 +130,17 @@ def cut(state: State, positions: int = 64) -> State:
 Made = tuple[Any, State]  # what the file holds, and the weights that are to come of it
 
 FILES: dict[str, tuple[type[PublishedWeights], Callable[[State], Made]]] = {
-    "NegCLIP": (NegCLIPWeights, lambda s: (as_trained(s), s)),
-    "NegCLIP, weights alone": (NegCLIPWeights, lambda s: (s, s)),
+    "NegCLIP": (NegCLIP, lambda s: (as_trained(s), s)),
+    "NegCLIP, weights alone": (NegCLIP, lambda s: (s, s)),
     "CS-CLIP": (
-        CSCLIPWeights,
+        CSCLIP,
         lambda s: (
             {**{f"model.{k}": v for k, v in s.items()}, "head.logit_scale": torch.tensor(0.0)},
             s,
         ),
     ),
-    "FSC-CLIP": (FSCCLIPWeights, lambda s: (as_trained(s), s)),
-    "FSC-CLIP of four devices": (FSCCLIPWeights, lambda s: (as_trained(s, "module."), s)),
+    "FSC-CLIP": (FSCCLIP, lambda s: (as_trained(s), s)),
+    "FSC-CLIP of four devices": (FSCCLIP, lambda s: (as_trained(s, "module."), s)),
     "FSC-CLIP with LoRA": (FSCCLIPLoRA, lambda s: adapted(s, as_trained)),
     "FSC-CLIP with LoRA of four devices": (
         FSCCLIPLoRA,
@@ -221,25 +221,25 @@ def test_merged_weights_act_as_weights_and_adapters_do(tmp_path: Path, state: St
 
 WRONG = {
     "LoRA as plain weights": (
-        FSCCLIPWeights,
+        FSCCLIP,
         lambda s: as_trained(with_adapters(s)),
         "50 LoRA tensors",
     ),
     "plain weights as LoRA": (TSVLC, as_trained, "no LoRA tensors"),
     "CS-CLIP's by NegCLIP's": (
-        NegCLIPWeights,
+        NegCLIP,
         lambda s: FILES["CS-CLIP"][1](s)[0],
         "begin with 'model.'.*head.logit_scale lies beside",
     ),
-    "NegCLIP's by CS-CLIP's": (CSCLIPWeights, as_trained, "begin with ''.*no head.logit_scale"),
+    "NegCLIP's by CS-CLIP's": (CSCLIP, as_trained, "begin with ''.*no head.logit_scale"),
     "NegCLIP's by CLoVe's": (CLoVe, as_trained, "77 text positions and not 64"),
     "CLoVe's by NegCLIP's": (
-        NegCLIPWeights,
+        NegCLIP,
         lambda s: as_trained(cut(s)),
         "1 of another shape: positional_embedding",
     ),
     "leftover": (
-        NegCLIPWeights,
+        NegCLIP,
         lambda s: as_trained({**s, "adapter.weight": torch.ones(1)}),
         "1 unexpected: adapter.weight",
     ),
@@ -249,7 +249,7 @@ WRONG = {
         "1 unexpected: extra",
     ),
     "missing": (
-        FSCCLIPWeights,
+        FSCCLIP,
         lambda s: as_trained({k: v for k, v in s.items() if k != "visual.proj"}),
         "1 missing: visual.proj",
     ),
@@ -305,7 +305,7 @@ WRONG = {
         r"visual.proj \(96, 128\) and \(2, 2\)",
     ),
     "code": (
-        NegCLIPWeights,
+        NegCLIP,
         lambda s: {**as_trained(s), "args": Path("x")},
         "cannot be read as weights",
     ),
@@ -360,8 +360,8 @@ def test_a_publication_brings_the_activation_that_all_its_files_share(
     tmp_path: Path, state: State
 ) -> None:
     held = as_trained(state)
-    assert load(tmp_path, NegCLIPWeights, held, state, activation=None).activation == "quickgelu"
-    assert load(tmp_path, NegCLIPWeights, held, state, activation="gelu").activation == "gelu"
+    assert load(tmp_path, NegCLIP, held, state, activation=None).activation == "quickgelu"
+    assert load(tmp_path, NegCLIP, held, state, activation="gelu").activation == "gelu"
 
 
 def test_a_context_of_a_publication_outlives_the_file(tmp_path: Path, state: State) -> None:
@@ -387,7 +387,7 @@ def test_two_towers_of_hugging_face_become_one_model(tmp_path: Path, positions: 
     context = None if positions == 77 else positions
     backbone = Backbone(
         "zoo-tiny",
-        TripletCLIPWeights(str(tmp_path)),
+        TripletCLIP(str(tmp_path)),
         activation="quickgelu",
         text=TextInput(context_length=context),
     ).eval()
@@ -447,7 +447,7 @@ def towers(folder: Path, positions: int = 77) -> tuple[Any, Any]:
 def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     towers(tmp_path)
     with pytest.raises(ZooError, match="ViT-B-32 exists with both"):
-        Backbone("ViT-B-32", TripletCLIPWeights(str(tmp_path)))
+        Backbone("ViT-B-32", TripletCLIP(str(tmp_path)))
     file = tmp_path / "text-encoder" / "model.safetensors"
     held = read(file)
     save_file(
@@ -456,13 +456,13 @@ def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
     with pytest.raises(
         ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
     ):
-        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
     save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
     with pytest.raises(ZooError, match=r"1 unexpected: text_model\.adapter"):
-        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
     file.unlink()
     with pytest.raises(ZooError, match=r"has no text-encoder/model\.safetensors"):
-        Backbone("zoo-tiny", TripletCLIPWeights(str(tmp_path)))
+        Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
 
 
 def read(file: Path) -> State:
@@ -474,11 +474,11 @@ def read(file: Path) -> State:
 def test_no_publication_needs_peft() -> None:
     program = (
         "import sys; sys.modules['peft'] = None; "
-        "from zoo.backbones.published.loralib import merged;"
+        "from zoo.backbones.published.loralib import merge_loralib_adapters;"
         "from pathlib import Path; import torch;"
         "w, a, b = torch.zeros(3, 2), torch.ones(1, 2), torch.ones(3, 1);"
         "state = {'c.weight': w, 'c.lora_A': a, 'c.lora_B': b};"
-        "assert merged(Path('x'), state)['c.weight'].eq(1).all()"
+        "assert merge_loralib_adapters(Path('x'), state)['c.weight'].eq(1).all()"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
@@ -516,7 +516,7 @@ def test_a_publication_is_given_in_python_as_an_object_or_as_a_recipe_has_it(
     file = str(tmp_path / "negclip.pt")
     torch.save(as_trained(state), file)
     described = {"class_path": "zoo.backbones.published.NegCLIP", "init_args": {"path": file}}
-    for pretrained in (NegCLIPWeights(file), described):
+    for pretrained in (NegCLIP(file), described):
         same(zoo.load("zoo-tiny", pretrained, activation="gelu").module.backbone, state)
 
 

@@ -28,7 +28,7 @@ def units_of(folder: Path, image_id: str = "coco:17") -> Path:
 def settled(units: Path, out: Path, preset: str = "paper") -> tuple[CaseFileHeader, Contents]:
     """Writes what the benchmark makes of units, and returns the header and what was written."""
     benchmark = HalfTruth(str(units), preset, 2, 3)
-    contents = benchmark.made(units, list(read_units(units).values()))
+    contents = benchmark.build_cases(units, list(read_units(units).values()))
     header = write_cases(
         out,
         contents.cases,

@@ -14,7 +14,7 @@ from tests.publishing.test_export import save
 from tests.support.runs import last_checkpoint, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
-from zoo.backbones.published import NegCLIPWeights
+from zoo.backbones.published import NegCLIP
 from zoo.backbones.settings import Tuning
 from zoo.checkpoints.merge import merge
 from zoo.cli import main
@@ -93,7 +93,7 @@ def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
 
 
 def test_published_weights_are_the_start_of_a_run_that_named_them(start: Path) -> None:
-    backbone = Backbone("zoo-tiny", NegCLIPWeights(str(start)), activation="gelu")
+    backbone = Backbone("zoo-tiny", NegCLIP(str(start)), activation="gelu")
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
     (none,) = merge(file, [0.0], start.with_name("merged"))
     assert torch.equal(state(none)["backbone.model.visual.proj"], torch.load(start)["visual.proj"])
@@ -122,7 +122,7 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
 def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path) -> None:
     torch.manual_seed(13)
     module = ZooModule(Backbone("zoo-tiny", tuning=Tuning(lora=LoRA())))
-    plain = module.backbone.plain().model.state_dict()  # adapters begin as nothing
+    plain = module.backbone.without_adapters().model.state_dict()  # adapters begin as nothing
     (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
     found = state(none)
     assert all(torch.equal(found[f"backbone.model.{name}"], plain[name]) for name in plain)

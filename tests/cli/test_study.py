@@ -136,7 +136,7 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     def drawn_once(comparison: Comparison, kind: str) -> bytes:
         return pictures.get(kind) or pictures.setdefault(kind, draw(comparison, kind))
 
-    patch.setattr(tables, "drawn", drawn_once)
+    patch.setattr(tables, "draw_forest", drawn_once)
     assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 130
     return commands
 
@@ -216,7 +216,7 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
     whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_drawn = Drawn("", "", {}, [])
-    monkeypatch.setattr("zoo.results.site.write.drawn", lambda chart, out: not_drawn)
+    monkeypatch.setattr("zoo.results.site.write.draw_chart", lambda chart, out: not_drawn)
     two = read_study(["two.yaml"])
     page = tables.report(WorkFolder(whole.absolute(), str(folder), two), runs_of(two))
     assert page == whole.absolute() / "report" / "index.html"

@@ -94,9 +94,9 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     Path("s.yaml").write_text(STUDY)
     made = Commands()
     monkeypatch.setattr(work, "command", made)
-    monkeypatch.setattr(work, "_finished", lambda last: last.read_text() == END)
+    monkeypatch.setattr(work, "_is_finished", lambda last: last.read_text() == END)
     monkeypatch.setattr(records, "settings_of", parsed)
-    monkeypatch.setattr(tables, "drawn", lambda comparison, kind: b"a picture")
+    monkeypatch.setattr(tables, "draw_forest", lambda comparison, kind: b"a picture")
     monkeypatch.setattr("zoo.cli.study.check_rows", lambda place, runs, builds: None)
     monkeypatch.setattr("zoo.cli.study.report", lambda place, runs: place.root)
     return made
@@ -134,7 +134,7 @@ def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
     def broken(last: Path) -> bool:
         raise ZooError(f"{last} cannot be read")
 
-    monkeypatch.setattr(work, "_finished", broken)
+    monkeypatch.setattr(work, "_is_finished", broken)
     assert main(SAID) == 1
     assert "A/seed_0 failed: " in capsys.readouterr().err
     assert ("validate", "b/seed_0") in commands.done
@@ -287,7 +287,7 @@ def test_a_trial_of_other_settings_is_not_taken_for_that_of_a_row(
     commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(estimate, "_told", told(asked))
+    monkeypatch.setattr(estimate, "_trial_in_process", told(asked))
     for text, trials in ((STUDY, 4), (STUDY, 1), (STUDY.replace("b: 1", "b: 2"), 2)):
         Path("s.yaml").write_text(text)
         done = study_work()
@@ -300,7 +300,9 @@ def test_a_trial_of_other_settings_is_not_taken_for_that_of_a_row(
 def test_what_cannot_be_measured_is_found_before_any_run(
     commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(estimate, "_told", told([], "there is no benchmark 'sugarcrape'"))
+    monkeypatch.setattr(
+        estimate, "_trial_in_process", told([], "there is no benchmark 'sugarcrape'")
+    )
     assert main(SAID[:-2]) == 1
     assert "nothing can be measured by what `validate:` says: there is no benchmark" in (
         capsys.readouterr().err

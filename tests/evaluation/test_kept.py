@@ -326,7 +326,7 @@ def test_weights_are_read_and_texts_tokenized_once(
         return whole(tensor)
 
     monkeypatch.setattr(Tokenizer, "__call__", tokenized)
-    monkeypatch.setattr(fingerprint, "whole", read)
+    monkeypatch.setattr(fingerprint, "full_tensor", read)
     again = zoo.evaluate(model, pairs, made_root, cache=cache)
     texts = again.header["scoring"]["texts"]
     assert len(asked) == texts, "but for those that a loader's process encodes"
@@ -342,9 +342,9 @@ def test_a_model_of_zoo_is_measured_from_kept_vectors(made_root: Path, tmp_path:
     assert_equal(first, second)
     assert [f.header["scoring"]["kept vectors"]["images"] for f in (first, second)] == [0, 12]
     assert cache.store is not None
-    entries = cache.store.held().entries
+    entries = cache.store.summarize().entries
     with torch.no_grad():
         model.module.backbone.model.visual.proj[0] += 1
     third = zoo.evaluate(model, pairs, made_root, cache=cache)
     assert third.header["scoring"]["kept vectors"]["images"] == 0
-    assert cache.store.held().entries == 2 * entries
+    assert cache.store.summarize().entries == 2 * entries

@@ -41,7 +41,7 @@ def test_crops_of_a_grid_lie_side_by_side() -> None:
     ]
     image = torch.arange(3 * 36).reshape(3, 6, 6)
     # row 3 of 6 and column 2 of 6 begin the fifth crop: 3 * 6 + 2
-    assert views.of(image)[4][0].tolist() == [[20, 21], [26, 27], [32, 33]]
+    assert views.views_of(image)[4][0].tolist() == [[20, 21], [26, 27], [32, 33]]
 
 
 def test_overlapping_crops_are_half_a_crop_apart() -> None:
@@ -66,7 +66,7 @@ def test_no_crop_reaches_over_an_edge() -> None:
 
 def test_views_share_the_memory_of_their_image() -> None:
     image = IMAGE.clone()
-    views = Overlap().of(image)
+    views = Overlap().views_of(image)
     image[:] = 0
     assert {view.untyped_storage().data_ptr() for view in views} == {
         image.untyped_storage().data_ptr()
@@ -83,7 +83,7 @@ def test_a_crop_larger_than_the_image_is_refused_in_a_sentence(maker: type[Grid]
     ):
         maker(sizes=[(32, 32), (32, 300)])
     with pytest.raises(ZooError, match=r"crops of 112 x 112 pixels.*images of 64 x 64"):
-        Grid(sizes=[(112, 112)], side=224).of(IMAGE[:, :64, :64])
+        Grid(sizes=[(112, 112)], side=224).views_of(IMAGE[:, :64, :64])
     with pytest.raises(ZooError, match="has no sizes: name some"):
         maker(sizes=[])
     with pytest.raises(ZooError, match="give a whole number from 1 up"):
@@ -100,4 +100,4 @@ def test_a_maker_that_finds_other_than_it_says_is_told_so() -> None:
     with pytest.raises(
         ZooError, match=r"Corner.views gave 1 views of an image, of which it says that it has 2"
     ):
-        Corner().of(IMAGE[:, :8, :8])
+        Corner().views_of(IMAGE[:, :8, :8])

@@ -36,10 +36,16 @@ def units(tmp_path: Path) -> str:
 
 
 def test_the_papers_example_falls_into_its_segments() -> None:
-    assert Coarse(extractor=rules()).of(PETS) == ("black cat", "white dog", PETS)
-    assert Fine(extractor=rules()).of(PETS) == ("cat", "dog", "black cat", "white dog", PETS)
+    assert Coarse(extractor=rules()).split(PETS) == ("black cat", "white dog", PETS)
+    assert Fine(extractor=rules()).split(PETS) == (
+        "cat",
+        "dog",
+        "black cat",
+        "white dog",
+        PETS,
+    )
     chunks = Chunks(TextBlobTagger())
-    assert chunks.of("A red cube and a blue sphere.") == (
+    assert chunks.split("A red cube and a blue sphere.") == (
         "A red cube",
         "a blue sphere",
         "A red cube and a blue sphere.",
@@ -48,9 +54,15 @@ def test_the_papers_example_falls_into_its_segments() -> None:
 
 def test_relations_are_segments_where_the_text_says_more_than_one_of_them(units: str) -> None:
     related = ("small boy holding red kite", "red kite under tall tree")
-    assert Coarse(units).of(PARK) == ("small boy", "red kite", "tall tree", *related, PARK)
-    assert Fine(units).of(PARK)[:4] == ("boy", "kite", "tree", "small boy")
-    assert Coarse(units).of(PETS) == ("black cat", "white dog", PETS), "the text is its relation"
+    assert Coarse(units).split(PARK) == (
+        "small boy",
+        "red kite",
+        "tall tree",
+        *related,
+        PARK,
+    )
+    assert Fine(units).split(PARK)[:4] == ("boy", "kite", "tree", "small boy")
+    assert Coarse(units).split(PETS) == ("black cat", "white dog", PETS), "the text is its relation"
 
 
 def test_a_text_of_no_units_file_is_named_unless_there_is_an_extractor(units: str) -> None:
@@ -60,23 +72,23 @@ def test_a_text_of_no_units_file_is_named_unless_there_is_an_extractor(units: st
         match=rf"{units} has no units of 'a green bird', of which Fine is to make segments: "
         "`zoo units extract` finds units, or name an extractor",
     ):
-        Fine(units).of(unknown)
+        Fine(units).split(unknown)
     both = Coarse([units], rules())
-    assert both.of(unknown) == ("green bird", unknown)
-    assert len(both.of(PARK)) == 6, "the file comes before the extractor"
+    assert both.split(unknown) == ("green bird", unknown)
+    assert len(both.split(PARK)) == 6, "the file comes before the extractor"
     assert both.describe()["units"] == [units]
     assert both.describe()["extractor"] == "rule"
 
 
 def test_a_text_without_phrases_is_its_only_segment_and_none_comes_twice() -> None:
-    assert Coarse(extractor=rules()).of("running") == ("running",)
-    assert Fine(extractor=rules()).of("cat") == ("cat",)
+    assert Coarse(extractor=rules()).split("running") == ("running",)
+    assert Fine(extractor=rules()).split("cat") == ("cat",)
 
     class Words(Segments):
         def phrases(self, text: str) -> Iterable[str]:
             return text.split()
 
-    assert Words().of("big big dog") == ("big", "dog", "big big dog")
+    assert Words().split("big big dog") == ("big", "dog", "big big dog")
 
 
 @pytest.mark.parametrize("wrong", ["", " ", None])
@@ -86,7 +98,7 @@ def test_a_maker_that_gives_no_phrase_is_told_so(wrong: object) -> None:
             return [wrong]  # type: ignore[list-item]
 
     with pytest.raises(ZooError, match=r"Broken.phrases\('a dog'\) gave .*: a phrase is a string"):
-        Broken().of("a dog")
+        Broken().split("a dog")
 
 
 @pytest.mark.parametrize("size", [48, 128])
@@ -96,7 +108,7 @@ def test_rules_find_the_phrases_of_a_scene_graph_in_captions_and_their_swaps(siz
         for told in describe(draw_scene(0, index, size, (2, 4)), "image"):
             first, second = (entity.text for entity in told.record.entities)
             heads = first.split()[-1], second.split()[-1]
-            assert set(fine.of(told.record.caption)) == {
+            assert set(fine.split(told.record.caption)) == {
                 *heads,
                 first,
                 second,
@@ -108,7 +120,11 @@ def test_rules_find_the_phrases_of_a_scene_graph_in_captions_and_their_swaps(siz
             place = -3 if "metal" in first or "rubber" in first else -2
             color, other = first.split()[place], second.split()[_color_of(second)]
             swapped = first.replace(color, other), second.replace(other, color)
-            assert set(fine.of(told.attribute_swap)) == {*heads, *swapped, told.attribute_swap}
+            assert set(fine.split(told.attribute_swap)) == {
+                *heads,
+                *swapped,
+                told.attribute_swap,
+            }
     assert swaps > 20
 
 

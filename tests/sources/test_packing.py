@@ -79,7 +79,7 @@ def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_ear
     images = [ImageRef("file", str(tmp_path / name)) for name in names]
     samples = [Sample(image, str(i), str(image), str(i)) for i, image in enumerate(images)]
     packed(samples, tmp_path / "out", finder, per_shard=1)
-    each = WebDataset(str(tmp_path / "out")).each()
+    each = WebDataset(str(tmp_path / "out")).checked_samples()
     assert next(each).caption == "0"
     (tmp_path / "out/00001.tar.arrow").write_bytes(b"")
     with pytest.raises(ZooError, match="is not a whole index"):

@@ -298,7 +298,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(folder)
         return plain(self, folder)
 
-    monkeypatch.setattr(Folders, "_listed", noted)
+    monkeypatch.setattr(Folders, "_list_folder", noted)
     return seen
 
 

@@ -82,7 +82,7 @@ def test_a_smaller_draw_is_a_part_of_a_larger_one_and_another_seed_draws_others(
 def test_samples_are_given_as_they_are_read(tmp_path: Path) -> None:
     write_tar(tmp_path / "shards" / "00000.tar", sample(0) + sample(1))
     write_tar(tmp_path / "shards" / "00001.tar", sample(2)[:1])
-    each = WebDataset(str(tmp_path / "shards")).each()
+    each = WebDataset(str(tmp_path / "shards")).checked_samples()
     assert [next(each).caption for _ in range(2)] == ["a picture 0", "a picture 1"]
     with pytest.raises(ZooError, match=r"00001\.tar#000000002 has no caption"):
         next(each)

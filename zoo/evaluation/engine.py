@@ -480,7 +480,7 @@ class Evaluation(Ranged):
             return None
         maker, made = self._segments
         if maker is not needs.segments:
-            made = [needs.segments.segments_of_text(text) for text in self.plan.texts]
+            made = [needs.segments.split(text) for text in self.plan.texts]
             self._segments = needs.segments, made
         return made
 

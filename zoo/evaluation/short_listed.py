@@ -120,7 +120,7 @@ class ShortListed(Strategy):
         )
         device, images, scores = next(backbone.parameters()).device, None, []
         for tile, loaded in zip(own, portions, strict=True):
-            portion = loaded.checked().to(device)
+            portion = loaded.check_decoded().to(device)
             new, texts = self.encoder(backbone, portion, head.needs)
             images = images if new is None else answers.prepare_images(head, new)
             assert images is not None

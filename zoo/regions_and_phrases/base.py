@@ -70,7 +70,7 @@ class Segments(Configurable, ABC):
     def phrases(self, text: str) -> Iterable[str]:
         """Returns the phrases of a text, none where it has none."""
 
-    def segments_of_text(self, text: str) -> tuple[str, ...]:
+    def split(self, text: str) -> tuple[str, ...]:
         """Returns the phrases of a text, each once, and the text itself, which comes last.
 
         Raises:

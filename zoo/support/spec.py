@@ -37,7 +37,7 @@ class _Record(ABCMeta):
                 arguments.update(arguments.pop(name, {}))
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
-        object.__setattr__(built, "_recorded", {**arguments, **built.settled()})
+        object.__setattr__(built, "_recorded", {**arguments, **built.resolved_arguments()})
         return built
 
 

@@ -162,7 +162,7 @@ def test_answers_of_each_stage_have_the_form_that_was_asked_for(model: Path) -> 
     made = VLLM(**arguments(model))
 
     async def asked() -> list[tuple[Any, list[Reply]]]:
-        async with made.connected() as backend:
+        async with made.connect() as backend:
             found = []
             for stage in STAGES:
                 fields = dict.fromkeys(stage.fields, "two dogs")

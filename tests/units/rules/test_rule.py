@@ -74,7 +74,7 @@ def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
     extractor = RuleExtractor(tagger=TAGGER)
     (relation,) = extract("A dog next to a cat", extractor).relations
     assert "argument_swap" not in {f.edit for f in relation.foils}
-    assert extractor.dropped["symmetric_swap"] == 1
+    assert extractor.dropped_foils["symmetric_swap"] == 1
 
 
 def test_who_images_something_is_not_where_that_is() -> None:

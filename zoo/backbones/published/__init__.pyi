@@ -1,10 +1,10 @@
 from .base import PublishedWeights as PublishedWeights
 from .clove import CLoVe as CLoVe
-from .cs_clip import CSCLIPWeights as CSCLIPWeights
+from .cs_clip import CSCLIP as CSCLIP
 from .dac import DAC as DAC
+from .fsc_clip import FSCCLIP as FSCCLIP
 from .fsc_clip import FSCCLIPLoRA as FSCCLIPLoRA
-from .fsc_clip import FSCCLIPWeights as FSCCLIPWeights
 from .hugging_face import HuggingFaceCLIP as HuggingFaceCLIP
-from .negclip import NegCLIPWeights as NegCLIPWeights
-from .tripletclip import TripletCLIPWeights as TripletCLIPWeights
+from .negclip import NegCLIP as NegCLIP
+from .tripletclip import TripletCLIP as TripletCLIP
 from .tsvlc import TSVLC as TSVLC

@@ -3,7 +3,7 @@
 from zoo.backbones.published.base import PublishedWeights
 
 
-class CSCLIPWeights(PublishedWeights):
+class CSCLIP(PublishedWeights):
     """CS-CLIP (Kargi et al., 2026): names under `model.`, and a second temperature, left out."""
 
     activation = "quickgelu"

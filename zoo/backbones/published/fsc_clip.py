@@ -3,7 +3,7 @@
 from zoo.backbones.published.base import PublishedWeights
 
 
-class FSCCLIPWeights(PublishedWeights):
+class FSCCLIP(PublishedWeights):
     """FSC-CLIP (Oh et al., 2024), fully tuned; files named `dcxl` have GELU, others QuickGELU."""
 
 

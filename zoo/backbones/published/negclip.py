@@ -3,7 +3,7 @@
 from zoo.backbones.published.base import PublishedWeights
 
 
-class NegCLIPWeights(PublishedWeights):
+class NegCLIP(PublishedWeights):
     """NegCLIP (Yuksekgonul et al., 2023): a checkpoint of open_clip's training."""
 
     activation = "quickgelu"

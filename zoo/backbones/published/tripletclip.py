@@ -13,7 +13,7 @@ from zoo.support.tensors import read_tensors
 State = dict[str, Tensor]
 
 
-class TripletCLIPWeights(PublishedWeights):
+class TripletCLIP(PublishedWeights):
     """TripletCLIP (Patel et al., 2024): a folder of two towers under Hugging Face's names.
 
     It holds `vision-encoder` and `text-encoder`.
