@@ -148,8 +148,9 @@ def test_a_benchmark_that_was_built_is_held_to_what_a_benchmark_has():
 
 def test_benchmarks_import_no_torch():
     code = (
-        "import sys; from zoo.cli import doctor; from zoo.support.names import classes, imported; "
-        "assert [imported(path) for _, path, _ in classes('benchmarks')]; "
+        "import sys; from zoo.cli import doctor; "
+        "from zoo.support.names import classes, import_path; "
+        "assert [import_path(path) for _, path, _ in classes('benchmarks')]; "
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

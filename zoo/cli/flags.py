@@ -164,14 +164,14 @@ FLAGS = (
     Flag(
         "long",
         "",
-        "print every subset, note and way of getting files, however many there are",
+        "print every subset, note and way of getting files",
         type=parse_switch,
         commands=("validate",),
     ),
     Flag(
         "require",
         "",
-        "fail, before anything is measured, if files or images of a benchmark are missing",
+        "fail early if files or images of a benchmark are missing",
         type=parse_switch,
         commands=("validate",),
     ),
