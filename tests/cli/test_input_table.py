@@ -303,7 +303,7 @@ SMALL = list(
             ("OTHERS UNSCORED", "have no case that all of them scored"),
             ("a=RESULTS a=RESULTS", "two runs are called a"),
             ("a=RESULTS a=OTHERS", "two runs are called a"),
-            ("=RESULTS b=OTHERS", "has no name"),
+            ("=RESULTS b=OTHERS", "has nothing before its ="),
             ("a=RESULTS RESULTS", "has no name"),
             ("a=RESULTS b=RESULTS --group seed", "the same recipe, data and seed"),
             ("a=RESULTS b=RESULTS --group method", "method"),

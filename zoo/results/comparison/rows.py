@@ -167,7 +167,7 @@ def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[C
         metric = of_runs[0][0]
         observed = [one for _, one in of_runs if one is not None]
         if len(observed) == len(of_runs):
-            place = RowName(preset, str(metric.asked), metric.subset, metric.metric, split)
+            place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
             row = _row(place, metric.of, [observed], [1.0])
             found.append(replace(row, partial_gallery=metric.partial_gallery))
     return found
