@@ -287,7 +287,7 @@ def test_importing_the_backbone_leaves_open_clip_for_later() -> None:
         (Augmentation, "augmentation", "crop_scale", [-1, 1], "the least and the greatest"),
         (Augmentation, "augmentation", "crop_scale", [2, 3], "the least and the greatest"),
         (Augmentation, "augmentation", "crop_scale", [0, 0], "the least and the greatest"),
-        (TextInput, "text", "context_length", 2, "3 or more"),
+        (TextInput, "text", "context_length", 2, "give a whole number from 3"),
     ],
 )
 def test_what_no_crop_and_no_text_can_be_is_refused(

@@ -283,8 +283,8 @@ def test_hard_positives_that_are_absent_or_of_other_images_are_named(tmp_path: P
     (tmp_path / file.beside).write_text(file.written(other))
     with pytest.raises(ZooError, match=r"is of image data/VG_100K/14\.jpg, and .*\[0\] of"):
         file.benchmark.read(tmp_path)
-    (tmp_path / file.beside).write_text("[]")
-    with pytest.raises(ZooError, match=r"has 0 entries and .* has 1, of which each belongs to one"):
+    (tmp_path / file.beside).write_text(file.written([*file.content, *other]))
+    with pytest.raises(ZooError, match=r"has 2 entries and .* has 1, of which each belongs to one"):
         file.benchmark.read(tmp_path)
     (tmp_path / file.beside).unlink()
     with pytest.raises(ZooError, match=r"has no .*swapped_data.* beside it"):

@@ -5,6 +5,7 @@ below whole flags, wherever it is typed.
 """
 
 import argparse
+import os
 import re
 import sys
 from itertools import accumulate
@@ -86,7 +87,7 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
     for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
         if value:
             name, settings = load_recipe(value, None)
-            trust_names(settings, Path(name).parent if Path(name).is_file() else Path.cwd())
+            trust_names(settings, Path(name).parent if os.path.isfile(name) else Path.cwd())
 
 
 def _published_recipe(flag: list[str]) -> list[str]:
