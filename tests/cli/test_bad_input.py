@@ -148,7 +148,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a file in place of the runs": (
         lambda root: Path("runs").write_text(""),
         [],
-        ("runs", "Not a directory"),
+        ("runs", "File exists"),
     ),
     "weights of no model": (
         lambda root: Path("w.pt").write_bytes(b"no weights"),

@@ -41,7 +41,10 @@ def test_the_script_is_bash_and_holds_every_command(script: Path) -> None:
     [
         (("zoo", "fit", "--obj"), ["--objective"]),
         (("zoo", "validate", "--bench"), ["--benchmarks"]),
-        (("zoo", "fit", "--model.optimizer.weight"), ["--model.optimizer.weight_decay"]),
+        (
+            ("zoo", "fit", "--model.optimizer.weight"),
+            ["--model.optimizer.weight_decay", "--model.optimizer.weight_decay_on"],
+        ),
         (("zoo", "fit", "--model.seed"), ["--model.seed"]),
         (("zoo", "fit", "--model.backbone.tuning.t"), ["--model.backbone.tuning.towers"]),
         (("zoo", "fit", "--data.batch"), ["--data.batch_size"]),

@@ -22,7 +22,7 @@ from zoo.batch import Batch
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.support.distributed import sum_over_ranks
-from zoo.support.files import write_bytes
+from zoo.support.files import mend_of, write_bytes
 from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
@@ -95,7 +95,7 @@ class RunFolder(SaveConfigCallback):
         except OSError as error:
             raise ZooError(
                 f"{error.filename or folder_of_runs(trainer)} could not be created "
-                f"({error.strerror}): free some space there, or name another folder"
+                f"({error.strerror}): {mend_of(error)}"
             ) from error
 
     def _record_first(self, file: Path) -> None:
